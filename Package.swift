@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
+    .enableUpcomingFeature("ExistentialAny"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
+    .enableUpcomingFeature("MemberImportVisibility"),
+    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "signalbox",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "SignalboxCore", targets: ["SignalboxCore"]),
+        .library(name: "SignalboxRoutes", targets: ["SignalboxRoutes"]),
+        .library(name: "Signalbox", targets: ["Signalbox"]),
+        .library(name: "MQTTPush", targets: ["MQTTPush"]),
+        .executable(name: "signalbox", targets: ["SignalboxCommand"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .target(name: "SignalboxCore", swiftSettings: strict),
+        .target(name: "SignalboxRoutes", swiftSettings: strict),
+        .target(
+            name: "Signalbox",
+            dependencies: [
+                "SignalboxCore",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+        .systemLibrary(
+            name: "CMosquitto",
+            path: "adapters/CMosquitto",
+            pkgConfig: "libmosquitto",
+            providers: [.apt(["libmosquitto-dev"]), .brew(["mosquitto"])]
+        ),
+        .target(
+            name: "MQTTPush",
+            dependencies: [
+                "SignalboxCore", "SignalboxRoutes", "CMosquitto",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "adapters/MQTTPush",
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "SignalboxCommand",
+            dependencies: [
+                "SignalboxCore", "SignalboxRoutes", "Signalbox", "MQTTPush",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,45 @@
+/// One message as an adapter hands it over: where it came from, its original bytes, and what was read from them.
+///
+/// Unreadable messages are arrivals too. A value of 16 bytes over the batch it was made in by ``ArrivalBatch``.
+public struct Arrival: Sendable {
+    package let storage: BatchStorage
+    package let index: UInt32
+
+    package init(storage: BatchStorage, index: UInt32) {
+        self.storage = storage
+        self.index = index
+    }
+
+    package var record: ArrivalRecord { storage.records[Int(index)] }
+
+    /// The adapter's own mark, given back when the arrival is settled.
+    public var token: UInt64 { record.token }
+
+    /// The source and its facts.
+    public var origin: Origin { storage.tables.origins[Int(record.origin)] }
+
+    /// The message as it came, kept for the dead letter.
+    public var original: Bytes {
+        let record = record
+        return Bytes(storage: storage, start: record.originalStart, length: record.originalLength)
+    }
+
+    /// The number of bytes of ``original``.
+    public var originalLength: Int { Int(record.originalLength) }
+
+    /// The way back to whoever sent it, or `nil` when this source cannot be spoken to unasked.
+    public var sender: (any Sender)? {
+        let position = record.sender
+        return position == ArrivalRecord.none ? nil : storage.tables.senders[Int(position)]
+    }
+
+    /// The action, or why the message could not be read as one.
+    public var reading: Result<Action, Outcome.Rejection> {
+        let position = record.rejection
+        guard position == ArrivalRecord.none else { return .failure(storage.tables.rejections[Int(position)]) }
+        return .success(Action(storage: storage, index: index))
+    }
+
+    /// The action without a look at whether it could be read: for whoever has checked ``reading`` before.
+    package var uncheckedAction: Action { Action(storage: storage, index: index) }
+}
