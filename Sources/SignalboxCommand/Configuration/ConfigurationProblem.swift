@@ -1,0 +1,17 @@
+/// One mistake in a configuration file: where it is, which key it is about, what was expected.
+struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
+    /// Counted from 1.
+    let line: Int
+    /// Counted from 1, in Unicode scalars.
+    let column: Int
+    /// The key path, such as `sources.push.mqtt.topics[0].pattern`; empty when the whole file is meant.
+    let path: String
+    /// What is wrong and what to write instead. Never a secret.
+    let message: String
+
+    /// `line:column: path: message`, control characters escaped.
+    var description: String {
+        let place = path.isEmpty ? "" : "\(path): "
+        return "\(line):\(column): " + LineEscape.escaped(place + message)
+    }
+}

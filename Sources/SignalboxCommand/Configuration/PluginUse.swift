@@ -1,0 +1,16 @@
+/// What a plugin of a configuration does.
+enum PluginUse: Sendable, Hashable {
+    /// Writes a log line to stderr.
+    case log
+    /// Writes a line to stdout.
+    case print
+    /// Appends a line to the file at this path and returns when it is durable.
+    case file(path: String)
+    /// Throws: for trying what happens to failures.
+    case fail
+    /// Never returns and ignores cancellation: for trying what happens to calls that hang.
+    case suspend
+
+    /// The words after `use:`, in the order in which messages list them.
+    static let words = ["log", "print", "file", "fail", "suspend"]
+}

@@ -1,0 +1,72 @@
+import SignalboxCore
+import SignalboxRoutes
+
+extension ConfigurationReader {
+    func plugins(_ list: [YAMLValue], sources: [String]) -> [PluginSection] {
+        var holders: [ActionName: YAMLValue] = [:]
+        return list.compactMap { value in
+            let keys = ["action", "use", "path", "from", "timeout"]
+            guard let mapping = value.mapping(keys) else { return nil }
+            let written = mapping.required("action", "it is the name the plugin is called by")
+            let action = written?.parsed { (text) throws(ActionNameError) in try ActionName(text) }
+            if let action, let written {
+                if let holder = holders[action] {
+                    let line = holder.node.mark?.line ?? 0
+                    written.complain("'\(action)' is served by \(holder.path) in line \(line) already")
+                }
+                holders[action] = holders[action] ?? value
+            }
+            let use = use(mapping)
+            let from = access(mapping, sources: sources)
+            let timeout = mapping.optional("timeout")?.duration(ConfigurationReader.timeouts)
+            guard let action, let use else { return nil }
+            return PluginSection(action: action, use: use, from: from, timeout: timeout)
+        }
+    }
+
+    private func use(_ mapping: YAMLMapping) -> PluginUse? {
+        let advice = "expected one of \(PluginUse.words.joined(separator: ", "))"
+        guard let word = mapping.required("use", advice)?.word(of: PluginUse.words, meaning: "a plugin") else {
+            return nil
+        }
+        let path = mapping.optional("path")
+        if word == "file" {
+            return mapping.required("path", "say which file the lines are appended to").flatMap(text).map(PluginUse.file)
+        }
+        path?.complain("only 'use: file' has a path")
+        return switch word {
+        case "log": .log
+        case "print": .print
+        case "fail": .fail
+        case "suspend": .suspend
+        default: nil
+        }
+    }
+
+    private func access(_ mapping: YAMLMapping, sources: [String]) -> [AccessSection] {
+        let name = sources.first ?? "NAME"
+        let advice = "nothing may call a plugin by default; say who may, such as from: [ { source: \(name) } ]"
+        guard let list = mapping.required("from", advice)?.list() else { return [] }
+        if list.isEmpty { mapping.optional("from")?.complain("'from' is empty: \(advice)") }
+        return list.compactMap { rule in
+            guard let rule = rule.mapping(["source", "topic"]) else { return nil }
+            let source = source(rule, among: sources)
+            let written = rule.optional("topic")
+            let topic = written?.parsed { (text) throws(TopicError) in try TopicFilter(text) }
+            guard let source, written == nil || topic != nil else { return nil }
+            return AccessSection(source: source, topic: topic)
+        }
+    }
+
+    private func source(_ rule: YAMLMapping, among sources: [String]) -> SourceName? {
+        guard let value = rule.required("source", "a rule begins with the source it is about"), let name = value.text()
+        else { return nil }
+        guard sources.contains(name) else {
+            let known = sources.joined(separator: ", ")
+            let advice = NameSuggestion.advice(for: name, among: sources)
+            value.complain("there is no source '\(name.prefix(80))'\(advice); sources are: \(known)")
+            return nil
+        }
+        return try? SourceName(name)
+    }
+}

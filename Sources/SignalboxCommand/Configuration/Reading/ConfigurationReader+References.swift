@@ -1,0 +1,61 @@
+import SignalboxCore
+
+extension ConfigurationReader {
+    /// Text that is written out, or `{ env: NAME }`, or `{ file: PATH }`.
+    func text(_ value: YAMLValue) -> String? {
+        guard case .mapping = value.node else { return value.text() }
+        guard let reference = reference(value) else { return nil }
+        return content(of: reference, at: value)
+    }
+
+    /// A broker's address. It is never repeated in a message, as people write passwords into it.
+    func broker(_ value: YAMLValue) -> String? {
+        guard let text = text(value) else { return nil }
+        return text
+    }
+
+    /// Where a secret is kept; that it is there is checked, and nothing of it is kept.
+    func secret(_ value: YAMLValue) -> SecretReference? {
+        guard case .mapping = value.node else {
+            value.complain("a password is not written into a configuration; write { env: NAME } or { file: PATH }")
+            return nil
+        }
+        guard let reference = reference(value), content(of: reference, at: value) != nil else { return nil }
+        return reference
+    }
+
+    private func reference(_ value: YAMLValue) -> SecretReference? {
+        guard let mapping = value.mapping(["env", "file"]) else { return nil }
+        switch (mapping.optional("env"), mapping.optional("file")) {
+        case (let name?, nil): return name.text().map(SecretReference.environment)
+        case (nil, let path?): return path.text().map(SecretReference.file)
+        default:
+            value.complain("expected one of { env: NAME } and { file: PATH }")
+            return nil
+        }
+    }
+
+    private func content(of reference: SecretReference, at value: YAMLValue) -> String? {
+        switch reference {
+        case .environment(let name):
+            guard let text = surroundings.variable(name), !text.isEmpty else {
+                value.complain("the environment variable \(name) is not set or empty")
+                return nil
+            }
+            return text
+        case .file(let path):
+            switch surroundings.content(path) {
+            case .failure(let error):
+                value.complain("cannot read the file \(path): \(error)")
+                return nil
+            case .success(let bytes):
+                let line = String(validating: bytes.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
+                guard let line, !line.isEmpty else {
+                    value.complain("the first line of the file \(path) is empty or not UTF-8")
+                    return nil
+                }
+                return line
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Yams
+
+/// A node of the file with its key path: asks for a kind of value and notes a mistake when it is another.
+///
+/// Each question answers `nil` after it has noted what is wrong.
+struct YAMLValue {
+    let node: Node
+    /// Such as `plugins[0].from`.
+    let path: String
+    let problems: ConfigurationProblems
+
+    /// Notes a mistake at this value.
+    func complain(_ message: String) {
+        problems.add(message, at: node.mark, path: path)
+    }
+
+    /// A mapping with no other keys than these.
+    func mapping(_ keys: [String]) -> YAMLMapping? {
+        guard let mapping = anyMapping() else { return nil }
+        mapping.refuseOtherKeys(than: keys)
+        return mapping
+    }
+
+    /// A mapping whose keys the user chooses.
+    func anyMapping() -> YAMLMapping? {
+        guard case .mapping(let mapping) = node else {
+            complain("expected a mapping of keys to values, found \(found)")
+            return nil
+        }
+        return YAMLMapping(value: self, mapping: mapping)
+    }
+
+    /// A list.
+    func list() -> [YAMLValue]? {
+        guard case .sequence(let sequence) = node else {
+            complain("expected a list, found \(found)")
+            return nil
+        }
+        return sequence.enumerated().map { YAMLValue(node: $1, path: "\(path)[\($0)]", problems: problems) }
+    }
+
+    /// Text that is not empty. A number or a word such as `on`, which YAML takes for another type, must be quoted.
+    func text() -> String? {
+        guard case .scalar(let scalar) = node, node.tag == Tag(.str) else {
+            let advice = if case .scalar = node, !isNull { "; write it in quotes if it is meant as text" } else { "" }
+            complain("expected text, found \(found)\(advice)")
+            return nil
+        }
+        guard !scalar.string.isEmpty else {
+            complain("expected text, found empty text")
+            return nil
+        }
+        return scalar.string
+    }
+
+    /// Whether there is nothing behind the key.
+    var isNull: Bool { node.tag == Tag(.null) }
+
+    /// The characters of a scalar, whatever YAML takes it for.
+    var characters: String? {
+        guard case .scalar(let scalar) = node, !isNull else { return nil }
+        return scalar.string
+    }
+
+    /// What the value is, in words. Text is not repeated, as it may be a secret in the wrong place.
+    var found: String {
+        switch node {
+        case .mapping: "a mapping"
+        case .sequence: "a list"
+        case .alias: "an alias"
+        case .scalar(let scalar):
+            switch Tag.Name(rawValue: node.tag.description) {
+            case .null: "nothing"
+            case .int, .float: "the number \(scalar.string.prefix(40))"
+            case .bool: "the truth value \(scalar.string.prefix(40))"
+            case .timestamp: "a date"
+            default: "text"
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import Signalbox
+import SignalboxCore
+
+/// What a configuration file says, checked: names are names, patterns are patterns, numbers are in their ranges.
+struct RunConfiguration: Sendable {
+    /// In the order of the file; at least one.
+    var sources: [SourceSection] = []
+    /// In the order of the file; each action once.
+    var plugins: [PluginSection] = []
+    /// The bounds of one message, for every source.
+    var limits = MessageLimits()
+    /// What the store of dead letters keeps.
+    var deadLetters = DeadLetterLimits()
+    /// How long a plugin's call may take when the plugin names no other time.
+    var timeout: Duration = .seconds(3)
+    /// How long a drain may take.
+    var drainLimit: Duration = .seconds(10)
+}

@@ -1,0 +1,12 @@
+import SignalboxCore
+import SignalboxRoutes
+
+/// One entry of a source's `topics`.
+struct TopicSection: Sendable {
+    /// What is subscribed to, with its captures.
+    let pattern: TopicPattern
+    /// What the message's bytes are.
+    let payload: PayloadKind
+    /// The action each message is, or `nil` when a capture or the message itself names it.
+    let action: ActionName?
+}

@@ -1,0 +1,13 @@
+import Foundation
+
+/// An error number of the operating system (errno(3)).
+struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The number.
+    let code: Int32
+
+    /// The number that the last failed call of this thread left.
+    static var last: SystemError { SystemError(code: errno) }
+
+    /// What strerror(3) says.
+    var description: String { String(cString: strerror(code)) }
+}
