@@ -10,17 +10,26 @@ final class PluginTable: Sendable {
     private let mask: Int
 
     init(entries: [PluginEntry]) {
-        self.entries = entries
         var size = 8
         while size < entries.count * 2 { size *= 2 }
         var slots = [Int32](repeating: -1, count: size)
         for (position, entry) in entries.enumerated() {
-            var slot = entry.action.bytes.withUnsafeBytes { PluginTable.hash($0) } & (size - 1)
-            while slots[slot] >= 0 { slot = (slot + 1) & (size - 1) }
-            slots[slot] = Int32(position)
+            PluginTable.insert(entry, at: position, into: &slots)
         }
+        self.init(entries: entries, slots: slots)
+    }
+
+    private init(entries: [PluginEntry], slots: [Int32]) {
+        self.entries = entries
         self.slots = slots
-        mask = size - 1
+        mask = slots.count - 1
+    }
+
+    private static func insert(_ entry: PluginEntry, at position: Int, into slots: inout [Int32]) {
+        let mask = slots.count - 1
+        var slot = entry.action.bytes.withUnsafeBytes { hash($0) } & mask
+        while slots[slot] >= 0 { slot = (slot + 1) & mask }
+        slots[slot] = Int32(position)
     }
 
     func entry(named name: UnsafeRawBufferPointer) -> PluginEntry? {
@@ -38,7 +47,11 @@ final class PluginTable: Sendable {
     }
 
     func adding(_ entry: PluginEntry) -> PluginTable {
-        PluginTable(entries: entries + [entry])
+        let entries = entries + [entry]
+        guard entries.count * 2 <= slots.count else { return PluginTable(entries: entries) }
+        var slots = slots
+        PluginTable.insert(entry, at: entries.count - 1, into: &slots)
+        return PluginTable(entries: entries, slots: slots)
     }
 
     func removing(_ entry: PluginEntry) -> PluginTable {

@@ -1,15 +1,24 @@
 /// How many arrivals ended in each outcome since the supervisor was made.
 public struct OutcomeCounts: Sendable, Hashable {
     /// The plugin did its work.
-    public var handled = 0
+    public var handled: Int
     /// The plugin was not called.
-    public var rejected = 0
+    public var rejected: Int
     /// The plugin threw or did not return in time.
-    public var failed = 0
+    public var failed: Int
     /// Let go of undecided, not acknowledged.
-    public var abandoned = 0
+    public var abandoned: Int
     /// Calls that returned after they had been settled; their results were not sent. Not an outcome of its own.
-    public var lateReturns = 0
+    public var lateReturns: Int
+
+    /// Counts, each at least 0.
+    public init(handled: Int = 0, rejected: Int = 0, failed: Int = 0, abandoned: Int = 0, lateReturns: Int = 0) {
+        self.handled = handled
+        self.rejected = rejected
+        self.failed = failed
+        self.abandoned = abandoned
+        self.lateReturns = lateReturns
+    }
 
     /// All arrivals settled.
     public var settled: Int { handled + rejected + failed + abandoned }
