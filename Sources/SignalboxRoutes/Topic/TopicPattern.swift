@@ -1,0 +1,92 @@
+/// A topic filter whose levels may have names: `push/{device}/{action}`.
+///
+/// - `{name}` stands for any one level, as `+` does, an empty one included.
+/// - `{name...}`, as the last level, stands for all that remains, as `#` does; it is empty when nothing remains:
+///   `a/{rest...}` finds the same empty text in `a` and in `a/`.
+/// - `+`, `#` and `$share/NAME/` are what they are in a ``TopicFilter``.
+///
+/// A name is `[A-Za-z][A-Za-z0-9_]*` and occurs once. Braces have no other use in a pattern. Values are text; captures
+/// that convert to other types are made for URLs and do not exist for topics.
+public struct TopicPattern: Sendable {
+    /// The most captures of one pattern.
+    public static let maximumCaptures = 32
+    /// The most bytes of a capture's name.
+    public static let maximumNameLength = 64
+
+    /// The pattern as it was given.
+    public let text: String
+    /// What to subscribe to: the pattern with `+` and `#` in place of its captures.
+    public let filter: TopicFilter
+    private let slots: [TopicSlot]
+
+    /// A pattern that came from a configuration. It has at most ``TopicName/maximumLength`` bytes.
+    ///
+    /// - Throws: ``TopicError`` when a capture is malformed, the filter would be, or a limit is passed; the offset
+    ///   counts in the pattern.
+    public init(_ text: String) throws(TopicError) {
+        try TopicGrammar.checkLength(text.utf8)
+        var compiler = TopicPatternCompiler()
+        for level in text.utf8.split(separator: TopicGrammar.separator, omittingEmptySubsequences: false) {
+            try compiler.add(level)
+        }
+        self.text = text
+        filter = try compiler.makeFilter()
+        slots = compiler.slots
+    }
+
+    /// The names of the captures, from left to right.
+    public var captureNames: [String] { slots.map(\.name) }
+
+    /// The captures of a topic that the pattern's filter matches, from left to right.
+    ///
+    /// Time grows with the length of pattern and topic alone.
+    ///
+    /// - Returns: `nil` when the filter does not match; an empty array when the pattern names nothing.
+    public func match(_ topic: TopicName) -> [TopicCapture]? {
+        guard filter.matches(topic) else { return nil }
+        var captures: [TopicCapture] = []
+        captures.reserveCapacity(slots.count)
+        var position = topic.text.utf8.startIndex
+        var level = 0
+        for slot in slots {
+            while level < slot.level {
+                position = TopicPattern.nextLevel(in: topic.text.utf8, after: position)
+                level += 1
+            }
+            let rest = topic.text.utf8[position...]
+            let value = slot.takesRest ? rest : rest.prefix { $0 != TopicGrammar.separator }
+            captures.append(TopicCapture(name: slot.name, value: String(Substring(value))))
+        }
+        return captures
+    }
+
+    /// The captures of a topic that the pattern's filter matches, from left to right.
+    ///
+    /// - Returns: `nil` when the filter does not match or the text is no topic name.
+    public func match(_ topic: String) -> [TopicCapture]? {
+        guard let name = try? TopicName(topic) else { return nil }
+        return match(name)
+    }
+
+    private static func nextLevel(in topic: String.UTF8View, after position: String.Index) -> String.Index {
+        guard let slash = topic[position...].firstIndex(of: TopicGrammar.separator) else { return topic.endIndex }
+        return topic.index(after: slash)
+    }
+}
+
+extension TopicPattern: Hashable {
+    /// Equal when the bytes are.
+    public static func == (left: TopicPattern, right: TopicPattern) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        TopicGrammar.hash(text, into: &hasher)
+    }
+}
+
+extension TopicPattern: CustomStringConvertible {
+    /// The pattern as it was given, control characters included: escape it before it is shown.
+    public var description: String { text }
+}

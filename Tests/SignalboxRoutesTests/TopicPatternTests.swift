@@ -1,0 +1,125 @@
+import SignalboxRoutes
+import Testing
+
+@Suite struct TopicPatternTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let pattern, filter, topic: String
+        let captures: [String]?
+
+        init(_ pattern: String, _ filter: String, _ topic: String, _ captures: [String]?) {
+            self.pattern = pattern
+            self.filter = filter
+            self.topic = topic
+            self.captures = captures
+        }
+
+        var testDescription: String { "\(pattern) on \(topic)" }
+    }
+
+    @Test(arguments: [
+        Case("push/{device}/{action}", "push/+/+", "push/d-1/loading", ["device=d-1", "action=loading"]),
+        Case("push/{device}/{action}", "push/+/+", "push//", ["device=", "action="]),
+        Case("push/{device}/{action}", "push/+/+", "push/d", nil),
+        Case("push/{device}/{action}", "push/+/+", "push/d/a/x", nil),
+        Case("{a}", "+", "x", ["a=x"]),
+        Case("{a}", "+", "$SYS", nil),
+        Case("/{a}", "/+", "/x", ["a=x"]),
+        Case("{a}/", "+/", "x/", ["a=x"]),
+        Case("+/{b}/+/{d}", "+/+/+/+", "1/2/3/4", ["b=2", "d=4"]),
+        Case("a/{b}/#", "a/+/#", "a/x", ["b=x"]),
+        Case("a/{b}/#", "a/+/#", "a/x/y/z", ["b=x"]),
+        Case("a/{rest...}", "a/#", "a", ["rest="]),
+        Case("a/{rest...}", "a/#", "a/", ["rest="]),
+        Case("a/{rest...}", "a/#", "a//", ["rest=/"]),
+        Case("a/{rest...}", "a/#", "a/b/c", ["rest=b/c"]),
+        Case("a/{rest...}", "a/#", "ab", nil),
+        Case("{all...}", "#", "a/b", ["all=a/b"]),
+        Case("{all...}", "#", "$SYS/x", nil),
+        Case("$SYS/{all...}", "$SYS/#", "$SYS/x/y", ["all=x/y"]),
+        Case("{x}/{rest...}", "+/#", "a", ["x=a", "rest="]),
+        Case("$share/g/{x}/{rest...}", "$share/g/+/#", "a/b", ["x=a", "rest=b"]),
+        Case("$share/g/{x}", "$share/g/+", "$share/g/a", nil),
+        Case("a/b", "a/b", "a/b", []),
+        Case("日本/{x}/é", "日本/+/é", "日本/🚦/é", ["x=🚦"]),
+        Case("a/{x}/b", "a/+/b", "a/\u{301}y/b", ["x=\u{301}y"]),
+        Case("a/{x}", "a/+", "a/{x}", ["x={x}"]),
+        Case("{a_1}/{A1_}", "+/+", "b/c", ["a_1=b", "A1_=c"]),
+        Case("a/{x}", "a/+", "a/#", nil),
+    ])
+    func captures(_ given: Case) throws {
+        let pattern = try TopicPattern(given.pattern)
+        #expect(pattern.filter.text == given.filter)
+        let found = pattern.match(given.topic)?.map { "\($0.name)=\($0.value)" }
+        #expect(found == given.captures)
+        #expect(pattern.filter.matches(given.topic) == (found != nil))
+    }
+
+    @Test func theNamesAreKnownBeforeAnythingMatches() throws {
+        #expect(try TopicPattern("push/{device}/+/{action}/{rest...}").captureNames == ["device", "action", "rest"])
+    }
+
+    @Test(arguments: ["a{b}", "{b}c", "{a}{b}", "{", "}", "{a", "a}", "}a{", "x/{a/b}", "{{a}}", "{a}}", "{a{b}"])
+    func aBraceThatEnclosesNoWholeLevelIsRefused(text: String) {
+        let error = #expect(throws: TopicError.self) { try TopicPattern(text) }
+        #expect(error?.reason == .captureNotAlone)
+    }
+
+    @Test(arguments: [
+        "{}", "{...}", "{1a}", "{_a}", "{a-b}", "{a b}", "{a.b}", "{a..}", "{a....}", "{é}", "{+}", "{#}",
+    ])
+    func aCaptureNeedsAName(text: String) {
+        let error = #expect(throws: TopicError.self) { try TopicPattern("x/" + text) }
+        #expect(error?.reason == .invalidCaptureName)
+        #expect(error?.offset == 2)
+    }
+
+    @Test func aNameOccursOnce() {
+        expectFault("{a}/{b}/{a}", .duplicateCapture, 8)
+        expectFault("{a}/{a...}", .duplicateCapture, 4)
+    }
+
+    @Test func onlyTheLastLevelTakesTheRest() {
+        expectFault("a/{rest...}/b", .restNotLast, 2)
+        expectFault("a/{rest...}/", .restNotLast, 2)
+        expectFault("a/{rest...}/{b...}", .restNotLast, 2)
+    }
+
+    @Test func theFiltersOwnFaultsAreReportedWhereThePatternHasThem() {
+        expectFault("", .empty, 0)
+        expectFault("{device}/b+", .wildcardNotAlone, 10)
+        expectFault("{device}/{action}/#/x", .multiLevelNotLast, 18)
+        expectFault("{device}/\u{0}", .nullCharacter, 9)
+        expectFault("$share/{group}/a", .invalidShareName, 7)
+        expectFault("$share/{group...}", .invalidShareName, 7)
+        expectFault("$share/g/", .missingSharedFilter, 9)
+    }
+
+    @Test func theNumberOfCapturesIsLimited() throws {
+        let most = (1...32).map { "{c\($0)}" }.joined(separator: "/")
+        let topic = (1...32).map { "v\($0)" }.joined(separator: "/")
+        let found = try TopicPattern(most).match(topic)
+        #expect(found?.map(\.name) == (1...32).map { "c\($0)" })
+        #expect(found?.map(\.value) == (1...32).map { "v\($0)" })
+        expectFault(most + "/{c33}", .tooManyCaptures, most.utf8.count + 1)
+    }
+
+    @Test func lengthsAreLimited() throws {
+        let name = String(repeating: "n", count: 64)
+        #expect(try TopicPattern("{\(name)}").captureNames == [name])
+        expectFault("{\(name)n}", .invalidCaptureName, 0)
+        expectFault("{a}/" + String(repeating: "b", count: 65_532), .tooLong, 65_535)
+    }
+
+    @Test func aTopicThatIsNoNameMatchesNothing() throws {
+        let pattern = try TopicPattern("a/{b}")
+        #expect(pattern.match("") == nil)
+        #expect(pattern.match("a/+") == nil)
+        #expect(pattern.match("a/\u{0}") == nil)
+    }
+
+    private func expectFault(_ text: String, _ reason: TopicError.Reason, _ offset: Int) {
+        let error = #expect(throws: TopicError.self) { try TopicPattern(text) }
+        #expect(error?.reason == reason)
+        #expect(error?.offset == offset)
+    }
+}
