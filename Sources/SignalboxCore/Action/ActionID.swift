@@ -20,6 +20,11 @@ public struct ActionID: Sendable, Hashable {
         bytes = Bytes(text)
     }
 
+    /// The same id in memory of its own, for whoever keeps it longer than the batch it came in.
+    public func copied() -> ActionID {
+        ActionID(unchecked: bytes.copied())
+    }
+
     /// The id as text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 }

@@ -25,6 +25,11 @@ public struct ActionName: Sendable, Hashable {
     /// The name as text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
+    /// The same name in memory of its own, for whoever keeps it longer than the batch it came in.
+    public func copied() -> ActionName {
+        ActionName(unchecked: bytes.copied())
+    }
+
     /// What keeps these bytes from being a name that a wire may carry, or `nil` when nothing does.
     package static func problem(in bytes: UnsafeRawBufferPointer) -> ActionNameError? {
         guard let first = bytes.first else { return .empty }

@@ -33,6 +33,9 @@ public struct Arrival: Sendable {
         return position == ArrivalRecord.none ? nil : storage.tables.senders[Int(position)]
     }
 
+    /// When the adapter received it, by the calendar.
+    public var receivedAt: WallTime { record.receivedAt }
+
     /// The action, or why the message could not be read as one.
     public var reading: Result<Action, Outcome.Rejection> {
         let position = record.rejection

@@ -3,7 +3,9 @@ extension Outcome {
     public struct Rejection: Error, Sendable, Hashable, CustomStringConvertible {
         /// The kinds of rejection; more may be added.
         public struct Reason: Sendable, Hashable, CustomStringConvertible {
-            private enum Code: String { case malformed, unknownAction, sourceNotAllowed, invalidBody, expired, unavailable }
+            private enum Code: String {
+                case malformed, unknownAction, sourceNotAllowed, invalidBody, expired, unavailable
+            }
             private let code: Code
 
             /// The message is not an action: no JSON, over a limit, no action name, a bad id.

@@ -1,0 +1,249 @@
+import SignalboxCore
+import Synchronization
+
+/// The way into the supervisor for one source: its window, its lanes, and the one place where its arrivals are settled.
+final class SourceIntake: Sendable {
+    let source: SourceName
+    let core: SupervisorCore
+    let counters = OutcomeCounters()
+    let log: SourceLog
+    let window: Window
+    private let holdLimit: Duration?
+    /// Somebody waits for the window to change; checked at each release, so that releases need no lock.
+    private let hasWaiters = Atomic<Bool>(false)
+    private let state = Mutex(State())
+
+    enum Phase { case waiting, open, closed }
+
+    private struct State {
+        var phase = Phase.waiting
+        /// What was taken before the supervisor opened.
+        var held: [LaneRun] = []
+        var lanes: [ObjectIdentifier: Lane] = [:]
+        /// Lanes of removed plugins that still have work.
+        var retired: [Lane] = []
+        var roomWaiters: [UnsafeContinuation<Bool, Never>] = []
+        var emptyWaiters: [UnsafeContinuation<Void, Never>] = []
+    }
+
+    init(source: SourceName, core: SupervisorCore, window: WindowLimits, holdLimit: Duration?) {
+        self.source = source
+        self.core = core
+        self.window = Window(limits: window)
+        self.holdLimit = holdLimit
+        log = SourceLog(source: source, logger: core.logger, linesPerSecond: core.configuration.logLinesPerSecond)
+    }
+}
+
+// MARK: - Taking
+
+extension SourceIntake: Intake {
+    func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
+        let (taken, verdicts) = state.withLock { state -> (Int, [IntakeVerdict]) in
+            guard state.phase != .closed else { return (0, []) }
+            let taken = window.take(batch.lazy.map(\.originalLength))
+            let run = LaneRun(arrivals: batch, range: 0..<taken, sink: sink, tick: core.now)
+            guard state.phase == .open else {
+                if taken > 0 { state.held.append(run) }
+                return (taken, [])
+            }
+            return (taken, route(run, &state))
+        }
+        settle(verdicts)
+        return taken
+    }
+
+    func room() async throws(SourceClosed) {
+        let isOpen = await withUnsafeContinuation { continuation in
+            let answer = state.withLock { state -> Bool? in
+                guard state.phase != .closed else { return false }
+                hasWaiters.store(true, ordering: .sequentiallyConsistent)
+                if window.hasRoom { return true }
+                state.roomWaiters.append(continuation)
+                return nil
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+        guard isOpen else { throw SourceClosed() }
+    }
+
+    /// Routes what was taken before, in order, and everything from now on as it comes.
+    func open() {
+        let verdicts = state.withLock { state -> [IntakeVerdict] in
+            guard state.phase == .waiting else { return [] }
+            state.phase = .open
+            defer { state.held = [] }
+            return state.held.flatMap { held in
+                route(LaneRun(arrivals: held.arrivals, range: held.range, sink: held.sink, tick: core.now), &state)
+            }
+        }
+        settle(verdicts)
+    }
+}
+
+// MARK: - Routing
+
+extension SourceIntake {
+    /// Sends each arrival to its lane; consecutive ones for the same lane go together. What never reaches a lane is
+    /// returned, to be settled outside the lock.
+    private func route(_ run: LaneRun, _ state: inout State) -> [IntakeVerdict] {
+        let table = core.registry.snapshot
+        var router = ArrivalRouter(table: table)
+        var verdicts: [IntakeVerdict] = []
+        var pending: (lane: Lane, range: Range<Int>)?
+        func flush() {
+            guard let (lane, range) = pending else { return }
+            pending = nil
+            let part = LaneRun(arrivals: run.arrivals, range: range, sink: run.sink, tick: run.tick)
+            if let verdict = lane.enqueue(part) {
+                verdicts.append(IntakeVerdict(run: verdict.run, outcome: verdict.outcome, plugin: lane.entry))
+            }
+        }
+        for position in run.range {
+            switch router.route(run.arrivals[position]) {
+            case .refused(let rejection, let plugin):
+                let one = LaneRun(
+                    arrivals: run.arrivals,
+                    range: position..<(position + 1),
+                    sink: run.sink,
+                    tick: run.tick
+                )
+                verdicts.append(IntakeVerdict(run: one, outcome: .rejected(rejection), plugin: plugin))
+            case .plugin(let entry):
+                if let open = pending, open.lane.entry === entry, open.range.upperBound == position {
+                    pending = (open.lane, open.range.lowerBound..<(position + 1))
+                } else {
+                    flush()
+                    pending = (lane(for: entry, &state), position..<(position + 1))
+                }
+            }
+        }
+        flush()
+        return verdicts
+    }
+
+    private func lane(for entry: PluginEntry, _ state: inout State) -> Lane {
+        if let lane = state.lanes[ObjectIdentifier(entry)] { return lane }
+        let limits = LaneLimits(timeout: entry.timeout, holdLimit: holdLimit, tick: core.configuration.tick)
+        let lane = Lane(entry: entry, intake: self, limits: limits)
+        state.lanes[ObjectIdentifier(entry)] = lane
+        lane.start()
+        return lane
+    }
+
+    private func settle(_ verdicts: [IntakeVerdict]) {
+        for verdict in verdicts {
+            for position in verdict.run.range {
+                settle(
+                    verdict.run.arrivals[position],
+                    verdict.outcome,
+                    plugin: verdict.plugin,
+                    sink: verdict.run.sink
+                )
+            }
+        }
+    }
+}
+
+// MARK: - Settling
+
+extension SourceIntake {
+    /// Records the one outcome of an arrival and tells the adapter. Any thread, without a lock held.
+    ///
+    /// A dead letter is stored before the adapter may acknowledge, so that the message is never nowhere.
+    func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, sink: any SettlementSink) {
+        counters.count(outcome)
+        switch outcome {
+        case .handled: break
+        case .abandoned: log.abandoned(arrival, outcome, plugin: plugin)
+        case .rejected, .failed:
+            core.deadLetters.add(DeadLetter(arrival, outcome: outcome))
+            log.deadLetter(arrival, outcome, plugin: plugin)
+        }
+        core.configuration.onOutcome?(SettledArrival(arrival: arrival, plugin: plugin?.action, outcome: outcome))
+        let token = arrival.token
+        if outcome.isDecided { sink.mayAcknowledge(token) }
+        sink.settle(token, outcome)
+        window.release(arrivals: 1, bytes: arrival.originalLength)
+        if hasWaiters.load(ordering: .sequentiallyConsistent) { wake() }
+    }
+
+    func countLateReturn(_ arrival: Arrival, plugin: PluginEntry) {
+        counters.lateReturns.wrappingAdd(1, ordering: .relaxed)
+        log.lateReturn(arrival, plugin: plugin)
+    }
+
+    func logStall(_ plugin: PluginEntry, unavailable count: Int) {
+        log.stalled(plugin, unavailable: count)
+    }
+
+    private func wake() {
+        let (room, empty) = state.withLock {
+            state -> ([UnsafeContinuation<Bool, Never>], [UnsafeContinuation<Void, Never>]) in
+            var room: [UnsafeContinuation<Bool, Never>] = []
+            var empty: [UnsafeContinuation<Void, Never>] = []
+            if window.hasRoom { swap(&room, &state.roomWaiters) }
+            if window.isEmpty { swap(&empty, &state.emptyWaiters) }
+            let waits = !state.roomWaiters.isEmpty || !state.emptyWaiters.isEmpty
+            hasWaiters.store(waits, ordering: .sequentiallyConsistent)
+            return (room, empty)
+        }
+        for waiter in room { waiter.resume(returning: true) }
+        for waiter in empty { waiter.resume() }
+    }
+}
+
+// MARK: - Closing
+
+extension SourceIntake {
+    /// Takes nothing more. What never reached a lane is abandoned.
+    func close() {
+        let (held, waiters) = state.withLock { state -> ([LaneRun], [UnsafeContinuation<Bool, Never>]) in
+            state.phase = .closed
+            defer {
+                state.held = []
+                state.roomWaiters = []
+            }
+            return (state.held, state.roomWaiters)
+        }
+        for waiter in waiters { waiter.resume(returning: false) }
+        settle(held.map { IntakeVerdict(run: $0, outcome: .abandoned(.drain), plugin: nil) })
+    }
+
+    /// Returns when everything that was taken is settled.
+    func untilEmpty() async {
+        await withUnsafeContinuation { continuation in
+            let isEmpty = state.withLock { state -> Bool in
+                hasWaiters.store(true, ordering: .sequentiallyConsistent)
+                if window.isEmpty { return true }
+                state.emptyWaiters.append(continuation)
+                return false
+            }
+            if isEmpty { continuation.resume() }
+        }
+    }
+
+    /// The lanes that have work or may get some. Those whose task has ended are let go of.
+    var lanes: [Lane] {
+        state.withLock { state in
+            if !state.retired.isEmpty { state.retired.removeAll(where: \.hasEnded) }
+            return state.lanes.values + state.retired
+        }
+    }
+
+    /// Closes the lane of a plugin that was removed; what waits there is still handled.
+    func retireLane(of entry: PluginEntry) {
+        let lane = state.withLock { state in
+            let lane = state.lanes.removeValue(forKey: ObjectIdentifier(entry))
+            if let lane { state.retired.append(lane) }
+            return lane
+        }
+        lane?.close()
+    }
+
+    /// Closes all lanes. Each breaks its ring of references with the intake when its task ends; one whose plugin never
+    /// returns stays, so that it can be reported.
+    func retireLanes() {
+        for lane in state.withLock({ $0.lanes.values.map(\.entry) }) { retireLane(of: lane) }
+    }
+}

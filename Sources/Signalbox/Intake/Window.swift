@@ -1,0 +1,52 @@
+import Synchronization
+
+/// The count of what a source has inside the supervisor. Taken from under the intake's lock, released on any thread.
+struct Window: ~Copyable {
+    let limits: WindowLimits
+    /// Arrivals in the upper 24 bits, bytes in the lower 40: one atomic step for both.
+    private let used = Atomic<UInt64>(0)
+    private static let bytesMask: UInt64 = (1 << 40) - 1
+
+    init(limits: WindowLimits) {
+        self.limits = limits
+    }
+
+    /// The number of arrivals inside.
+    var count: Int { Int(used.load(ordering: .sequentiallyConsistent) >> 40) }
+
+    var isEmpty: Bool { used.load(ordering: .sequentiallyConsistent) == 0 }
+
+    var hasRoom: Bool { Window.isQuarterFree(used.load(ordering: .sequentiallyConsistent), of: limits) }
+
+    /// How many from the front of lengths fit; they are counted as inside. One caller at a time.
+    func take<Lengths: Sequence<Int>>(_ lengths: Lengths) -> Int {
+        let before = used.load(ordering: .acquiring)
+        var count = Int(before >> 40)
+        var bytes = Int(before & Window.bytesMask)
+        var taken = 0
+        var takenBytes = 0
+        for length in lengths {
+            guard count < limits.arrivals, bytes + length <= limits.bytes || count == 0 else { break }
+            count += 1
+            bytes += length
+            taken += 1
+            takenBytes += length
+        }
+        used.wrappingAdd(Window.word(taken, takenBytes), ordering: .acquiringAndReleasing)
+        return taken
+    }
+
+    func release(arrivals: Int, bytes: Int) {
+        used.wrappingSubtract(Window.word(arrivals, bytes), ordering: .sequentiallyConsistent)
+    }
+
+    private static func word(_ arrivals: Int, _ bytes: Int) -> UInt64 {
+        UInt64(arrivals) << 40 + UInt64(bytes)
+    }
+
+    private static func isQuarterFree(_ used: UInt64, of limits: WindowLimits) -> Bool {
+        let arrivals = Int(used >> 40)
+        let bytes = Int(used & bytesMask)
+        return arrivals <= limits.arrivals - max(1, limits.arrivals / 4) && bytes <= limits.bytes - limits.bytes / 4
+    }
+}

@@ -1,0 +1,19 @@
+/// How much of one source may be inside the supervisor at once: taken and not yet settled.
+///
+/// When the window is full `Intake.submit(_:to:)` takes less than it is offered and the adapter stops reading: nothing
+/// is dropped.
+public struct WindowLimits: Sendable, Hashable {
+    /// The most arrivals, 1 to 1,000,000; 1,000 by default.
+    public var arrivals: Int
+    /// The most bytes of their originals, 1 to 2^40 - 1; 16 MiB by default. One arrival larger than this is taken when the
+    /// window is empty.
+    public var bytes: Int
+
+    /// - Precondition: both are in their ranges.
+    public init(arrivals: Int = 1_000, bytes: Int = 16 * 1024 * 1024) {
+        precondition((1...1_000_000).contains(arrivals), "a window holds 1 to 1,000,000 arrivals")
+        precondition((1..<(1 << 40)).contains(bytes), "a window holds 1 to 2^40 - 1 bytes")
+        self.arrivals = arrivals
+        self.bytes = bytes
+    }
+}

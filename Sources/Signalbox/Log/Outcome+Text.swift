@@ -1,0 +1,42 @@
+import SignalboxCore
+
+extension Outcome {
+    /// Reason and detail, for a log line.
+    var text: String {
+        switch self {
+        case .handled: name
+        case .rejected(let rejection): rejection.description
+        case .failed(let failure): failure.description
+        case .abandoned(let abandonment): abandonment.description
+        }
+    }
+
+    /// What whoever reads the log can do about it.
+    var advice: String? {
+        switch self {
+        case .handled: nil
+        case .rejected(let rejection): rejection.advice
+        case .failed(let failure):
+            failure.reason == .timeout
+                ? "give the plugin a longer timeout, or find out what it waits for"
+                : "see the plugin; the original message is in the dead letter"
+        case .abandoned(let abandonment):
+            abandonment == .holdLimit
+                ? "the plugin is slower than its source may wait; the source sends it again"
+                : "the source sends it again where it can"
+        }
+    }
+}
+
+extension Outcome.Rejection {
+    var advice: String {
+        switch reason {
+        case .malformed: "see what the sender sends; the original message is in the dead letter"
+        case .unknownAction: "register a plugin for this action, or find out who sends it"
+        case .sourceNotAllowed: "name this origin in the plugin's access rule if it may call it"
+        case .invalidBody: "compare the sender's body with the plugin's Info"
+        case .expired: "see whether the plugin or its source is too slow"
+        default: "find out what the plugin waits for"
+        }
+    }
+}

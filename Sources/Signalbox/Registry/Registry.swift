@@ -1,0 +1,35 @@
+import SignalboxCore
+import Synchronization
+
+/// The plugins by action name: a snapshot that is replaced as a whole, while messages flow.
+final class Registry: Sendable {
+    private let table = Mutex(PluginTable(entries: []))
+
+    var snapshot: PluginTable { table.withLock { $0 } }
+
+    func add(_ entry: PluginEntry) throws(RegistrationError) {
+        try table.withLock { (table) throws(RegistrationError) in
+            if let held = table.entry(named: entry.action) {
+                throw .duplicateAction(held.action, holder: held.holder)
+            }
+            table = table.adding(entry)
+        }
+    }
+
+    /// Puts the entry in the place of the one that holds its name, and returns that one.
+    func replace(with entry: PluginEntry) throws(RegistrationError) -> PluginEntry {
+        try table.withLock { (table) throws(RegistrationError) in
+            guard let held = table.entry(named: entry.action) else { throw .noSuchAction(entry.action) }
+            table = table.removing(held).adding(entry)
+            return held
+        }
+    }
+
+    func remove(_ action: ActionName) throws(RegistrationError) -> PluginEntry {
+        try table.withLock { (table) throws(RegistrationError) in
+            guard let held = table.entry(named: action) else { throw .noSuchAction(action) }
+            table = table.removing(held)
+            return held
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/// How many arrivals ended in each outcome since the supervisor was made.
+public struct OutcomeCounts: Sendable, Hashable {
+    /// The plugin did its work.
+    public var handled: Int
+    /// The plugin was not called.
+    public var rejected: Int
+    /// The plugin threw or did not return in time.
+    public var failed: Int
+    /// Let go of undecided, not acknowledged.
+    public var abandoned: Int
+    /// Calls that returned after they had been settled; their results were not sent. Not an outcome of its own.
+    public var lateReturns: Int
+
+    /// Counts, each at least 0.
+    public init(handled: Int = 0, rejected: Int = 0, failed: Int = 0, abandoned: Int = 0, lateReturns: Int = 0) {
+        self.handled = handled
+        self.rejected = rejected
+        self.failed = failed
+        self.abandoned = abandoned
+        self.lateReturns = lateReturns
+    }
+
+    /// All arrivals settled.
+    public var settled: Int { handled + rejected + failed + abandoned }
+
+    static func + (left: OutcomeCounts, right: OutcomeCounts) -> OutcomeCounts {
+        OutcomeCounts(
+            handled: left.handled + right.handled,
+            rejected: left.rejected + right.rejected,
+            failed: left.failed + right.failed,
+            abandoned: left.abandoned + right.abandoned,
+            lateReturns: left.lateReturns + right.lateReturns
+        )
+    }
+}

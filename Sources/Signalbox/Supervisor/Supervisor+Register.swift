@@ -1,0 +1,164 @@
+public import SignalboxCore
+import Synchronization
+
+extension Supervisor {
+    /// Registers a closure that works without waiting. A closure without `await` picks this form.
+    ///
+    /// - Parameters:
+    ///   - action: the name it is called for.
+    ///   - info: what the body is decoded into; a body that does not fit is rejected and the closure is not called.
+    ///   - rule: which origins may call it; nothing else may.
+    ///   - timeout: how long one call may take; the supervisor's own when `nil`.
+    ///   - replacing: take the place of the plugin that holds the action, while messages flow: what waits for the old one
+    ///     is still handled by it, what arrives from now on goes to the new one.
+    ///   - handler: called one at a time per source, in order; on any thread.
+    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` when the action is held and not to be replaced, so that
+    ///   the first registration stays; ``RegistrationError/noSuchAction(_:)`` when there is none to replace.
+    @inlinable
+    public func register<Info: Decodable & Sendable>(
+        _ action: ActionName,
+        as info: Info.Type,
+        from rule: AccessRule,
+        timeout: Duration? = nil,
+        replacing: Bool = false,
+        _ handler: @escaping @Sendable (Info, ActionContext) throws -> Void
+    ) throws(RegistrationError) {
+        try register(action, "a closure for \(Info.self)", rule, timeout, replacing, PluginCall.make(handler))
+    }
+
+    /// Registers a closure that works without waiting and answers with a value that is sent as JSON.
+    @inlinable
+    public func register<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
+        _ action: ActionName,
+        as info: Info.Type,
+        from rule: AccessRule,
+        timeout: Duration? = nil,
+        replacing: Bool = false,
+        _ handler: @escaping @Sendable (Info, ActionContext) throws -> Reply
+    ) throws(RegistrationError) {
+        try register(action, "a closure for \(Info.self)", rule, timeout, replacing, PluginCall.make(handler))
+    }
+
+    /// Registers a closure that may wait. It is called in the isolation it was written in.
+    @inlinable
+    public func register<Info: Decodable & Sendable>(
+        _ action: ActionName,
+        as info: Info.Type,
+        from rule: AccessRule,
+        timeout: Duration? = nil,
+        replacing: Bool = false,
+        _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Void
+    ) throws(RegistrationError) {
+        try register(action, "a closure for \(Info.self)", rule, timeout, replacing, PluginCall.make(handler))
+    }
+
+    /// Registers a closure that may wait and answers with a value that is sent as JSON.
+    @inlinable
+    public func register<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
+        _ action: ActionName,
+        as info: Info.Type,
+        from rule: AccessRule,
+        timeout: Duration? = nil,
+        replacing: Bool = false,
+        _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Reply
+    ) throws(RegistrationError) {
+        try register(action, "a closure for \(Info.self)", rule, timeout, replacing, PluginCall.make(handler))
+    }
+}
+
+extension Supervisor {
+    /// Registers a plugin for the action it names.
+    ///
+    /// - Parameters:
+    ///   - plugin: called one at a time per source, in order.
+    ///   - rule: which origins may call it; nothing else may.
+    ///   - timeout: how long one call may take; the supervisor's own when `nil`.
+    ///   - replacing: take the place of the plugin that holds the action, as with a closure.
+    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` or ``RegistrationError/noSuchAction(_:)``, as with a
+    ///   closure.
+    @inlinable
+    public func register<P: Plugin>(
+        _ plugin: P,
+        from rule: AccessRule,
+        timeout: Duration? = nil,
+        replacing: Bool = false
+    ) throws(RegistrationError) where P.Reply == Void {
+        let call = PluginCall.make { (info: P.Info, context) async throws -> Void in
+            try await plugin.callAsAction(info, context: context)
+        }
+        try register(plugin.action, "\(P.self)", rule, timeout, replacing, call)
+    }
+
+    /// Registers a plugin whose reply is sent as JSON.
+    @inlinable
+    public func register<P: Plugin>(
+        _ plugin: P,
+        from rule: AccessRule,
+        timeout: Duration? = nil,
+        replacing: Bool = false
+    ) throws(RegistrationError) where P.Reply: Encodable {
+        let call = PluginCall.make { (info: P.Info, context) async throws -> P.Reply in
+            try await plugin.callAsAction(info, context: context)
+        }
+        try register(plugin.action, "\(P.self)", rule, timeout, replacing, call)
+    }
+
+    /// Registers a plugin that works without waiting.
+    @inlinable
+    public func register<P: SyncPlugin>(
+        _ plugin: P,
+        from rule: AccessRule,
+        timeout: Duration? = nil,
+        replacing: Bool = false
+    ) throws(RegistrationError) where P.Reply == Void {
+        let call = PluginCall.make { (info: P.Info, context) throws -> Void in
+            try plugin.callAsAction(info, context: context)
+        }
+        try register(plugin.action, "\(P.self)", rule, timeout, replacing, call)
+    }
+
+    /// Registers a plugin that works without waiting and whose reply is sent as JSON.
+    @inlinable
+    public func register<P: SyncPlugin>(
+        _ plugin: P,
+        from rule: AccessRule,
+        timeout: Duration? = nil,
+        replacing: Bool = false
+    ) throws(RegistrationError) where P.Reply: Encodable {
+        let call = PluginCall.make { (info: P.Info, context) throws -> P.Reply in
+            try plugin.callAsAction(info, context: context)
+        }
+        try register(plugin.action, "\(P.self)", rule, timeout, replacing, call)
+    }
+}
+
+extension Supervisor {
+    /// Removes the plugin of an action, while messages flow. What waits for it is still handled.
+    ///
+    /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action.
+    public func remove(_ action: ActionName) throws(RegistrationError) {
+        retire(try core.registry.remove(action))
+    }
+
+    @usableFromInline
+    func register(
+        _ action: ActionName,
+        _ holder: String,
+        _ rule: AccessRule,
+        _ timeout: Duration?,
+        _ replacing: Bool,
+        _ call: PluginCall
+    ) throws(RegistrationError) {
+        let timeout = timeout ?? core.configuration.timeout
+        let entry = PluginEntry(action: action, holder: holder, rule: rule, timeout: timeout, call: call)
+        if replacing {
+            retire(try core.registry.replace(with: entry))
+        } else {
+            try core.registry.add(entry)
+        }
+    }
+
+    private func retire(_ entry: PluginEntry) {
+        for intake in state.withLock({ Array($0.intakes.values) }) { intake.retireLane(of: entry) }
+    }
+}

@@ -1,0 +1,123 @@
+import Logging
+import ServiceLifecycle
+import SignalboxCore
+import Synchronization
+
+extension Supervisor {
+    /// Opens the sources, runs the adapters, and drains on graceful shutdown or when all adapters have ended.
+    ///
+    /// Draining takes nothing more, lets what has begun or waits be handled within the drain limit and abandons the rest.
+    /// It ends also when a plugin never returns; ``report`` then says which. Cancelling the task stops at once: what is
+    /// not settled is abandoned. A supervisor runs once.
+    ///
+    /// - Throws: the error of the first adapter that failed, after the drain; ``RegistrationError/closed`` when the
+    ///   supervisor has run before.
+    public func run() async throws {
+        let starts = try open()
+        async let _ = keepTime()
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                for await adapter in starts {
+                    group.addTask { await self.run(adapter) }
+                }
+                beginDrain()
+                group.cancelAll()
+                await untilSettled()
+            }
+        } onGracefulShutdown: {
+            self.state.withLock { $0.starter }.finish()
+        }
+        if let failure = finish() { throw failure }
+    }
+
+    private func open() throws -> AsyncStream<any Adapter> {
+        let (starts, intakes) = try state.withLock { state throws -> (AsyncStream<any Adapter>, [SourceIntake]) in
+            guard state.phase == .initial, let starts = state.starts else { throw RegistrationError.closed }
+            state.phase = .running
+            state.starts = nil
+            return (starts, Array(state.intakes.values))
+        }
+        for intake in intakes { intake.open() }
+        return starts
+    }
+
+    private func run(_ adapter: any Adapter) async {
+        let intake = state.withLock { $0.intakes[adapter.source] }
+        do {
+            if let intake { try await adapter.run(into: intake) }
+            core.logger.debug("source ended", metadata: ["source": "\(adapter.source)"])
+        } catch {
+            core.logger.error(
+                "source ended with an error; other sources go on: \(LogText.escaped("\(error)"))",
+                metadata: ["source": "\(adapter.source)"]
+            )
+            state.withLock { if $0.firstFailure == nil { $0.firstFailure = error } }
+        }
+        let starter = state.withLock { state -> AsyncStream<any Adapter>.Continuation? in
+            state.runningAdapters -= 1
+            return state.runningAdapters == 0 ? state.starter : nil
+        }
+        starter?.finish()
+    }
+}
+
+// MARK: - Draining
+
+extension Supervisor {
+    private func beginDrain() {
+        let limit = LaneLimits.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
+        let intakes = state.withLock { state in
+            state.phase = .draining
+            state.drainEnd = core.now + limit
+            return Array(state.intakes.values)
+        }
+        for intake in intakes { intake.close() }
+        core.logger.info("draining", metadata: ["limit": "\(core.configuration.drainLimit)"])
+    }
+
+    private func untilSettled() async {
+        let intakes = state.withLock { Array($0.intakes.values) }
+        // A cancelled task has no timer any more, so what is left is let go of from here.
+        while Task.isCancelled, intakes.contains(where: { !$0.window.isEmpty }) {
+            for lane in intakes.flatMap(\.lanes) { lane.abandon(.stop) }
+            await Task.yield()
+        }
+        for intake in intakes { await intake.untilEmpty() }
+    }
+
+    private func finish() -> (any Error)? {
+        let (intakes, failure) = state.withLock { state in
+            state.phase = .stopped
+            return (Array(state.intakes.values), state.firstFailure)
+        }
+        for intake in intakes { intake.log.flush() }
+        let report = report
+        for running in report.callsStillRunning {
+            core.logger.error("plugin has not returned", metadata: ["call": "\(running)"])
+        }
+        for intake in intakes { intake.retireLanes() }
+        return failure
+    }
+}
+
+// MARK: - The timer
+
+extension Supervisor {
+    private func keepTime() async {
+        while (try? await clock.sleep(for: core.configuration.tick)) != nil {
+            tick()
+        }
+    }
+
+    private func tick() {
+        let now = core.advance()
+        let (intakes, drainEnd) = state.withLock { (Array($0.intakes.values), $0.drainEnd) }
+        let isDrainOver = drainEnd.map { now >= $0 } ?? false
+        for intake in intakes {
+            for lane in intake.lanes {
+                lane.tick(now)
+                if isDrainOver { lane.abandon(.drain) }
+            }
+        }
+    }
+}

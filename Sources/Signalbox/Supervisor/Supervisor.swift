@@ -1,0 +1,101 @@
+public import Logging
+public import ServiceLifecycle
+public import SignalboxCore
+import Synchronization
+
+/// Routes every action to the plugin registered for it, bounds the call, and reports the one outcome of each arrival.
+///
+/// It knows no transport. Sources come in through ``add(_:window:)`` or ``intake(for:features:window:)``, plugins through
+/// `register`; both also while messages flow. Nothing is routed before ``run()``: what arrives earlier waits in its
+/// source's window. The name comes from the plugin pattern: it supervises calls and does not restart anything.
+public final class Supervisor: Service, Sendable {
+    let core: SupervisorCore
+    let clock: any Clock<Duration>
+    let state: Mutex<State>
+
+    enum Phase { case initial, running, draining, stopped }
+
+    struct State: Sendable {
+        var phase = Phase.initial
+        var intakes: [SourceName: SourceIntake] = [:]
+        /// Adapters on their way to ``run()``; finishing it is what begins the drain.
+        let starter: AsyncStream<any Adapter>.Continuation
+        var starts: AsyncStream<any Adapter>?
+        var runningAdapters = 0
+        var firstFailure: (any Error)?
+        /// The tick from which on a drain abandons what is left.
+        var drainEnd: UInt64?
+    }
+
+    /// - Parameters:
+    ///   - configuration: bounds and waits.
+    ///   - logger: where dead letters, stalls and lifetime are reported.
+    ///   - clock: what the timer of calls waits on; tests pass one they move by hand.
+    public init(
+        configuration: SupervisorConfiguration = SupervisorConfiguration(),
+        logger: Logger,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        core = SupervisorCore(configuration: configuration, logger: logger)
+        self.clock = clock
+        let (starts, starter) = AsyncStream.makeStream(of: (any Adapter).self)
+        state = Mutex(State(starter: starter, starts: starts))
+    }
+
+    /// The dead letters kept in memory.
+    public var deadLetters: DeadLetterStore { core.deadLetters }
+
+    /// What has become of all arrivals so far.
+    public var report: SupervisorReport {
+        let intakes = state.withLock { $0.intakes }
+        let counts = intakes.mapValues(\.counters.counts)
+        let running = intakes.values.flatMap { intake in
+            intake.lanes.filter(\.isStalled).map { "\(intake.source)/\($0.entry.action)" }
+        }
+        return SupervisorReport(
+            total: counts.values.reduce(OutcomeCounts(), +),
+            sources: counts,
+            unsettled: intakes.values.reduce(0) { $0 + $1.window.count },
+            callsStillRunning: running.sorted(),
+            deadLetters: core.deadLetters.total,
+            deadLettersDropped: core.deadLetters.dropped
+        )
+    }
+}
+
+// MARK: - Sources
+
+extension Supervisor {
+    /// Adds an adapter, which runs as long as the supervisor does.
+    ///
+    /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` when the supervisor drains or has
+    ///   stopped.
+    public func add(_ adapter: any Adapter, window: WindowLimits = WindowLimits()) throws(RegistrationError) {
+        _ = try intake(for: adapter.source, features: adapter.features, window: window)
+        state.withLock { state in
+            state.runningAdapters += 1
+            state.starter.yield(adapter)
+        }
+    }
+
+    /// The way in for a source that the caller runs itself.
+    ///
+    /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` when the supervisor drains or has
+    ///   stopped.
+    public func intake(
+        for source: SourceName,
+        features: AdapterFeatures = [],
+        window: WindowLimits = WindowLimits()
+    ) throws(RegistrationError) -> any Intake {
+        let holdLimit = features.contains(.redelivers) ? core.configuration.holdLimit : nil
+        let intake = SourceIntake(source: source, core: core, window: window, holdLimit: holdLimit)
+        let phase = try state.withLock { (state) throws(RegistrationError) in
+            guard state.phase != .draining, state.phase != .stopped else { throw .closed }
+            guard state.intakes[source] == nil else { throw .duplicateSource(source) }
+            state.intakes[source] = intake
+            return state.phase
+        }
+        if phase == .running { intake.open() }
+        return intake
+    }
+}

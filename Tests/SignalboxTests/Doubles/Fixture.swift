@@ -1,0 +1,72 @@
+import Logging
+import ServiceLifecycle
+import Signalbox
+import SignalboxCore
+
+struct TestFacts: OriginFacts {
+    static let kind = "test"
+    var label = ""
+}
+
+struct Empty: Codable, Sendable {}
+
+struct Loading: Codable, Sendable, Hashable {
+    let isShow: Bool
+}
+
+extension Supervisor {
+    static func make(
+        clock: any Clock<Duration> = ContinuousClock(),
+        _ configure: (inout SupervisorConfiguration) -> Void = { _ in }
+    ) -> Supervisor {
+        var configuration = SupervisorConfiguration()
+        configure(&configuration)
+        return Supervisor(configuration: configuration, logger: quiet, clock: clock)
+    }
+
+    static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+
+    /// Runs the supervisor as a service while `body` works, then shuts it down gracefully and waits for the end.
+    func whileRunning(_ body: () async throws -> Void) async throws {
+        let group = ServiceGroup(services: [self], logger: Supervisor.quiet)
+        async let run: Void = group.run()
+        do {
+            try await body()
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+        await group.triggerGracefulShutdown()
+        try await run
+    }
+}
+
+/// Makes batches of arrivals from JSON texts, with tokens 0, 1, 2 ...
+func arrivals(
+    from source: SourceName = "push",
+    label: String = "",
+    firstToken: UInt64 = 0,
+    deadline: ContinuousClock.Instant? = nil,
+    _ messages: [String]
+) -> [Arrival] {
+    var batch = ArrivalBatch(pool: ArrivalPool())
+    let origin = Origin(source: source, facts: TestFacts(label: label))
+    for (position, message) in messages.enumerated() {
+        Array(message.utf8).withUnsafeBytes { bytes in
+            batch.append(
+                bytes,
+                token: firstToken + UInt64(position),
+                origin: origin,
+                receivedAt: WallTime(seconds: 1_000),
+                deadline: deadline
+            )
+        }
+    }
+    return batch.take()
+}
+
+/// A standard envelope.
+func message(_ action: String, id: String? = nil, body: String = "{}") -> String {
+    let id = id.map { "\"id\":\"\($0)\"," } ?? ""
+    return "{\"action\":\"\(action)\",\(id)\"body\":\(body)}"
+}

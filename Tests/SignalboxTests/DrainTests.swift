@@ -1,0 +1,136 @@
+import Logging
+import ServiceLifecycle
+import Signalbox
+import SignalboxCore
+import Synchronization
+import Testing
+
+@Suite struct DrainTests {
+    @Test func aDrainLetsWhatHasBegunAndWhatWaitsBeHandled() async throws {
+        let supervisor = Supervisor.make()
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        let group = ServiceGroup(services: [supervisor], logger: Supervisor.quiet)
+        async let run: Void = group.run()
+        #expect(intake.submit(arrivals([message("work"), message("work")]), to: sink) == 2)
+        await gate.untilArrived(1)
+        await group.triggerGracefulShutdown()
+        await #expect(throws: SourceClosed.self) { while true { try await intake.room() } }
+        gate.open()
+        try await run
+        #expect(sink.outcomes.values.allSatisfy { $0 == [.handled(reply: nil)] })
+        #expect(sink.acknowledged == [0, 1])
+        #expect(supervisor.report.isClean)
+    }
+
+    @Test func whatIsLeftAtTheDrainLimitIsAbandonedAndNotAcknowledged() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { configuration in
+            configuration.timeout = .seconds(60)
+            configuration.drainLimit = .seconds(1)
+        }
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        let group = ServiceGroup(services: [supervisor], logger: Supervisor.quiet)
+        async let run: Void = group.run()
+        #expect(intake.submit(arrivals([message("work"), message("work")]), to: sink) == 2)
+        await gate.untilArrived(1)
+        await group.triggerGracefulShutdown()
+        await #expect(throws: SourceClosed.self) { while true { try await intake.room() } }
+        async let ticks: Void = clock.tick(10)
+        try await run
+        _ = ticks
+        #expect(sink.outcomes[0]?.map(reason) == ["drain"])
+        #expect(sink.outcomes[1]?.map(reason) == ["drain"])
+        #expect(sink.acknowledged.isEmpty)
+        #expect(supervisor.report.total.abandoned == 2)
+        #expect(supervisor.report.callsStillRunning == ["push/work"])
+        gate.open()
+    }
+
+    @Test func cancellingTheRunAbandonsAtOnce() async throws {
+        let supervisor = Supervisor.make()
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        let run = Task { try await supervisor.run() }
+        #expect(intake.submit(arrivals([message("work"), message("work")]), to: sink) == 2)
+        await gate.untilArrived(1)
+        run.cancel()
+        try await run.value
+        #expect(sink.outcomes.values.map { $0.map(reason) } == [["stop"], ["stop"]])
+        #expect(sink.acknowledged.isEmpty)
+        gate.open()
+    }
+
+    @Test func whatNeverReachedALaneIsAbandonedWhenTheIntakeCloses() async throws {
+        let supervisor = Supervisor.make()
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+        let run = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await supervisor.run()
+        }
+        try await run.value
+        #expect(sink.outcomes[0]?.count == 1)
+        #expect(supervisor.report.unsettled == 0)
+    }
+
+    @Test func adaptersRunUntilTheDrainAndAreStoppedByCancellation() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("tick", as: Empty.self, from: .source("one")) { _, _ in }
+        let adapter = OneShotAdapter(source: "one", failure: nil)
+        try supervisor.add(adapter)
+        try await supervisor.whileRunning { await adapter.sink.untilSettled(1) }
+        #expect(adapter.wasCancelled.load(ordering: .sequentiallyConsistent))
+        #expect(adapter.sink.outcomes[0] == [.handled(reply: nil)])
+    }
+
+    @Test func anAdapterThatFailsStopsNoOtherAndIsReportedAtTheEnd() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("tick", as: Empty.self, from: .source("good")) { _, _ in }
+        let good = OneShotAdapter(source: "good", failure: nil)
+        try supervisor.add(OneShotAdapter(source: "bad", failure: Broken()))
+        try supervisor.add(good)
+        await #expect(throws: Broken.self) {
+            try await supervisor.whileRunning { await good.sink.untilSettled(1) }
+        }
+        #expect(good.sink.outcomes[0] == [.handled(reply: nil)])
+    }
+
+    @Test func theSupervisorEndsWhenAllAdaptersHave() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.add(OneShotAdapter(source: "bad", failure: Broken()))
+        await #expect(throws: Broken.self) { try await supervisor.run() }
+        await #expect(throws: RegistrationError.closed) { try await supervisor.run() }
+    }
+}
+
+/// Submits one arrival, then waits until it is cancelled, or throws.
+final class OneShotAdapter: Adapter {
+    let source: SourceName
+    let features: AdapterFeatures = []
+    let sink = RecordingSink()
+    let wasCancelled = Atomic(false)
+    private let failure: Broken?
+
+    init(source: SourceName, failure: Broken?) {
+        self.source = source
+        self.failure = failure
+    }
+
+    func run(into intake: any Intake) async throws {
+        if let failure { throw failure }
+        _ = intake.submit(arrivals(from: source, [message("tick")]), to: sink)
+        let (stream, continuation) = AsyncStream.makeStream(of: Never.self)
+        for await _ in stream {}
+        continuation.finish()
+        wasCancelled.store(Task.isCancelled, ordering: .sequentiallyConsistent)
+    }
+}

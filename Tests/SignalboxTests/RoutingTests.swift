@@ -1,0 +1,141 @@
+import Signalbox
+import SignalboxCore
+import Synchronization
+import Testing
+
+@Suite struct RoutingTests {
+    @Test func anActionReachesItsPluginAsATypedValue() async throws {
+        let supervisor = Supervisor.make()
+        let seen = Mutex<[Loading]>([])
+        try supervisor.register("loading", as: Loading.self, from: .source("push")) { info, _ in
+            seen.withLock { $0.append(info) }
+        }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let outcomes = await intake.deliver(arrivals([message("loading", body: #"{"isShow":true}"#)]))
+            #expect(outcomes == [.handled(reply: nil)])
+        }
+        #expect(seen.withLock { $0 } == [Loading(isShow: true)])
+        #expect(supervisor.report.total == OutcomeCounts(handled: 1))
+        #expect(supervisor.report.isClean)
+    }
+
+    @Test func aReplyIsWrittenAsCompactJSON() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("sum", as: [Int].self, from: .source("push")) { numbers, context in
+            ["total": numbers.reduce(0, +), "count": numbers.count]
+        }
+        try supervisor.register("sum.later", as: [Int].self, from: .source("push")) { numbers, context in
+            await Task.yield()
+            return numbers.reduce(0, +)
+        }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let batch = arrivals([message("sum", body: "[1,2,3]"), message("sum.later", body: "[4,5]")])
+            let outcomes = await intake.deliver(batch)
+            #expect(outcomes == [.handled(reply: Bytes(#"{"count":3,"total":6}"#)), .handled(reply: Bytes("9"))])
+        }
+    }
+
+    @Test func everyWayOfNotBeingHandledIsADeadLetterWithItsReasonAndBytes() async throws {
+        let supervisor = Supervisor.make()
+        let calls = Atomic(0)
+        try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in
+            calls.wrappingAdd(1, ordering: .relaxed)
+        }
+        try supervisor.register("closed", as: Empty.self, from: .any([])) { _, _ in
+            calls.wrappingAdd(1, ordering: .relaxed)
+        }
+        try supervisor.register("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
+        let intake = try supervisor.intake(for: "push")
+        let messages = [
+            "not json", message("nobody"), message("closed"), message("loading", body: #"{"isShow":1}"#),
+            message("breaks"),
+        ]
+        try await supervisor.whileRunning {
+            let outcomes = await intake.deliver(arrivals(messages))
+            #expect(outcomes.map(reason) == ["malformed", "unknownAction", "sourceNotAllowed", "invalidBody", "threw"])
+            guard case .rejected(let rejection) = outcomes[3] else { return }
+            #expect(rejection.bodyError?.path == "body.isShow")
+        }
+        #expect(calls.load(ordering: .relaxed) == 0)
+        #expect(supervisor.report.total == OutcomeCounts(rejected: 4, failed: 1))
+        let letters = supervisor.deadLetters.letters
+        #expect(Set(letters.map { $0.original.text }) == Set(messages))
+        #expect(letters.first { $0.original.text == messages[1] }?.action == "nobody")
+    }
+
+    @Test func aRuleMayLookAtTheAdaptersFacts() async throws {
+        let supervisor = Supervisor.make()
+        let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
+        try supervisor.register("open", as: Empty.self, from: trusted) { _, _ in }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let good = await intake.deliver(arrivals(label: "trusted", [message("open"), message("open")]))
+            let bad = await intake.deliver(arrivals(label: "stranger", [message("open"), message("open")]))
+            #expect(good.map(reason) == ["handled", "handled"])
+            #expect(bad.map(reason) == ["sourceNotAllowed", "sourceNotAllowed"])
+        }
+    }
+
+    @Test func anActionWhoseDeadlinePassedIsNotBegun() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("open", as: Empty.self, from: .source("push")) { _, _ in }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let late = arrivals(deadline: .now - .seconds(1), [message("open")])
+            let early = arrivals(deadline: .now + .seconds(600), [message("open")])
+            let outcomes = await intake.deliver(late) + intake.deliver(early)
+            #expect(outcomes.map(reason) == ["expired", "handled"])
+        }
+    }
+
+    @Test func aPluginOnTheMainActorIsCalledThere() async throws {
+        let supervisor = Supervisor.make()
+        let plugin = await ClassicPlugin()
+        try supervisor.register(plugin, from: .source("push"))
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let outcomes = await intake.deliver(arrivals([message("loading", id: "7", body: #"{"isShow":false}"#)]))
+            #expect(outcomes == [.handled(reply: nil)])
+        }
+        #expect(await plugin.seen == ["7 false"])
+    }
+
+    @Test func anOutcomeIsToldBeforeTheAdapterMayAcknowledge() async throws {
+        let order = Mutex<[String]>([])
+        let supervisor = Supervisor.make { configuration in
+            configuration.onOutcome = { settled in order.withLock { $0.append("told \(settled.outcome.name)") } }
+        }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals([message("nobody")]), to: sink) == 1)
+            await sink.untilSettled(1)
+        }
+        #expect(order.withLock { $0 } == ["told rejected"])
+        #expect(sink.events.first == .mayAcknowledge(0))
+        #expect(sink.events.count == 2)
+    }
+}
+
+struct Broken: Error {}
+
+@MainActor final class ClassicPlugin: Plugin {
+    nonisolated let action: ActionName = "loading"
+    private(set) var seen: [String] = []
+
+    func callAsAction(_ info: Loading, context: ActionContext) async throws {
+        seen.append("\(context.id) \(info.isShow)")
+    }
+}
+
+/// The word that says what became of an arrival.
+func reason(_ outcome: Outcome) -> String {
+    switch outcome {
+    case .handled: "handled"
+    case .rejected(let rejection): "\(rejection.reason)"
+    case .failed(let failure): "\(failure.reason)"
+    case .abandoned(let abandonment): "\(abandonment)"
+    }
+}
