@@ -41,9 +41,8 @@ import Testing
         await gate.untilArrived(1)
         await group.triggerGracefulShutdown()
         await #expect(throws: SourceClosed.self) { while true { try await intake.room() } }
-        async let ticks: Void = clock.tick(10)
+        await clock.tick(10)
         try await run
-        _ = ticks
         #expect(sink.outcomes[0]?.map(reason) == ["drain"])
         #expect(sink.outcomes[1]?.map(reason) == ["drain"])
         #expect(sink.acknowledged.isEmpty)
@@ -88,7 +87,8 @@ import Testing
         let adapter = OneShotAdapter(source: "one", failure: nil)
         try supervisor.add(adapter)
         try await supervisor.whileRunning { await adapter.sink.untilSettled(1) }
-        #expect(adapter.wasCancelled.load(ordering: .sequentiallyConsistent))
+        let wasCancelled = adapter.wasCancelled.load(ordering: .sequentiallyConsistent)
+        #expect(wasCancelled)
         #expect(adapter.sink.outcomes[0] == [.handled(reply: nil)])
     }
 
