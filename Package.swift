@@ -10,9 +10,12 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
     .enableUpcomingFeature("MemberImportVisibility"),
-    // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
-    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
+
+// Not in SignalboxCore: a `@MainActor` class that conforms to `Plugin` would then have to repeat the attribute on its
+// method, as the requirement's isolation would be inferred for it.
+// https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
+let stayOnCaller: [SwiftSetting] = strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
 let package = Package(
     name: "signalbox",
@@ -40,7 +43,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: strict
+            swiftSettings: stayOnCaller
         ),
         .systemLibrary(
             name: "CMosquitto",
@@ -55,7 +58,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/MQTTPush",
-            swiftSettings: strict
+            swiftSettings: stayOnCaller
         ),
         .executableTarget(
             name: "SignalboxCommand",
@@ -66,7 +69,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: strict
+            swiftSettings: stayOnCaller
         ),
         .testTarget(
             name: "SignalboxTests",

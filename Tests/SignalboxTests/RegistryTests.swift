@@ -3,10 +3,10 @@ import SignalboxCore
 import Testing
 
 @Suite struct RegistryTests {
-    @Test func aSecondPluginForAnActionIsRefusedAndToldWhoHoldsIt() async throws {
+    @Test func aSecondPluginForAnActionIsRefusedAndToldWhoHoldsIt() throws {
         let supervisor = Supervisor.make()
         try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
-        let plugin = await ClassicPlugin()
+        let plugin = ClassicPlugin()
         #expect(throws: RegistrationError.duplicateAction("loading", holder: "a closure for Loading")) {
             try supervisor.register(plugin, from: .source("push"))
         }

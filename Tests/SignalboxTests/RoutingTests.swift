@@ -92,7 +92,7 @@ import Testing
 
     @Test func aPluginOnTheMainActorIsCalledThere() async throws {
         let supervisor = Supervisor.make()
-        let plugin = await ClassicPlugin()
+        let plugin = ClassicPlugin()
         try supervisor.register(plugin, from: .source("push"))
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {

@@ -9,7 +9,7 @@ final class PluginTable: Sendable {
     private let slots: [Int32]
     private let mask: Int
 
-    init(entries: [PluginEntry]) {
+    convenience init(entries: [PluginEntry]) {
         var size = 8
         while size < entries.count * 2 { size *= 2 }
         var slots = [Int32](repeating: -1, count: size)
