@@ -1,5 +1,5 @@
 /// One mistake in a configuration file: where it is, which key it is about, what was expected.
-struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible {
+struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// Counted from 1.
     let line: Int
     /// Counted from 1, in Unicode scalars.

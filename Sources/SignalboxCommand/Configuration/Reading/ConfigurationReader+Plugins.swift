@@ -11,8 +11,7 @@ extension ConfigurationReader {
             let action = written?.parsed { (text) throws(ActionNameError) in try ActionName(text) }
             if let action, let written {
                 if let holder = holders[action] {
-                    let line = holder.node.mark?.line ?? 0
-                    written.complain("'\(action)' is served by \(holder.path) in line \(line) already")
+                    written.complain("'\(action)' is served by \(holder.path) in line \(holder.line) already")
                 }
                 holders[action] = holders[action] ?? value
             }

@@ -3,7 +3,7 @@ import SignalboxCore
 extension ConfigurationReader {
     /// Text that is written out, or `{ env: NAME }`, or `{ file: PATH }`.
     func text(_ value: YAMLValue) -> String? {
-        guard case .mapping = value.node else { return value.text() }
+        guard value.isMapping else { return value.text() }
         guard let reference = reference(value) else { return nil }
         return content(of: reference, at: value)
     }
@@ -16,7 +16,7 @@ extension ConfigurationReader {
 
     /// Where a secret is kept; that it is there is checked, and nothing of it is kept.
     func secret(_ value: YAMLValue) -> SecretReference? {
-        guard case .mapping = value.node else {
+        guard value.isMapping else {
             value.complain("a password is not written into a configuration; write { env: NAME } or { file: PATH }")
             return nil
         }

@@ -20,30 +20,25 @@ enum YAMLDocument {
 
     private static func problem(_ error: YamlError, in text: String) -> ConfigurationProblem {
         switch error {
-        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _):
-            at(mark, "not YAML: \(problem)")
-        case .composer(_, let problem, let mark, _):
-            at(mark, "not YAML: \(problem)")
+        case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
+            .composer(_, let problem, let mark, _):
+            return at(mark.line, mark.column, "not YAML: \(problem)")
         case .duplicatedKeysInMapping(let keys, let context):
-            at(context.mark, "\(list(keys)) written twice in one mapping, first here; keep one")
+            let message = "\(list(keys)) written twice in one mapping, first here; keep one"
+            return at(context.mark.line, context.mark.column, message)
         case .reader(let problem, let offset, _, _):
-            at(mark(ofCharacter: offset ?? 0, in: text), "not YAML: \(problem)")
+            let lines = text.prefix(offset ?? 0).split(separator: "\n", omittingEmptySubsequences: false)
+            return at(lines.count, (lines.last?.unicodeScalars.count ?? 0) + 1, "not YAML: \(problem)")
         default:
-            at(Mark(line: 1, column: 1), "not YAML")
+            return at(1, 1, "not YAML")
         }
     }
 
-    private static func at(_ mark: Mark, _ message: String) -> ConfigurationProblem {
-        ConfigurationProblem(line: mark.line, column: mark.column, path: "", message: message)
+    private static func at(_ line: Int, _ column: Int, _ message: String) -> ConfigurationProblem {
+        ConfigurationProblem(line: line, column: column, path: "", message: message)
     }
 
     private static func list(_ keys: [String]) -> String {
         keys.map { "'\($0)'" }.joined(separator: " and ") + (keys.count == 1 ? " is" : " are")
-    }
-
-    private static func mark(ofCharacter offset: Int, in text: String) -> Mark {
-        let before = text.prefix(offset)
-        let lines = before.split(separator: "\n", omittingEmptySubsequences: false)
-        return Mark(line: lines.count, column: (lines.last?.unicodeScalars.count ?? 0) + 1)
     }
 }

@@ -53,6 +53,12 @@ struct YAMLValue {
         return scalar.string
     }
 
+    /// Whether it is a mapping of keys to values.
+    var isMapping: Bool { if case .mapping = node { true } else { false } }
+
+    /// Where it begins, counted from 1.
+    var line: Int { node.mark?.line ?? 1 }
+
     /// Whether there is nothing behind the key.
     var isNull: Bool { node.tag == Tag(.null) }
 

@@ -1,0 +1,37 @@
+import Synchronization
+
+/// The lines on stderr, written on a queue of their own, so that a log line never waits for whoever reads them.
+final class DiagnosticOutput: Sendable {
+    /// The process's stderr.
+    static let shared = DiagnosticOutput()
+
+    private let committer: LineCommitter
+    private let dropped = Atomic<Int>(0)
+
+    /// - Parameter descriptor: stderr; a test gives a pipe.
+    init(descriptor: OutputDescriptor = .standardError) {
+        committer = LineCommitter(name: "signalbox.stderr") { (bytes) throws(OutputFailure) in
+            do throws(SystemError) {
+                try descriptor.write(bytes)
+            } catch {
+                throw .system(error.description)
+            }
+        }
+    }
+
+    /// Hands a line with its newline over. When 16 MiB wait it is dropped, and the next line says how many were.
+    func offer(_ line: String) {
+        let missing = dropped.load(ordering: .relaxed)
+        let note = missing == 0 ? "" : "(\(missing) lines were dropped before this one)\n"
+        if committer.offer(Array((note + line).utf8)) {
+            dropped.wrappingSubtract(missing, ordering: .relaxed)
+        } else {
+            dropped.wrappingAdd(1, ordering: .relaxed)
+        }
+    }
+
+    /// Returns when all lines given before are out.
+    func flush() async {
+        await committer.flush()
+    }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+
+/// Every status that `signalbox` ends with. docs/command.md and each `--help` list the same.
+enum ExitStatus: Int32, CaseIterable {
+    /// All was done, and a drain, if there was one, left nothing.
+    case done = 0
+    /// The arguments are not right (sysexits: EX_USAGE).
+    case usage = 64
+    /// The configuration is not right (EX_DATAERR).
+    case invalidConfiguration = 65
+    /// The configuration file cannot be read (EX_NOINPUT).
+    case unreadableConfiguration = 66
+    /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE).
+    case unavailable = 69
+    /// Something went wrong that should not (EX_SOFTWARE).
+    case internalError = 70
+    /// Output could not be written (EX_IOERR).
+    case outputFailed = 74
+    /// `subscribe --timeout` passed before enough messages came (EX_TEMPFAIL).
+    case timeout = 75
+    /// The drain ended with arrivals abandoned or calls that had not returned.
+    case drainIncomplete = 80
+    /// A second SIGINT ended it at once.
+    case secondInterrupt = 130
+    /// A second SIGTERM ended it at once.
+    case secondTermination = 143
+
+    /// The status as argument-parser throws it.
+    var code: ExitCode { ExitCode(rawValue) }
+
+    /// The lines of a `--help` for these statuses.
+    static func help(_ statuses: [ExitStatus]) -> String {
+        let lines = statuses.map { status in
+            let number = String(status.rawValue)
+            return "  " + number + String(repeating: " ", count: 5 - number.count) + status.meaning
+        }
+        return (["EXIT STATUS"] + lines).joined(separator: "\n")
+    }
+
+    private var meaning: String {
+        switch self {
+        case .done: "done"
+        case .usage: "the arguments are not right"
+        case .invalidConfiguration: "the configuration is not right"
+        case .unreadableConfiguration: "the configuration file cannot be read"
+        case .unavailable: "a source or plugin could not start, or a source gave up"
+        case .internalError: "an internal error"
+        case .outputFailed: "output could not be written"
+        case .timeout: "the time passed before enough messages came"
+        case .drainIncomplete: "arrivals were abandoned, or a call had not returned"
+        case .secondInterrupt: "ended at once by a second SIGINT"
+        case .secondTermination: "ended at once by a second SIGTERM"
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import MQTTPush
+import SignalboxCore
+
+extension JSONObject {
+    /// The facts of a push that tell one message from another.
+    mutating func add(_ facts: PushFacts) {
+        add("topic", facts.topic)
+        add("retained", facts.retained)
+        add("qos", facts.qos)
+        guard !facts.captures.isEmpty else { return }
+        var captures = JSONObject()
+        for capture in facts.captures { captures.add(capture.name, capture.value) }
+        add("captures", json: captures.closed)
+    }
+
+    /// A body as the member `body`: JSON as it is, text as a string, other bytes as Base64 with `encoding` beside them;
+    /// `null` when it is empty.
+    mutating func add(_ body: RawBody) {
+        if body.bytes.isEmpty {
+            add("body", json: Array("null".utf8))
+        } else if body.kind == .json {
+            add("body", json: JSONText.compact(body.bytes))
+        } else {
+            add("body", content: body.bytes)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Dispatch
+import Synchronization
+
+/// Writes lines from many threads in the order in which they were given, on a queue of its own, as many as wait at once.
+///
+/// A group commit: while one write (and, for a file, its fsync) is under way the next lines gather, and go out together.
+/// Bounded by ``limit`` bytes that wait.
+final class LineCommitter: Sendable {
+    private struct State {
+        var bytes: [UInt8] = []
+        var waiting: [CheckedContinuation<Result<Void, OutputFailure>, Never>] = []
+        var isWriting = false
+    }
+
+    private let state = Mutex(State())
+    private let queue: DispatchQueue
+    private let limit: Int
+    private let write: @Sendable ([UInt8]) throws(OutputFailure) -> Void
+
+    /// - Parameters:
+    ///   - name: what the queue is called in a debugger.
+    ///   - limit: the most bytes that wait; a line that would pass it is refused, unless nothing waits.
+    ///   - write: writes the bytes and returns when they are where they belong. Called one at a time; may block.
+    init(
+        name: String,
+        limit: Int = 16 << 20,
+        write: @escaping @Sendable ([UInt8]) throws(OutputFailure) -> Void
+    ) {
+        queue = DispatchQueue(label: name)
+        self.limit = limit
+        self.write = write
+    }
+
+    /// Returns when the line has been written.
+    ///
+    /// - Throws: ``OutputFailure``; the line then does not count as written.
+    func commit(_ line: [UInt8]) async throws(OutputFailure) {
+        let result = await withCheckedContinuation { continuation in
+            let begins = state.withLock { state -> Bool? in
+                guard hasRoom(for: line, state) else { return nil }
+                state.bytes += line
+                state.waiting.append(continuation)
+                return begin(&state)
+            }
+            switch begins {
+            case true?: queue.async { self.writeAll() }
+            case false?: break
+            case nil: continuation.resume(returning: .failure(.full))
+            }
+        }
+        try result.get()
+    }
+
+    /// Hands the line over without waiting for it.
+    ///
+    /// - Returns: `false` when too much waits; the line is not written then.
+    func offer(_ line: [UInt8]) -> Bool {
+        let begins = state.withLock { state -> Bool? in
+            guard hasRoom(for: line, state) else { return nil }
+            state.bytes += line
+            return begin(&state)
+        }
+        if begins == true { queue.async { self.writeAll() } }
+        return begins != nil
+    }
+
+    /// Returns when all that was given before has been written or has failed.
+    func flush() async {
+        await withCheckedContinuation { continuation in
+            queue.async { continuation.resume() }
+        }
+    }
+
+    private func hasRoom(for line: [UInt8], _ state: borrowing State) -> Bool {
+        state.bytes.isEmpty || state.bytes.count + line.count <= limit
+    }
+
+    private func begin(_ state: inout State) -> Bool {
+        defer { state.isWriting = true }
+        return !state.isWriting
+    }
+
+    private func writeAll() {
+        while true {
+            let taken = state.withLock { state -> State? in
+                guard !state.bytes.isEmpty else {
+                    state.isWriting = false
+                    return nil
+                }
+                let taken = state
+                state.bytes = []
+                state.waiting = []
+                return taken
+            }
+            guard let taken else { return }
+            let result = Result { () throws(OutputFailure) in try write(taken.bytes) }
+            for continuation in taken.waiting { continuation.resume(returning: result) }
+        }
+    }
+}

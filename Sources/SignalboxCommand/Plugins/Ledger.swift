@@ -1,0 +1,23 @@
+/// A file of lines that is only ever appended to, shared by the plugins that name the same path.
+///
+/// Lines that wait at the same time go to the disk with one write and one fsync. When a write fails what it left is cut
+/// off again, so the file holds whole lines. When an fsync fails nobody can say what is on the disk, so nothing more is
+/// written until the program is started again.
+final class Ledger: Sendable {
+    private let committer: LineCommitter
+
+    /// Opens or creates the file, readable and writable for its owner alone, and locks it against other processes.
+    ///
+    /// - Throws: ``LedgerError`` when it is no regular file, is locked by another process or cannot be opened.
+    init(path: String) throws(LedgerError) {
+        let file = try LedgerFile(path: path)
+        committer = LineCommitter(name: "signalbox.file") { (bytes) throws(OutputFailure) in
+            try file.append(bytes)
+        }
+    }
+
+    /// Returns when the line, which ends in a newline, is on the disk.
+    func append(_ line: [UInt8]) async throws(OutputFailure) {
+        try await committer.commit(line)
+    }
+}

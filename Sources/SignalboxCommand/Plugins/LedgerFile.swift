@@ -1,0 +1,84 @@
+import Foundation
+import Synchronization
+
+/// The open file of a ``Ledger``. Its calls block, so they are made on the ledger's own queue.
+final class LedgerFile: Sendable {
+    private let descriptor: Int32
+    /// Set when the content of the disk is no longer known.
+    private let broken = Mutex<OutputFailure?>(nil)
+
+    init(path: String) throws(LedgerError) {
+        // Non-blocking, so that opening a FIFO by mistake does not wait for a reader; regular files know no such thing.
+        let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK
+        descriptor = open(path, flags, 0o600)
+        guard descriptor >= 0 else { throw LedgerError(path, SystemError.last.description) }
+        do throws(LedgerError) {
+            try LedgerFile.prepare(descriptor, path)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Writes whole lines and returns when they are durable.
+    func append(_ lines: [UInt8]) throws(OutputFailure) {
+        if let failure = broken.withLock({ $0 }) { throw failure }
+        let end = lseek(descriptor, 0, SEEK_END)
+        do throws(SystemError) {
+            try OutputDescriptor(number: descriptor).write(lines)
+        } catch {
+            if ftruncate(descriptor, end) != 0 { refuseFromNowOn("\(error), and a part of a line was left") }
+            throw .system(error.description)
+        }
+        guard fsync(descriptor) == 0 else {
+            let failure = SystemError.last.description
+            refuseFromNowOn("an earlier fsync failed (\(failure)); check the disk and start again")
+            throw .system(failure)
+        }
+    }
+
+    private func refuseFromNowOn(_ why: String) {
+        broken.withLock { $0 = .system(why) }
+    }
+
+    private static func prepare(_ descriptor: Int32, _ path: String) throws(LedgerError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw LedgerError(path, SystemError.last.description) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw LedgerError(path, "it is not a regular file; 'use: print' writes to stdout")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw LedgerError(path, "another process has it open as a ledger")
+        }
+        try endTornLine(descriptor, path, size: status.st_size)
+        try makeEntryDurable(path)
+    }
+
+    /// A process that was killed while it wrote may have left a part of a line, of a message that was never
+    /// acknowledged: it gets a newline, so that the next line is whole.
+    private static func endTornLine(_ descriptor: Int32, _ path: String, size: off_t) throws(LedgerError) {
+        guard size > 0 else { return }
+        var last: UInt8 = 0
+        guard pread(descriptor, &last, 1, size - 1) == 1 else { throw LedgerError(path, SystemError.last.description) }
+        guard last != UInt8(ascii: "\n") else { return }
+        do {
+            try OutputDescriptor(number: descriptor).write([UInt8(ascii: "\n")])
+        } catch {
+            throw LedgerError(path, "\(error)")
+        }
+    }
+
+    /// A new file survives a power cut only when its folder is on the disk too.
+    private static func makeEntryDurable(_ path: String) throws(LedgerError) {
+        let slash = path.lastIndex(of: "/")
+        let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let descriptor = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
+        guard descriptor >= 0 else { throw LedgerError(path, SystemError.last.description) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw LedgerError(path, SystemError.last.description) }
+    }
+}
