@@ -3,18 +3,28 @@
 /// One thread owns it. All arrivals of a batch share one buffer of bytes and one index, so a message costs no
 /// allocation of its own.
 public struct ArrivalBatch: ~Copyable {
+    private let pool: ArrivalPool
+    private let limits: MessageLimits
+    private let idPrefix = UInt64.random(in: .min ... .max)
+    private var buffers: BatchBuffers
+    private var tables: ArrivalTables
+    private var serial: UInt64 = 0
+
     /// - Parameters:
     ///   - pool: where buffers come from and go back to when the batch's last range is released.
     ///   - limits: the bounds of one message.
     public init(pool: ArrivalPool, limits: MessageLimits = MessageLimits()) {
-        fatalError("TODO json")
+        self.pool = pool
+        self.limits = limits
+        buffers = pool.take()
+        tables = ArrivalTables()
     }
 
     /// The number of arrivals appended since the last ``take()``.
-    public var count: Int { fatalError("TODO json") }
+    public var count: Int { buffers.records.count }
 
     /// The number of bytes of their originals.
-    public var byteCount: Int { fatalError("TODO json") }
+    public private(set) var byteCount = 0
 
     /// Reads a message and appends it; a message that cannot be read is appended as a rejected arrival.
     ///
@@ -26,7 +36,8 @@ public struct ArrivalBatch: ~Copyable {
     ///   - receivedAt: when it was received.
     ///   - deadline: when it is too late to begin, where the sender set a limit.
     ///   - envelope: how name, id and body are found.
-    ///   - payload: what the body's bytes are.
+    ///   - payload: what the body's bytes are, where a route names the action; an envelope is JSON always.
+    /// - Precondition: the batch stays below 4 GiB.
     public mutating func append(
         _ original: UnsafeRawBufferPointer,
         token: UInt64,
@@ -37,7 +48,22 @@ public struct ArrivalBatch: ~Copyable {
         envelope: Envelope = .standard,
         payload: PayloadKind = .json
     ) {
-        fatalError("TODO json")
+        var record = begin(original, token: token, origin: origin, sender: sender, receivedAt: receivedAt)
+        if let deadline { record.deadline = tables.position(of: deadline) }
+        let mark = buffers.mark
+        do throws(BodyError) {
+            guard original.count <= limits.bytes else {
+                throw BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
+            }
+            let reader = EnvelopeReader(start: Int(record.originalStart), depth: limits.depth)
+            try reader.read(envelope, payload, from: &buffers, into: &record)
+        } catch {
+            buffers.rollBack(to: mark)
+            record.setName(0, length: 0)
+            record.setID(0, length: 0, key: .assigned)
+            record.rejection = tables.append(Outcome.Rejection(.malformed, error))
+        }
+        buffers.records.append(record)
     }
 
     /// Appends a message that the adapter itself found unreadable.
@@ -49,11 +75,38 @@ public struct ArrivalBatch: ~Copyable {
         sender: (any Sender)? = nil,
         receivedAt: WallTime
     ) {
-        fatalError("TODO json")
+        var record = begin(original, token: token, origin: origin, sender: sender, receivedAt: receivedAt)
+        record.rejection = tables.append(rejection)
+        buffers.records.append(record)
+    }
+
+    private mutating func begin(
+        _ original: UnsafeRawBufferPointer,
+        token: UInt64,
+        origin: Origin,
+        sender: (any Sender)?,
+        receivedAt: WallTime
+    ) -> ArrivalRecord {
+        var record = ArrivalRecord(token: token, receivedAt: receivedAt, origin: tables.position(of: origin))
+        record.originalStart = UInt32(buffers.append(original))
+        record.originalLength = UInt32(original.count)
+        if let sender { record.sender = tables.position(of: sender) }
+        byteCount += original.count
+        return record
     }
 
     /// The arrivals appended since the last call, in order; the batch is empty afterwards and can be filled again.
     public mutating func take() -> [Arrival] {
-        fatalError("TODO json")
+        let count = buffers.records.count
+        guard count > 0 else { return [] }
+        var taken = pool.take()
+        swap(&taken, &buffers)
+        tables.idPrefix = idPrefix
+        tables.firstSerial = serial
+        let storage = BatchStorage(buffers: taken, tables: tables, pool: pool)
+        serial += UInt64(count)
+        tables = ArrivalTables()
+        byteCount = 0
+        return (0..<count).map { Arrival(storage: storage, index: UInt32($0)) }
     }
 }

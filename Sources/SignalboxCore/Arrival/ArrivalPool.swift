@@ -5,18 +5,7 @@ import Synchronization
 /// Bounded: at most `maximumKept` sets of buffers, none larger than `maximumBytes`; what is over is freed. Safe on any
 /// thread.
 public final class ArrivalPool: Sendable {
-    package struct Buffers: Sendable {
-        package var bytes: [UInt8] = []
-        package var nodes: [BodyNode] = []
-        package var records: [ArrivalRecord] = []
-
-        var footprint: Int {
-            bytes.capacity + nodes.capacity * MemoryLayout<BodyNode>.stride
-                + records.capacity * MemoryLayout<ArrivalRecord>.stride
-        }
-    }
-
-    private let kept = Mutex<[Buffers]>([])
+    private let kept = Mutex<[BatchBuffers]>([])
     private let maximumKept: Int
     private let maximumBytes: Int
 
@@ -28,15 +17,13 @@ public final class ArrivalPool: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    package func take() -> Buffers {
-        guard var buffers = kept.withLock({ $0.popLast() }) else { return Buffers() }
-        buffers.bytes.removeAll(keepingCapacity: true)
-        buffers.nodes.removeAll(keepingCapacity: true)
-        buffers.records.removeAll(keepingCapacity: true)
+    package func take() -> BatchBuffers {
+        guard var buffers = kept.withLock({ $0.popLast() }) else { return BatchBuffers() }
+        buffers.clear()
         return buffers
     }
 
-    func giveBack(_ buffers: consuming Buffers) {
+    func giveBack(_ buffers: consuming BatchBuffers) {
         guard buffers.footprint <= maximumBytes else { return }
         let returned = buffers
         kept.withLock { kept in

@@ -24,3 +24,16 @@ package struct ArrivalRecord: Sendable {
         self.origin = origin
     }
 }
+
+extension ArrivalRecord {
+    mutating func setName(_ start: Int, length: Int) {
+        nameStart = UInt32(start)
+        nameLength = UInt32(length)
+    }
+
+    mutating func setID(_ start: Int, length: Int, key: IDKey) {
+        idStart = UInt32(start)
+        idLength = UInt32(length)
+        idKey = key
+    }
+}

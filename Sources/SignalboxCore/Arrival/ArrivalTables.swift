@@ -16,3 +16,35 @@ package struct ArrivalTables: Sendable {
         return ActionID(unchecked: Bytes("\(prefix)-\(firstSerial + UInt64(index))"))
     }
 }
+
+extension ArrivalTables {
+    /// The position of an origin; a run of arrivals with the same object shares one.
+    mutating func position(of origin: Origin) -> UInt32 {
+        if let last = origins.last, last === origin { return UInt32(origins.count - 1) }
+        origins.append(origin)
+        return UInt32(origins.count - 1)
+    }
+
+    /// The position of a sender; a run of arrivals with the same object shares one.
+    mutating func position(of sender: any Sender) -> UInt32 {
+        if let last = senders.last, ArrivalTables.isSameObject(last, sender) { return UInt32(senders.count - 1) }
+        senders.append(sender)
+        return UInt32(senders.count - 1)
+    }
+
+    private static func isSameObject(_ left: any Sender, _ right: any Sender) -> Bool {
+        guard type(of: left) is AnyClass, type(of: right) is AnyClass else { return false }
+        return left as AnyObject === right as AnyObject
+    }
+
+    /// The position of a deadline; a run of equal ones shares one.
+    mutating func position(of deadline: ContinuousClock.Instant) -> UInt32 {
+        if deadlines.last != deadline { deadlines.append(deadline) }
+        return UInt32(deadlines.count - 1)
+    }
+
+    mutating func append(_ rejection: Outcome.Rejection) -> UInt32 {
+        rejections.append(rejection)
+        return UInt32(rejections.count - 1)
+    }
+}

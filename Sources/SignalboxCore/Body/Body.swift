@@ -8,9 +8,17 @@ public struct Body: Sendable {
         self.node = node
     }
 
-    /// Makes a value from the body.
+    /// Makes a value from the body. Any thread; the same body can be decoded again.
+    ///
+    /// - Throws: what is wrong and where, with a path that begins with `body`. Whatever else the type's own decoding
+    ///   throws becomes `invalidValue`.
     @inlinable
     public func decode<Value: Decodable>(_ type: Value.Type) throws(BodyError) -> Value {
-        fatalError("TODO json")
+        let decoder = BodyDecoder(storage: storage, node: node)
+        do {
+            return decoder.isPlain ? try decoder.value(type) : try Value(from: decoder)
+        } catch {
+            throw decoder.bodyError(error)
+        }
     }
 }

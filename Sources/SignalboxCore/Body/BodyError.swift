@@ -1,15 +1,40 @@
 /// What is wrong with a message's bytes or with a body, and where.
-public struct BodyError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error; more may be added.
-    public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The word used in logs and answers.
-        public let description: String
-        public static let tooLarge = Code(description: "tooLarge")
-    }
+///
+/// It names members and positions and never shows a value of the message, so it can be logged and answered.
+public struct BodyError: Error, Sendable, Hashable {
+    /// What kind of error this is.
     public let code: Code
-    /// Where in the body, such as `body.items[3].name`; empty when the whole is meant.
+    /// Where in the message, such as `body.items[3].name`; empty when the whole is meant.
+    ///
+    /// A member's name is shown when it consists of ASCII letters, digits, `_` and `-`, else `?` stands for it.
     public let path: String
     /// Byte offset in the original message, where one is known.
     public let offset: Int?
-    public var description: String { "" }
+    /// What was expected, in words; may be empty.
+    public let detail: String
+
+    /// An error found by a type that checks its own values.
+    ///
+    /// - Parameters:
+    ///   - code: the kind.
+    ///   - path: where, such as `body.amount`.
+    ///   - offset: the byte offset in the original message, where known.
+    ///   - detail: what was expected, without the message's own content.
+    public init(_ code: Code, path: String = "", offset: Int? = nil, detail: String = "") {
+        self.code = code
+        self.path = path
+        self.offset = offset
+        self.detail = detail
+    }
+}
+
+extension BodyError: CustomStringConvertible {
+    /// Code, place and expectation in one line, such as `typeMismatch at body.amount (byte 61): Int expected`.
+    public var description: String {
+        var text = code.description
+        if !path.isEmpty { text += " at \(path)" }
+        if let offset { text += path.isEmpty ? " at byte \(offset)" : " (byte \(offset))" }
+        if !detail.isEmpty { text += ": \(detail)" }
+        return text
+    }
 }

@@ -19,7 +19,7 @@ package final class BatchStorage: Sendable {
         pool = nil
     }
 
-    package init(buffers: consuming ArrivalPool.Buffers, tables: ArrivalTables, pool: ArrivalPool?) {
+    package init(buffers: consuming BatchBuffers, tables: ArrivalTables, pool: ArrivalPool?) {
         bytes = buffers.bytes
         nodes = buffers.nodes
         records = buffers.records
@@ -28,6 +28,6 @@ package final class BatchStorage: Sendable {
     }
 
     deinit {
-        pool?.giveBack(ArrivalPool.Buffers(bytes: bytes, nodes: nodes, records: records))
+        pool?.giveBack(BatchBuffers(bytes: bytes, nodes: nodes, records: records))
     }
 }

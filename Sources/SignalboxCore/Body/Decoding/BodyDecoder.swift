@@ -1,0 +1,79 @@
+/// Decodes the value at one place of a body. It keeps the batch's memory alive, so a copy that outlives the call to
+/// `init(from:)` stays safe to use.
+@usableFromInline
+struct BodyDecoder: Decoder {
+    let view: BodyView
+
+    init(_ view: BodyView) {
+        self.view = view
+    }
+
+    @usableFromInline
+    init(storage: BatchStorage, node: UInt32) {
+        view = BodyView(storage: storage, root: node, position: node)
+    }
+
+    @usableFromInline var codingPath: [any CodingKey] { view.codingPath }
+    @usableFromInline var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    @usableFromInline
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard view.node.kind == .object else { throw view.mismatch("an object") }
+        return KeyedDecodingContainer(KeyedBody<Key>(view: view))
+    }
+
+    @usableFromInline
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try elements()
+    }
+
+    @usableFromInline
+    func singleValueContainer() throws -> any SingleValueDecodingContainer {
+        self
+    }
+
+    func elements() throws(BodyError) -> UnkeyedBody {
+        guard view.node.kind == .array else { throw view.mismatch("an array") }
+        return UnkeyedBody(view)
+    }
+
+    /// Whether the value is no object, no array and no null: then a ``BodyScalar`` may be made from it.
+    @usableFromInline var isPlain: Bool {
+        switch view.node.kind {
+        case .string, .number, .routeText: true
+        default: false
+        }
+    }
+
+    @usableFromInline
+    func bodyError(_ error: any Error) -> BodyError {
+        BodyError.from(error, in: view)
+    }
+
+    /// A value of any type. Frequent types are read without a container of their own.
+    @usableFromInline
+    func value<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        if type == String.self { return BodyDecoder.same(try view.string()) }
+        if type == Int.self { return BodyDecoder.same(try view.integer(Int.self)) }
+        if type == Double.self { return BodyDecoder.same(try view.double()) }
+        if type == [Int].self { return BodyDecoder.same(try elements().integers()) }
+        if isPlain, let scalar = type as? any BodyScalar.Type, let value = try scalarValue(scalar) as? Value {
+            return value
+        }
+        return try Value(from: self)
+    }
+
+    /// A value whose type was found to be `Value`, as `Value`: a dynamic cast would cost more than the decoding.
+    @inline(__always)
+    private static func same<Known, Value>(_ known: Known) -> Value {
+        precondition(Known.self == Value.self, "only a value of the same type can be passed on")
+        return unsafeBitCast(known, to: Value.self)
+    }
+
+    private func scalarValue<Scalar: BodyScalar>(_ type: Scalar.Type) throws(BodyError) -> Scalar {
+        let literal: BodyLiteral =
+            view.node.kind == .number ? .number(view.literal(of: view.node)) : .text(view.text(of: view.node))
+        guard let scalar = Scalar(bodyLiteral: literal) else { throw view.error(.invalidValue, "\(type) expected") }
+        return scalar
+    }
+}

@@ -1,0 +1,42 @@
+/// The positions of an object's member names, in order; members that a capture hides are left out.
+struct BodyMembers: Sequence, IteratorProtocol {
+    private let view: BodyView
+    private var key: UInt32
+    private let end: UInt32
+
+    /// - Precondition: `view` is at an object.
+    init(of view: BodyView) {
+        self.view = view
+        key = view.position + 1
+        end = view.node.next
+    }
+
+    mutating func next() -> UInt32? {
+        while key != end {
+            let current = key
+            key = view.node(at: current + 1).next
+            if !view.node(at: current).has(BodyNode.hidden) { return current }
+        }
+        return nil
+    }
+}
+
+/// The positions of an array's elements, in order.
+struct BodyElements: Sequence, IteratorProtocol {
+    private let view: BodyView
+    private var element: UInt32
+    private let end: UInt32
+
+    /// - Precondition: `view` is at an array.
+    init(of view: BodyView) {
+        self.view = view
+        element = view.position + 1
+        end = view.node.next
+    }
+
+    mutating func next() -> UInt32? {
+        guard element != end else { return nil }
+        defer { element = view.node(at: element).next }
+        return element
+    }
+}

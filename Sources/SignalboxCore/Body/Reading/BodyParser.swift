@@ -1,0 +1,194 @@
+/// Reads one JSON text by RFC 8259 in a single pass and leaves its index on a tape.
+///
+/// Nothing recurses: an open container keeps its parent and the parent's count in its own node until it closes.
+struct BodyParser {
+    private let text: ByteScan
+    private let tape: NodeTape
+    private let maximumDepth: Int
+    private var index: Int
+    private var used: Int
+    /// The innermost open container, or -1.
+    private var open = -1
+    private var isObject = false
+    /// Members or elements of the open container, with ``unusualKey`` set when a key needs comparing as a `String`.
+    private var members: UInt32 = 0
+    private var depth = 0
+
+    private static let unusualKey: UInt32 = 1 << 31
+
+    /// Reads the bytes from `start` to the end of `text` as one JSON text.
+    ///
+    /// - Parameters:
+    ///   - tape: where nodes go, from position `used` on; ``NodeTape/mostNodes(length:depth:)`` says how many.
+    /// - Returns: the number of nodes on the tape afterwards; the root is the node at `used`.
+    static func parse(
+        _ text: ByteScan,
+        from start: Int,
+        onto tape: NodeTape,
+        used: Int,
+        depth: Int
+    ) throws(BodyFault) -> Int {
+        var parser = BodyParser(text: text, tape: tape, maximumDepth: depth, index: start, used: used)
+        try parser.read()
+        return parser.used
+    }
+
+    private init(text: ByteScan, tape: NodeTape, maximumDepth: Int, index: Int, used: Int) {
+        self.text = text
+        self.tape = tape
+        self.maximumDepth = maximumDepth
+        self.index = index
+        self.used = used
+    }
+
+    @inline(__always)
+    private mutating func read() throws(BodyFault) {
+        skipSpace()
+        values: while true {
+            if try beginValue() { continue }
+            while open >= 0 {
+                skipSpace()
+                let byte = text.byte(index)
+                if byte == UInt8(ascii: ",") {
+                    index &+= 1
+                    members &+= 1
+                    skipSpace()
+                    if isObject { try readKey() }
+                    continue values
+                }
+                guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { throw unexpected() }
+                try close()
+            }
+            skipSpace()
+            guard index == text.end else { throw unexpected() }
+            return
+        }
+    }
+
+    /// Reads a scalar or an empty container whole, or opens a container up to its first value.
+    ///
+    /// - Returns: whether a value must follow.
+    @inline(__always)
+    private mutating func beginValue() throws(BodyFault) -> Bool {
+        switch text.byte(index) {
+        case UInt8(ascii: "\""):
+            let run = try text.string(from: index &+ 1)
+            push(BodyNode.Kind.string.bits | run.flags, from: index &+ 1, to: run.end)
+            index = run.end &+ 1
+        case UInt8(ascii: "{"):
+            return try begin(.object)
+        case UInt8(ascii: "["):
+            return try begin(.array)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            let number = try text.number(from: index)
+            push(BodyNode.Kind.number.bits | number.flags, from: index, to: number.end)
+            index = number.end
+        default:
+            try readWord()
+        }
+        return false
+    }
+
+    @inline(__always)
+    private mutating func begin(_ kind: BodyNode.Kind) throws(BodyFault) -> Bool {
+        guard depth < maximumDepth else { throw BodyFault(code: .tooDeep, position: index) }
+        depth &+= 1
+        tape[used] = BodyNode(start: index, length: Int(members), next: open, bits: kind.bits)
+        open = used
+        used &+= 1
+        isObject = kind == .object
+        members = 0
+        index &+= 1
+        skipSpace()
+        guard text.byte(index) != (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+            try close()
+            return false
+        }
+        members = 1
+        if isObject { try readKey() }
+        return true
+    }
+
+    @inline(__always)
+    private mutating func close() throws(BodyFault) {
+        index &+= 1
+        let node = tape[open]
+        let count = members & ~BodyParser.unusualKey
+        if isObject, count > 1 {
+            let keys = KeyCheck(text: text, tape: tape, first: open &+ 1, end: used, count: Int(count))
+            try keys.run(asStrings: members != count)
+        }
+        let kind: BodyNode.Kind = isObject ? .object : .array
+        let start = Int(node.start)
+        tape[open] = BodyNode(
+            start: start,
+            length: index &- start,
+            next: used,
+            bits: BodyNode.container(kind, count: count)
+        )
+        depth &-= 1
+        members = node.length
+        open = Int(Int32(bitPattern: node.next))
+        isObject = open >= 0 && tape[open].bits == BodyNode.Kind.object.bits
+    }
+
+    @inline(__always)
+    private mutating func readKey() throws(BodyFault) {
+        guard text.byte(index) == UInt8(ascii: "\"") else { throw unexpected() }
+        let start = index &+ 1
+        let run = try text.key(from: start)
+        tape[used] = BodyNode(
+            start: start,
+            length: run.end &- start,
+            next: Int(run.hash),
+            bits: BodyNode.Kind.key.bits | run.flags
+        )
+        used &+= 1
+        if run.flags != 0 { members |= BodyParser.unusualKey }
+        index = run.end &+ 1
+        skipSpace()
+        guard text.byte(index) == UInt8(ascii: ":") else { throw unexpected() }
+        index &+= 1
+        skipSpace()
+    }
+
+    @inline(__always)
+    private mutating func readWord() throws(BodyFault) {
+        let word = text.word(index)
+        let start = index
+        if word & 0xFFFF_FFFF == 0x6575_7274 {
+            index &+= 4
+            push(BodyNode.Kind.true.bits, from: start, to: index)
+        } else if word & 0xFF_FFFF_FFFF == 0x65_736C_6166 {
+            index &+= 5
+            push(BodyNode.Kind.false.bits, from: start, to: index)
+        } else if word & 0xFFFF_FFFF == 0x6C6C_756E {
+            index &+= 4
+            push(BodyNode.Kind.null.bits, from: start, to: index)
+        } else {
+            throw unexpected()
+        }
+    }
+
+    @inline(__always)
+    private mutating func push(_ bits: UInt32, from start: Int, to end: Int) {
+        tape[used] = BodyNode(start: start, length: end &- start, next: used &+ 1, bits: bits)
+        used &+= 1
+    }
+
+    @inline(__always)
+    private mutating func skipSpace() {
+        while true {
+            switch text.byte(index) {
+            case 0x20, 0x0A, 0x0D, 0x09: index &+= 1
+            default: return
+            }
+        }
+    }
+
+    /// What is wrong with the byte at the current position, when something else was needed there.
+    @inline(never)
+    private func unexpected() -> BodyFault {
+        BodyFault(code: index < text.end ? .invalidSyntax : .unexpectedEnd, position: index)
+    }
+}

@@ -1,0 +1,104 @@
+/// Makes name, id and body of an arrival out of a message's bytes, by its envelope.
+struct EnvelopeReader {
+    /// Where the message begins; it ends where the bytes end.
+    let start: Int
+    let depth: Int
+
+    /// Reads the message that was appended last.
+    ///
+    /// - Throws: what is wrong with it, offsets counted from the message's first byte.
+    @inline(__always)
+    func read(
+        _ envelope: Envelope,
+        _ payload: PayloadKind,
+        from buffers: inout BatchBuffers,
+        into record: inout ArrivalRecord
+    ) throws(BodyError) {
+        switch envelope {
+        case .standard:
+            try readStandard(from: &buffers, into: &record)
+        case .route(let naming):
+            try read(naming, payload, from: &buffers, into: &record)
+        }
+    }
+
+    private func readStandard(
+        from buffers: inout BatchBuffers,
+        into record: inout ArrivalRecord
+    ) throws(BodyError) {
+        let root = try parse(&buffers)
+        guard buffers.nodes[root].kind == .object else {
+            throw BodyError(.typeMismatch, offset: offset(of: buffers.nodes[root]), detail: "an object expected")
+        }
+        let members = EnvelopeMembers(of: root, in: buffers)
+        try readName(members.action, from: &buffers, into: &record)
+        try readID(members, from: &buffers, into: &record)
+        record.body = UInt32(members.body ?? buffers.push(emptyBody(.json)))
+    }
+
+    private func read(
+        _ naming: RouteNaming,
+        _ payload: PayloadKind,
+        from buffers: inout BatchBuffers,
+        into record: inout ArrivalRecord
+    ) throws(BodyError) {
+        if let action = naming.action {
+            record.body = UInt32(try readPayload(payload, from: &buffers))
+            record.setName(action.bytes.withUnsafeBytes { buffers.append($0) }, length: action.bytes.count)
+        } else {
+            try readStandard(from: &buffers, into: &record)
+        }
+        if let id = naming.id {
+            record.setID(id.bytes.withUnsafeBytes { buffers.append($0) }, length: id.bytes.count, key: .id)
+        }
+        guard !naming.captures.isEmpty else { return }
+        record.body = UInt32(buffers.join(naming.captures, toBodyAt: Int(record.body)))
+    }
+
+    /// - Returns: the position of the body's node.
+    private func readPayload(_ payload: PayloadKind, from buffers: inout BatchBuffers) throws(BodyError) -> Int {
+        let length = buffers.bytes.count - start
+        guard length > 0 else { return buffers.push(emptyBody(payload)) }
+        switch payload {
+        case .json:
+            return try parse(&buffers)
+        case .text:
+            try checkText(buffers)
+            return buffers.push(whole(.text, length: length, in: buffers))
+        case .bytes:
+            return buffers.push(whole(.bytes, length: length, in: buffers))
+        }
+    }
+
+    private func whole(_ kind: BodyNode.Kind, length: Int, in buffers: borrowing BatchBuffers) -> BodyNode {
+        BodyNode(start: start, length: length, next: buffers.nodeCount + 1, bits: kind.bits)
+    }
+
+    private func emptyBody(_ payload: PayloadKind) -> BodyNode {
+        let flag: UInt32 =
+            switch payload {
+            case .json: 0
+            case .text: BodyNode.emptyText
+            case .bytes: BodyNode.emptyBytes
+            }
+        return BodyNode(start: start, length: 0, next: 0, bits: BodyNode.Kind.null.bits | flag)
+    }
+
+    private func parse(_ buffers: inout BatchBuffers) throws(BodyError) -> Int {
+        do {
+            return try buffers.parse(from: start, depth: depth)
+        } catch {
+            throw BodyError(error.code, offset: error.position - start)
+        }
+    }
+
+    private func checkText(_ buffers: borrowing BatchBuffers) throws(BodyError) {
+        do {
+            try buffers.checkText(from: start)
+        } catch {
+            throw BodyError(error.code, offset: error.position - start)
+        }
+    }
+
+    func offset(of node: BodyNode) -> Int { Int(node.start) - start }
+}
