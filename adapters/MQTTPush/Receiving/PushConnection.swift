@@ -1,4 +1,5 @@
 import SignalboxCore
+import SignalboxRoutes
 
 /// One connection to the broker, from CONNECT to its end. Belongs to the source's thread.
 ///

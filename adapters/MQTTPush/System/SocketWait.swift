@@ -56,7 +56,7 @@ struct SocketWait {
     /// - Returns: `false` when the connection is of no more use: it is closed, or took a part only.
     static func send(_ bytes: [UInt8], to socket: Int32) -> Bool {
         #if os(Linux)
-        let flags = Int32(MSG_DONTWAIT.rawValue) | Int32(MSG_NOSIGNAL.rawValue)
+        let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
         #else
         let flags = MSG_DONTWAIT
         #endif
