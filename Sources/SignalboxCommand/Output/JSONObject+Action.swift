@@ -1,5 +1,6 @@
 import MQTTPush
 import SignalboxCore
+import SignalboxRoutes
 
 extension JSONObject {
     /// The facts of a push that tell one message from another.

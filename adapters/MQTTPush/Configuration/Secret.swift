@@ -3,6 +3,7 @@ public struct Secret: Sendable, Hashable {
     enum Place: Sendable, Hashable {
         case environment(String)
         case file(String)
+        case text(String)
     }
 
     /// The most bytes a secret may have, as MQTT counts its length in two bytes.
@@ -20,6 +21,11 @@ public struct Secret: Sendable, Hashable {
         Secret(place: .file(path))
     }
 
+    /// A value that may be known, such as a user name: it is kept in memory. Still no description shows it.
+    public static func text(_ value: String) -> Secret {
+        Secret(place: .text(value))
+    }
+
     func read() throws(MQTTPushError) -> String {
         let bytes: [UInt8]
         switch place {
@@ -31,6 +37,8 @@ public struct Secret: Sendable, Hashable {
                 throw unavailable("cannot be read")
             }
             bytes = Secret.withoutNewline(found)
+        case .text(let value):
+            bytes = Array(value.utf8)
         }
         guard !bytes.isEmpty else { throw unavailable("is empty") }
         guard bytes.count <= Secret.maximumLength else { throw unavailable("is longer than 65535 bytes") }
@@ -57,6 +65,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible {
         switch place {
         case .environment(let name): "environment variable \(name)"
         case .file(let path): "file \(path)"
+        case .text: "value in the configuration"
         }
     }
 

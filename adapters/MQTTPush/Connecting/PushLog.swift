@@ -26,7 +26,7 @@ final class PushLog {
     }
 
     func subscribed(_ count: Int) {
-        logger.debug("\(sentence("subscribed to \(count) topic filters"))")
+        say(.info, "subscribed", "subscribed to \(count) topic filters")
     }
 
     func sessionLost() {

@@ -28,6 +28,9 @@ final class ReceiveLoop {
         while !control.isStopping {
             let end = try connect()
             guard end != .stopped else { break }
+            guard wasConnected || !configuration.requiresFirstConnection else {
+                throw MQTTPushError(.notConnected, end.sentence(about: configuration.broker), source: configuration.source)
+            }
             let wait = backoff.next(isConfigurationFault: end.isConfigurationFault, using: &generator)
             log.ended(end, nextTry: wait)
             pause(wait)

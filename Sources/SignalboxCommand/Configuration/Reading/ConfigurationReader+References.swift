@@ -1,4 +1,4 @@
-import SignalboxCore
+import MQTTPush
 
 extension ConfigurationReader {
     /// Text that is written out, or `{ env: NAME }`, or `{ file: PATH }`.
@@ -9,33 +9,50 @@ extension ConfigurationReader {
     }
 
     /// A broker's address. It is never repeated in a message, as people write passwords into it.
-    func broker(_ value: YAMLValue) -> String? {
+    func broker(_ value: YAMLValue) -> MQTTBroker? {
+        checked(value) { (url) throws(MQTTPushError) in try MQTTBroker(url: url) }
+    }
+
+    /// The name under which the broker keeps the session.
+    func client(_ value: YAMLValue) -> MQTTClientID? {
+        checked(value) { (id) throws(MQTTPushError) in try .fixed(id) }
+    }
+
+    private func checked<Value>(_ value: YAMLValue, _ make: (String) throws(MQTTPushError) -> Value) -> Value? {
         guard let text = text(value) else { return nil }
-        return text
+        do {
+            return try make(text)
+        } catch {
+            value.complain(error.detail)
+            return nil
+        }
     }
 
     /// Where a secret is kept; that it is there is checked, and nothing of it is kept.
-    func secret(_ value: YAMLValue) -> SecretReference? {
+    func secret(_ value: YAMLValue) -> Secret? {
         guard value.isMapping else {
             value.complain("a password is not written into a configuration; write { env: NAME } or { file: PATH }")
             return nil
         }
         guard let reference = reference(value), content(of: reference, at: value) != nil else { return nil }
-        return reference
+        return switch reference {
+        case .environment(let name): .environment(name)
+        case .file(let path): .file(path)
+        }
     }
 
-    private func reference(_ value: YAMLValue) -> SecretReference? {
+    private func reference(_ value: YAMLValue) -> ValueReference? {
         guard let mapping = value.mapping(["env", "file"]) else { return nil }
         switch (mapping.optional("env"), mapping.optional("file")) {
-        case (let name?, nil): return name.text().map(SecretReference.environment)
-        case (nil, let path?): return path.text().map(SecretReference.file)
+        case (let name?, nil): return name.text().map(ValueReference.environment)
+        case (nil, let path?): return path.text().map(ValueReference.file)
         default:
             value.complain("expected one of { env: NAME } and { file: PATH }")
             return nil
         }
     }
 
-    private func content(of reference: SecretReference, at value: YAMLValue) -> String? {
+    private func content(of reference: ValueReference, at value: YAMLValue) -> String? {
         switch reference {
         case .environment(let name):
             guard let text = surroundings.variable(name), !text.isEmpty else {

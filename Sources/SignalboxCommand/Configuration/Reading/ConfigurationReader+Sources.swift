@@ -39,7 +39,7 @@ extension ConfigurationReader {
         ]
         guard let mapping = value.mapping(keys) else { return nil }
         let broker = mapping.required("broker", "write mqtt://host:port or { env: NAME }").flatMap(broker)
-        let client = mapping.required("client_id", "the broker keeps the session under this name").flatMap(text)
+        let client = mapping.required("client_id", "the broker keeps the session under this name").flatMap(client)
         let topics = mapping.required("topics", "list at least one { pattern: … }").flatMap(topics)
         let expiry = mapping.optional("session_expiry")?.duration(.zero...(.seconds(4_294_967_294)))
         let keepalive = mapping.optional("keepalive")?.duration(.seconds(5)...(.seconds(65_535)))

@@ -1,5 +1,5 @@
-/// Where a secret is kept. The configuration never holds the secret itself.
-enum SecretReference: Sendable, Hashable {
+/// Where a value that is not written into the configuration is kept.
+enum ValueReference: Sendable, Hashable {
     /// An environment variable.
     case environment(String)
     /// A file whose first line it is.

@@ -1,0 +1,78 @@
+import Logging
+import ServiceLifecycle
+import Signalbox
+
+/// Runs a supervisor until a signal, the end of stdout, or its own end.
+struct SupervisorSession {
+    /// How it ended.
+    enum End: Sendable {
+        case finished
+        case outputEnded(OutputFailure)
+        case failed(String)
+    }
+
+    let supervisor: Supervisor
+    let output: StandardOutput
+    let logger: Logger
+
+    private enum Event: Sendable {
+        case ended(End)
+        case stopAsked
+        case outputEnded(OutputFailure)
+        case nothing
+    }
+
+    /// - Parameter stop: yields when the caller wants the session to drain and end.
+    func run(stop: AsyncStream<Void> = AsyncStream { _ in }) async -> End {
+        let service = ServiceGroupConfiguration.ServiceConfiguration(
+            service: supervisor, successTerminationBehavior: .gracefullyShutdownGroup)
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .warning)
+        let services = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))
+        let signals = SignalWatch()
+        return await withTaskGroup(of: Event.self) { group in
+            group.addTask { .ended(await SupervisorSession.end(of: services)) }
+            group.addTask { await SupervisorSession.first(of: signals.firsts) }
+            group.addTask { await SupervisorSession.first(of: stop) }
+            group.addTask { await SupervisorSession.failure(of: output) }
+            return await SupervisorSession.follow(&group, services)
+        }
+    }
+
+    private static func follow(_ group: inout TaskGroup<Event>, _ services: ServiceGroup) async -> End {
+        var outputFailure: OutputFailure?
+        while let event = await group.next() {
+            switch event {
+            case .stopAsked: await services.triggerGracefulShutdown()
+            case .outputEnded(let failure):
+                outputFailure = failure
+                await services.triggerGracefulShutdown()
+            case .ended(let end):
+                group.cancelAll()
+                if case .finished = end, let outputFailure { return .outputEnded(outputFailure) }
+                return end
+            case .nothing: break
+            }
+        }
+        return .finished
+    }
+
+    private static func end(of services: ServiceGroup) async -> End {
+        do {
+            try await services.run()
+            return .finished
+        } catch {
+            return .failed("\(error)")
+        }
+    }
+
+    private static func first(of stream: AsyncStream<Void>) async -> Event {
+        for await _ in stream { return .stopAsked }
+        return .nothing
+    }
+
+    private static func failure(of output: StandardOutput) async -> Event {
+        for await failure in output.failures { return .outputEnded(failure) }
+        return .nothing
+    }
+}

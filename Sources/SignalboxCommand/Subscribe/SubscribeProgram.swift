@@ -1,0 +1,70 @@
+import Logging
+import MQTTPush
+import Signalbox
+import SignalboxCore
+
+/// One subscription from its start to its exit status.
+enum SubscribeProgram {
+    /// Receives until enough messages are out, the time has passed, nobody reads, or a signal comes.
+    static func status(of request: SubscribeRequest, logger: Logger) async -> ExitStatus {
+        let output = StandardOutput()
+        let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
+        let plugin = MessagePlugin(request: request, output: output) { stopper.yield() }
+        let supervisor: Supervisor
+        do {
+            supervisor = try makeSupervisor(request, plugin, logger)
+        } catch {
+            tell("\(error)")
+            return .unavailable
+        }
+        let timer = Task {
+            guard let timeout = request.timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
+            plugin.close(because: .time)
+            stopper.yield()
+        }
+        let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
+        let end = await session.run(stop: stop)
+        timer.cancel()
+        await output.flush()
+        return status(end, plugin, request)
+    }
+
+    private static func makeSupervisor(
+        _ request: SubscribeRequest,
+        _ plugin: MessagePlugin,
+        _ logger: Logger
+    ) throws -> Supervisor {
+        var bounds = SupervisorConfiguration()
+        bounds.timeout = SubscribeRequest.patience
+        bounds.holdLimit = SubscribeRequest.patience
+        bounds.drainLimit = .seconds(2)
+        let supervisor = Supervisor(configuration: bounds, logger: logger)
+        try supervisor.register(plugin, from: .source(SubscribeRequest.source))
+        try supervisor.add(try MQTTPushAdapter(request.push, logger: logger))
+        return supervisor
+    }
+
+    private static func status(
+        _ end: SupervisorSession.End,
+        _ plugin: MessagePlugin,
+        _ request: SubscribeRequest
+    ) -> ExitStatus {
+        switch end {
+        case .failed(let what):
+            tell(what)
+            return .unavailable
+        case .outputEnded(.closed): return .done
+        case .outputEnded(let failure):
+            tell("\(failure)")
+            return .outputFailed
+        case .finished:
+            guard plugin.closing == .time, plugin.shown < request.needed else { return .done }
+            tell("\(plugin.shown) of \(request.needed) messages came in time")
+            return .timeout
+        }
+    }
+
+    private static func tell(_ line: String) {
+        DiagnosticOutput.shared.offer("signalbox: \(LineEscape.escaped(line))\n")
+    }
+}

@@ -1,0 +1,43 @@
+import MQTTPush
+import SignalboxCore
+import SignalboxRoutes
+
+/// What `subscribe` was asked for, checked.
+struct SubscribeRequest: Sendable {
+    static let source: SourceName = "subscription"
+    static let action: ActionName = "message"
+    /// The most bytes of a message; a larger one is told on stderr.
+    static let limits = MessageLimits(bytes: 1 << 20)
+    /// How long a message may wait for a reader of stdout that pauses.
+    static let patience: Duration = .seconds(3_600)
+
+    let broker: MQTTBroker
+    let patterns: [TopicPattern]
+    let count: Int?
+    let timeout: Duration?
+    let isRaw: Bool
+    let retries: Bool
+    let user: String?
+    let password: Secret?
+
+    /// How many messages make the request fulfilled.
+    var needed: Int { count ?? 1 }
+
+    /// The source, without a session. The patterns' captures are found when a message is shown: here `{action}` and
+    /// `{id}` have no meaning of their own.
+    var push: MQTTPushConfiguration {
+        let topics = patterns.compactMap { pattern in
+            (try? TopicPattern(pattern.filter.text)).map {
+                MQTTTopic($0, payload: .bytes, action: SubscribeRequest.action)
+            }
+        }
+        var push = MQTTPushConfiguration.withoutSession(
+            source: SubscribeRequest.source, broker: broker, topics: topics)
+        push.username = user.map(Secret.text)
+        push.password = password
+        push.limits = SubscribeRequest.limits
+        push.holdLimit = SubscribeRequest.patience
+        push.requiresFirstConnection = !retries
+        return push
+    }
+}
