@@ -26,7 +26,8 @@ public struct BodyReader: ~Copyable {
 
     /// A member that is an integer of a type of 64 bits at most.
     public func integer<Integer: FixedWidthInteger>(
-        _ name: StaticString, as type: Integer.Type
+        _ name: StaticString,
+        as type: Integer.Type
     ) throws(BodyError) -> Integer {
         try member(name).integer(type)
     }
@@ -53,7 +54,8 @@ public struct BodyReader: ~Copyable {
 
     /// A member that is an object, read by `read`.
     public func object<Value>(
-        _ name: StaticString, _ read: (borrowing BodyReader) throws(BodyError) -> Value
+        _ name: StaticString,
+        _ read: (borrowing BodyReader) throws(BodyError) -> Value
     ) throws(BodyError) -> Value {
         let place = try member(name)
         guard place.node.kind == .object else { throw place.mismatch("an object") }
@@ -62,7 +64,8 @@ public struct BodyReader: ~Copyable {
 
     /// A member that is an array, each element read by `read`.
     public func array<Element>(
-        _ name: StaticString, _ read: (borrowing BodyReader) throws(BodyError) -> Element
+        _ name: StaticString,
+        _ read: (borrowing BodyReader) throws(BodyError) -> Element
     ) throws(BodyError) -> [Element] {
         try member(name).elements(read)
     }
