@@ -48,7 +48,8 @@ extension Bytes: Decodable {
 }
 
 extension DecodingError {
-    fileprivate static func notABody(_ type: Any.Type, _ path: [any CodingKey]) -> DecodingError {
+    @usableFromInline
+    static func notABody(_ type: Any.Type, _ path: [any CodingKey]) -> DecodingError {
         .typeMismatch(type, Context(codingPath: path, debugDescription: "only a body of an action decodes as this"))
     }
 }
