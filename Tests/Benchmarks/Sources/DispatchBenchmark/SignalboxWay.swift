@@ -64,11 +64,13 @@ final class SignalboxWay: Sendable {
 
     /// Dispatches so many messages in batches and returns when all are settled.
     func dispatch(_ count: Int, batch size: Int) async throws -> CountingSink {
-        let sink = CountingSink()
+        let sink = CountingSink(expected: count)
         let origin = Origin(source: "benchmark", facts: BenchmarkFacts())
+        var batch = ArrivalBatch(pool: pool)
         var made = 0
         while made < count {
-            let arrivals = makeBatch(min(size, count - made), from: made, origin: origin)
+            fill(&batch, min(size, count - made), from: made, origin: origin)
+            let arrivals = batch.take()
             var taken = intake.submit(arrivals, to: sink)
             while taken < arrivals.count {
                 try await intake.room()
@@ -76,19 +78,17 @@ final class SignalboxWay: Sendable {
             }
             made += arrivals.count
         }
-        while sink.settled.load(ordering: .acquiring) < count { await Task.yield() }
+        await sink.untilSettled()
         return sink
     }
 
-    private func makeBatch(_ count: Int, from first: Int, origin: Origin) -> [Arrival] {
-        var batch = ArrivalBatch(pool: pool)
+    private func fill(_ batch: inout ArrivalBatch, _ count: Int, from first: Int, origin: Origin) {
+        let time = WallTime(seconds: 1_700_000_000)
         Payment.message.withUnsafeBytes { bytes in
             for number in 0..<count {
-                batch.append(
-                    bytes, token: UInt64(first + number), origin: origin, receivedAt: WallTime(seconds: 1_700_000_000))
+                batch.append(bytes, token: UInt64(first + number), origin: origin, receivedAt: time)
             }
         }
-        return batch.take()
     }
 
     func stop() async {

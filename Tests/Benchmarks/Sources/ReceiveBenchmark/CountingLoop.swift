@@ -66,6 +66,7 @@ private func didSubscribe(
     client: OpaquePointer?, context: UnsafeMutableRawPointer?, id: Int32, count: Int32, granted: UnsafePointer<Int32>?
 ) {
     print("ready")
+    fflush(nil)
 }
 
 private func didReceive(

@@ -20,6 +20,7 @@ final class Meter: Sendable {
         if number == 1 { started.withLock { $0 = Meter.cpuSeconds() } }
         guard number == expected else { return false }
         print(Int((Meter.cpuSeconds() - started.withLock { $0 }) * 1e9 / Double(expected)))
+        fflush(nil)
         finish.finish()
         return true
     }

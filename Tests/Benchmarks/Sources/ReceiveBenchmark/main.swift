@@ -2,7 +2,6 @@ import Foundation
 
 // usage: ReceiveBenchmark count|adapter|typed PORT TOPIC COUNT
 // Prints "ready" once subscribed, and the CPU of this process in nanoseconds a message once all have come.
-setvbuf(stdout, nil, _IOLBF, 0)
 let arguments = Array(CommandLine.arguments.dropFirst())
 guard arguments.count == 4, let port = Int32(arguments[1]), let count = Int(arguments[3]) else { exit(64) }
 let meter = Meter(expected: count)
