@@ -14,6 +14,10 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+// A requirement that is nonisolated(nonsending) makes the method of a @MainActor class nonisolated too, unless the class
+// repeats @MainActor on it. The module whose protocols users conform to therefore does without the last setting.
+let contract = Array(strict.dropLast())
+
 let package = Package(
     name: "signalbox",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -31,7 +35,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        .target(name: "SignalboxCore", swiftSettings: strict),
+        .target(name: "SignalboxCore", swiftSettings: contract),
         .target(name: "SignalboxRoutes", swiftSettings: strict),
         .target(
             name: "Signalbox",
