@@ -20,7 +20,7 @@ struct DeliveryTests {
             try await PushTrial.run(configuration) { trial in
                 let line = await trial.hears("connected to broker")
                 #expect(line.contains("the session was kept"))
-                #expect(try await trial.arrivals(1)[0].action().id.text == "1")
+                #expect(await trial.firstID() == "1")
             }
         }
     }
@@ -51,7 +51,7 @@ struct DeliveryTests {
                 #expect(line.hasPrefix("warning source push: "))
                 await trial.hears("subscribed to", times: 2)
                 try await broker.publish("{}", to: "push/log/1")
-                #expect(try await trial.arrivals(1)[0].action().id.text == "1")
+                #expect(await trial.firstID() == "1")
             }
         }
     }
@@ -91,7 +91,7 @@ struct DeliveryTests {
             }
             try await PushTrial.run(configuration) { trial in
                 try await broker.publish("{}", to: "push/log/5")
-                #expect(try await trial.arrivals(1)[0].action().id.text == "5")
+                #expect(await trial.firstID() == "5")
             }
         }
     }
@@ -103,7 +103,7 @@ struct DeliveryTests {
             try await PushTrial.run(configuration) { trial in
                 try await broker.publish([UInt8](repeating: 0x20, count: 4_001), to: "push/log/1")
                 try await broker.publish("{}", to: "push/log/2")
-                #expect(try await trial.arrivals(1)[0].action().id.text == "2")
+                #expect(await trial.firstID() == "2")
             }
         }
     }
@@ -120,7 +120,7 @@ struct DeliveryTests {
             }
             try await broker.publish("{}", to: "push/log/2")
             try await PushTrial.run(configuration) { trial in
-                #expect(try await trial.arrivals(1)[0].action().id.text == "2")
+                #expect(await trial.firstID() == "2")
             }
         }
     }
@@ -142,7 +142,7 @@ struct DeliveryTests {
             }
             try await broker.publish("{}", to: "push/log/41")
             try await PushTrial.run(configuration) { trial in
-                #expect(try await trial.arrivals(1)[0].action().id.text == "41")
+                #expect(await trial.firstID() == "41")
             }
         }
     }
@@ -160,7 +160,7 @@ struct DeliveryTests {
             intake.close()
             try await run
             try await PushTrial.run(configuration) { trial in
-                #expect(try await trial.arrivals(1)[0].action().id.text == "1")
+                #expect(await trial.firstID() == "1")
             }
         }
     }

@@ -42,6 +42,11 @@ struct PushTrial {
     func arrivals(_ count: Int) async -> [Arrival] {
         await intake.taken.first(count).map(\.arrival)
     }
+
+    /// The id of the first arrival, waited for.
+    func firstID() async -> String {
+        (try? await arrivals(1)[0].reading.get().id.text) ?? "unreadable"
+    }
 }
 
 extension MQTTPushConfiguration {
