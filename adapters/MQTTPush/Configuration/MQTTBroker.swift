@@ -1,0 +1,78 @@
+/// Where a broker listens.
+public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
+    /// The port that `mqtt://host` without a port means (IANA: `mqtt`).
+    public static let standardPort = 1883
+
+    /// A host name or address; an IPv6 address without brackets.
+    public let host: String
+    /// The TCP port, 1 to 65,535.
+    public let port: Int
+
+    /// A broker by its parts.
+    ///
+    /// - Throws: ``MQTTPushError`` `invalidBroker` when the host is empty or has a character that no host name has, or
+    ///   the port is out of its range.
+    public init(host: String, port: Int = MQTTBroker.standardPort) throws(MQTTPushError) {
+        let forbidden = { (byte: UInt8) in byte <= 0x20 || byte >= 0x7F || "/?#@[]\\%".utf8.contains(byte) }
+        guard !host.isEmpty, host.utf8.count <= 255, !host.utf8.contains(where: forbidden) else {
+            throw MQTTPushError(.invalidBroker, "a broker's host is a name or an address of ASCII characters")
+        }
+        guard (1...65_535).contains(port) else {
+            throw MQTTPushError(.invalidBroker, "a broker's port is 1 to 65535")
+        }
+        self.host = host
+        self.port = port
+    }
+
+    /// A broker by its URL: `mqtt://host` or `mqtt://host:port`, with nothing behind.
+    ///
+    /// - Throws: ``MQTTPushError`` `invalidBroker`, never repeating the text, as it may hold a password: for another
+    ///   scheme, for `mqtts` (TLS is not supported yet), for a user name or password in the URL, a path or a query.
+    public init(url: String) throws(MQTTPushError) {
+        guard let separator = url.firstRange(of: "://") else { throw MQTTBroker.malformed }
+        switch url[..<separator.lowerBound].lowercased() {
+        case "mqtt": break
+        case "mqtts": throw MQTTPushError(.invalidBroker, MQTTBroker.noTLS)
+        default: throw MQTTBroker.malformed
+        }
+        var authority = url[separator.upperBound...]
+        guard !authority.contains("@") else { throw MQTTPushError(.invalidBroker, MQTTBroker.noUserInfo) }
+        if authority.last == "/" { authority.removeLast() }
+        let (host, port) = try MQTTBroker.split(authority)
+        try self.init(host: host, port: port)
+    }
+
+    /// `host:port`, as in logs and facts; an IPv6 address is put in brackets.
+    public var description: String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+
+    private static func split(_ authority: Substring) throws(MQTTPushError) -> (host: String, port: Int) {
+        let hostEnd: Substring.Index
+        var host: Substring
+        if authority.first == "[" {
+            guard let bracket = authority.firstIndex(of: "]") else { throw malformed }
+            host = authority[authority.index(after: authority.startIndex)..<bracket]
+            guard host.contains(":") else { throw malformed }
+            hostEnd = authority.index(after: bracket)
+        } else {
+            hostEnd = authority.firstIndex(of: ":") ?? authority.endIndex
+            host = authority[..<hostEnd]
+        }
+        let rest = authority[hostEnd...]
+        guard !rest.isEmpty else { return (String(host), standardPort) }
+        let digits = rest.dropFirst()
+        guard rest.first == ":", digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let port = Int(digits)
+        else { throw malformed }
+        return (String(host), port)
+    }
+
+    private static let malformed = MQTTPushError(
+        .invalidBroker, "a broker's URL is mqtt://host or mqtt://host:port, without path or query")
+    private static let noTLS =
+        "mqtts:// is not supported yet: this version speaks MQTT without TLS only; use mqtt:// on a network you trust"
+    private static let noUserInfo =
+        "a broker's URL must not hold a user name or password, as URLs are shown in logs and process lists; "
+        + "give them through an environment variable or a file"
+}

@@ -1,0 +1,29 @@
+/// The name under which a broker knows the client and keeps its session.
+public struct MQTTClientID: Sendable, Hashable {
+    let text: String
+    /// Whether the id is new for each adapter, so that no session can be found again under it.
+    public let isRandom: Bool
+
+    /// An id that stays the same from run to run: what a session needs.
+    ///
+    /// Two clients with one id disconnect each other for ever, so each replica of a program needs its own.
+    ///
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` when it is empty, longer than 256 bytes, or contains a control
+    ///   character. (MQTT 5.0, 3.1.3.1: every broker takes 1 to 23 letters and digits; most take more.)
+    public static func fixed(_ text: String) throws(MQTTPushError) -> MQTTClientID {
+        let isControl = { (scalar: Unicode.Scalar) in scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) }
+        guard (1...256).contains(text.utf8.count), !text.unicodeScalars.contains(where: isControl) else {
+            throw MQTTPushError(
+                .invalidConfiguration, "a client id has 1 to 256 bytes and no control characters")
+        }
+        return MQTTClientID(text: text, isRandom: false)
+    }
+
+    /// An id of 23 letters and digits that nobody else has: for a client without a session.
+    public static func random() -> MQTTClientID {
+        let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789")
+        var generator = SystemRandomNumberGenerator()
+        let tail = (0..<14).map { _ in alphabet[Int.random(in: alphabet.indices, using: &generator)] }
+        return MQTTClientID(text: "signalbox" + String(tail), isRandom: true)
+    }
+}

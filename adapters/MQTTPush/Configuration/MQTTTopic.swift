@@ -1,0 +1,35 @@
+public import SignalboxCore
+public import SignalboxRoutes
+
+/// One subscription: which topics, what their payloads are, and what names the action.
+public struct MQTTTopic: Sendable, Hashable {
+    /// The topics, with captures. `{action}` names the action and the whole payload is the body; `{id}` is the id;
+    /// other captures join the body.
+    public var pattern: TopicPattern
+    /// What a payload's bytes are; JSON by default. Text and bytes need an action from the topic or from ``action``.
+    public var payload: PayloadKind
+    /// The action of every message of this subscription, or `nil` (default): then `{action}` names it, or, without
+    /// one, the payload is a standard envelope.
+    public var action: ActionName?
+
+    /// A subscription.
+    public init(_ pattern: TopicPattern, payload: PayloadKind = .json, action: ActionName? = nil) {
+        self.pattern = pattern
+        self.payload = payload
+        self.action = action
+    }
+
+    func validate() throws(MQTTPushError) {
+        let namesAction = pattern.captureNames.contains("action")
+        let shown = "topic \(pattern.text.debugDescription)"
+        if namesAction && action != nil {
+            throw MQTTPushError(
+                .invalidConfiguration, "\(shown): its action comes from {action} or is fixed, not both")
+        }
+        if payload != .json && !namesAction && action == nil {
+            throw MQTTPushError(
+                .invalidConfiguration,
+                "\(shown): a payload of kind \(payload.rawValue) names no action; use {action} or a fixed action")
+        }
+    }
+}

@@ -1,0 +1,66 @@
+/// How a connection, or the attempt to make one, ended.
+enum ConnectionEnd: Equatable {
+    /// The source was told to stop.
+    case stopped
+    /// A user name or password could not be read.
+    case noSecret(MQTTPushError)
+    /// There was no connection, for this reason.
+    case notConnected(String)
+    /// The broker did not take the connection.
+    case refused(ReasonCode)
+    /// The broker did not answer, or did not take what was sent, in time.
+    case silent
+    /// The connection broke, for this reason.
+    case lost(String)
+    /// The broker ended the connection and said why.
+    case closed(ReasonCode)
+    /// The broker did what MQTT forbids.
+    case brokeProtocol
+    /// This many messages were abandoned; without a connection their batch comes again.
+    case abandoned(Int)
+
+    /// Trying again soon is pointless.
+    var isConfigurationFault: Bool {
+        switch self {
+        case .noSecret: true
+        case .refused(let code), .closed(let code): code.needsConfiguration
+        default: false
+        }
+    }
+
+    /// Ends of one kind share a log line a minute.
+    var kind: String {
+        switch self {
+        case .stopped: "stopped"
+        case .noSecret: "secret"
+        case .notConnected: "notConnected"
+        case .refused(let code): "refused \(code.rawValue)"
+        case .silent: "silent"
+        case .lost: "lost"
+        case .closed(let code): "closed \(code.rawValue)"
+        case .brokeProtocol: "protocol"
+        case .abandoned: "abandoned"
+        }
+    }
+
+    /// What happened, to which broker, and what to do where somebody can.
+    func sentence(about broker: MQTTBroker) -> String {
+        switch self {
+        case .stopped: "disconnected from broker \(broker)"
+        case .noSecret(let error): "not connected to broker \(broker): \(error.detail)"
+        case .notConnected(let reason): "broker \(broker) cannot be reached: \(reason)"
+        case .refused(let code): "broker \(broker) refused the connection: \(code.text)" + advice(code)
+        case .silent: "broker \(broker) does not answer"
+        case .lost(let reason): "the connection to broker \(broker) was lost: \(reason)"
+        case .closed(let code): "broker \(broker) ended the connection: \(code.text)" + advice(code)
+        case .brokeProtocol: "broker \(broker) sent what MQTT forbids; the connection was dropped"
+        case .abandoned(let count):
+            "\(count) messages were abandoned; the connection to broker \(broker) was dropped without acknowledging "
+                + "their batch, which comes again"
+        }
+    }
+
+    private func advice(_ code: ReasonCode) -> String {
+        code.advice.map { ". \($0)" } ?? ""
+    }
+}

@@ -1,0 +1,79 @@
+public import Logging
+public import SignalboxCore
+
+/// Receives messages from an MQTT 5 broker, at least once: a message is acknowledged when Signalbox has custody of it.
+///
+/// Each run owns one thread and one connection at a time. It reads a batch, submits it, waits until each of its messages
+/// is settled (or journalled), and only then lets the acknowledgements out. When one is abandoned the connection is
+/// dropped with the acknowledgements unsent, so the whole batch comes again; what comes twice can be told by its id.
+///
+/// The broker must be told to keep what it cannot deliver (mosquitto: `max_queued_messages 0`): by default it drops
+/// messages beyond 1,000 silently.
+public struct MQTTPushAdapter: Adapter {
+    /// What the adapter was made with.
+    public let configuration: MQTTPushConfiguration
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - configuration: checked here.
+    ///   - logger: hears of connections, refusals and lost sessions; never of payloads and secrets.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration`.
+    public init(_ configuration: MQTTPushConfiguration, logger: Logger) throws(MQTTPushError) {
+        try configuration.validate()
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// The configured source.
+    public var source: SourceName { configuration.source }
+
+    /// What was not acknowledged comes again; nothing can be answered or sent.
+    public var features: AdapterFeatures { .redelivers }
+
+    /// Receives until its task is cancelled or the intake closes; reconnects for ever in between.
+    ///
+    /// Cancellation is the graceful stop: nothing more is read, the messages taken are waited for and acknowledged, the
+    /// broker is told goodbye and keeps the session. It is heard at once, also before a connection and between two; only
+    /// the system's calls that look up a name and connect cannot be interrupted, and their thread is then left to end by
+    /// itself. One run at a time: two would take the client id from each other.
+    ///
+    /// - Throws: ``MQTTPushError`` `noResources` when the system gives no thread, descriptor or memory.
+    public func run(into intake: any Intake) async throws {
+        let control = try LoopControl()
+        let thread = try OwnedThread { [configuration, logger] in
+            do throws(MQTTPushError) {
+                try ReceiveLoop(configuration, control: control, intake: intake, logger: logger).run()
+                control.end(nil)
+            } catch {
+                control.end(error)
+            }
+        }
+        try await withTaskCancellationHandler {
+            try await serve(control, thread, intake)
+        } onCancel: {
+            control.stop()
+        }
+    }
+
+    private func serve(_ control: LoopControl, _ thread: OwnedThread, _ intake: any Intake) async throws {
+        while true {
+            switch await control.nextEvent() {
+            case .roomWanted:
+                do throws(SourceClosed) {
+                    try await intake.room()
+                    control.answer(.free)
+                } catch {
+                    control.answer(.closed)
+                    control.stop()
+                }
+            case .ended(let error):
+                thread.join()
+                if let error { throw error }
+                return
+            case .leftBehind:
+                thread.leave()
+                return
+            }
+        }
+    }
+}

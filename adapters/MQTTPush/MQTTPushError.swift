@@ -1,0 +1,45 @@
+public import SignalboxCore
+
+/// Why a push source cannot be set up, or cannot go on. Never contains a secret.
+public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of error; more may be added.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Word: String { case invalidBroker, invalidConfiguration, secretUnavailable, noResources }
+        private let word: Word
+
+        /// A broker's URL that cannot be used.
+        public static let invalidBroker = Code(word: .invalidBroker)
+        /// A value of the configuration is out of its range, or two do not go together.
+        public static let invalidConfiguration = Code(word: .invalidConfiguration)
+        /// A user name or password could not be read from where it is kept.
+        public static let secretUnavailable = Code(word: .secretUnavailable)
+        /// The system gave no thread, no descriptor or no memory.
+        public static let noResources = Code(word: .noResources)
+
+        /// The word used in logs, such as `invalidBroker`.
+        public var description: String { word.rawValue }
+    }
+
+    /// What kind of error this is.
+    public let code: Code
+    /// The source it is about, where that was known.
+    public let source: SourceName?
+    /// What is wrong and what to do about it, in a sentence.
+    public let detail: String
+
+    init(_ code: Code, _ detail: String, source: SourceName? = nil) {
+        self.code = code
+        self.source = source
+        self.detail = detail
+    }
+
+    func about(_ source: SourceName) -> MQTTPushError {
+        MQTTPushError(code, detail, source: source)
+    }
+
+    /// The source, where known, and the detail.
+    public var description: String {
+        guard let source else { return detail }
+        return "source \(source): \(detail)"
+    }
+}

@@ -1,0 +1,55 @@
+import SignalboxCore
+
+extension PushConnection {
+    /// Submits a batch, waits until each of its messages may be acknowledged or is abandoned, and lets the
+    /// acknowledgements out, if all may.
+    ///
+    /// Acknowledgements cannot leave one by one: one abandoned message, or one that was never submitted, makes the whole
+    /// batch come again.
+    ///
+    /// - Returns: how the connection ended, when it did.
+    func hold(_ batch: [Arrival], generation: UInt32) -> ConnectionEnd? {
+        let began = ContinuousClock.now
+        var pings = HoldPings(keepalive: configuration.keepalive, from: began)
+        sink.begin(generation: generation, count: batch.count)
+        let taken = submit(batch, &pings)
+        sink.finishSubmitting(taken: taken)
+        while !sink.isDone { pause(&pings) }
+        let abandoned = sink.abandoned
+        if taken < batch.count {
+            log.leftUnacknowledged(batch.count - taken + abandoned)
+            return .stopped
+        }
+        if abandoned > 0 { return control.isStopping ? .stopped : .abandoned(abandoned) }
+        sizing.held(batch.count, for: .now - began)
+        guard pings.isConnected else { return .lost("it broke while messages were handled; they may come again") }
+        if let end = flush() { return end }
+        isProven = true
+        return nil
+    }
+
+    /// Submits until everything is taken or the source must stop.
+    private func submit(_ batch: [Arrival], _ pings: inout HoldPings) -> Int {
+        var taken = take(batch)
+        while taken < batch.count {
+            control.wantRoom()
+            while control.room == .unknown && !control.isStopping { pause(&pings) }
+            guard control.room == .free, !control.isStopping else { return taken }
+            taken += take(Array(batch[taken...]))
+        }
+        return taken
+    }
+
+    /// Never trusts the answer further than the batch reaches.
+    private func take(_ batch: [Arrival]) -> Int {
+        min(max(0, intake.submit(batch, to: sink)), batch.count)
+    }
+
+    private func pause(_ pings: inout HoldPings) {
+        let socket = pings.isConnected ? client.socket : -1
+        let wait = SocketWait(socket: socket, for: .hangUp, wake: control.wake.readEnd, limit: pings.limit(at: .now))
+        if wait.isWoken { control.wake.drain() }
+        if wait.isClosed { pings.isConnected = false }
+        if pings.isConnected && pings.isDue(at: .now) && !client.ping() { pings.isConnected = false }
+    }
+}

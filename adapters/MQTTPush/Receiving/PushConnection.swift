@@ -1,0 +1,154 @@
+import SignalboxCore
+import SignalboxRoutes
+
+/// One connection to the broker, from CONNECT to its end. Belongs to the source's thread.
+///
+/// Whenever it reads, nothing waits to be written: acknowledgements are flushed whole before the next batch is read, so
+/// no flush can release those of messages that are not settled.
+final class PushConnection {
+    let configuration: MQTTPushConfiguration
+    let control: LoopControl
+    let client: MosquittoClient
+    let receiver: PushReceiver
+    let sink: BatchSink
+    let intake: any Intake
+    let log: PushLog
+    var sizing: BatchSizing
+    /// Whether the broker greeted us.
+    private(set) var isOpen = false
+    /// Whether the broker took acknowledgements, or the connection lasted: enough to begin waits anew after it.
+    var isProven = false
+    private let expectsSession: Bool
+    private let began = ContinuousClock.now
+    private var checked = ContinuousClock.now
+
+    init(_ loop: ReceiveLoop, expectsSession: Bool, cleanStart: Bool) throws(MQTTPushError) {
+        configuration = loop.configuration
+        control = loop.control
+        receiver = loop.receiver
+        sink = loop.sink
+        intake = loop.intake
+        log = loop.log
+        sizing = BatchSizing(bound: configuration.batchMessages, holdLimit: configuration.holdLimit)
+        self.expectsSession = expectsSession
+        receiver.reset()
+        client = try MosquittoClient(configuration, cleanStart: cleanStart, target: receiver)
+    }
+
+    /// Connects, receives until the connection ends or the source is stopped, and says how it ended.
+    func run() -> ConnectionEnd {
+        do throws(MQTTPushError) {
+            try client.authenticate(username: configuration.username, password: configuration.password)
+        } catch {
+            return .noSecret(error)
+        }
+        let connected = control.blocking { () -> (MosquittoCode, String) in
+            let code = client.connect(configuration)
+            return (code, code.text)
+        }
+        guard let (code, reason) = connected, !control.isStopping else { return .stopped }
+        guard code.isSuccess else { return .notConnected(reason) }
+        return flush() ?? receive()
+    }
+
+    private func receive() -> ConnectionEnd {
+        while true {
+            if control.isStopping { return finish() }
+            let wait = SocketWait(
+                socket: client.socket, for: .readable, wake: control.wake.readEnd, limit: .seconds(1))
+            if wait.isWoken { control.wake.drain() }
+            if wait.isReady, let end = readBatch() { return end }
+            if let end = answerBroker() ?? keepAlive() { return end }
+        }
+    }
+
+    /// Reads until the batch is full or the socket is empty, and holds what came until it is settled.
+    ///
+    /// What was read before a connection broke is submitted all the same: nobody can tell whether it comes again.
+    private func readBatch() -> ConnectionEnd? {
+        let generation = receiver.generation
+        var code = MosquittoCode.success
+        var reason = ""
+        while receiver.count < sizing.target && receiver.byteCount < configuration.batchBytes {
+            let before = receiver.callbacks
+            code = client.read()
+            if !code.isSuccess { reason = code.text }
+            if !code.isSuccess || receiver.callbacks == before { break }
+        }
+        if receiver.count > 0, let end = hold(receiver.takeBatch(), generation: generation) { return end }
+        let unexpected = receiver.takeUnexpected()
+        if unexpected > 0 { log.unexpected(unexpected) }
+        return ended(code, reason)
+    }
+
+    /// What the callbacks and a return code say about the connection, in order of how much they explain.
+    private func ended(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
+        if receiver.brokeProtocol { return .brokeProtocol }
+        if let greeting = receiver.greeting, greeting.code.isFailure { return .refused(greeting.code) }
+        if let goodbye = receiver.goodbye, ReasonCode(rawValue: goodbye).isFailure {
+            return .closed(ReasonCode(rawValue: goodbye))
+        }
+        if !code.isSuccess { return .lost(reason) }
+        return client.socket < 0 ? .lost("it was closed") : nil
+    }
+
+    private func answerBroker() -> ConnectionEnd? {
+        if let codes = receiver.takeGranted() { note(codes) }
+        guard !isOpen else { return nil }
+        guard let greeting = receiver.greeting else {
+            return .now - began > configuration.answerTimeout ? .silent : nil
+        }
+        isOpen = true
+        sizing.connected()
+        log.connected(sessionPresent: greeting.sessionPresent)
+        if expectsSession && !greeting.sessionPresent { log.sessionLost() }
+        let code = client.subscribe(configuration.topics.map(\.pattern.filter.text))
+        return ended(code, code.text) ?? flush()
+    }
+
+    private func note(_ codes: [ReasonCode]) {
+        var granted = 0
+        for (topic, code) in zip(configuration.topics, codes) {
+            let filter = topic.pattern.filter.text
+            if code.isFailure {
+                log.refused(filter, code)
+                continue
+            }
+            granted += 1
+            if code.rawValue == 0 { log.lowered(filter) }
+        }
+        log.subscribed(granted)
+    }
+
+    /// Looks after the keepalive about once a second, always after the socket was read, so that an answer to a ping that
+    /// came during a hold is seen first.
+    private func keepAlive() -> ConnectionEnd? {
+        guard .now - checked >= .seconds(1) else { return nil }
+        checked = .now
+        if isOpen && checked - began > .seconds(60) { isProven = true }
+        let code = client.keepAlive()
+        return ended(code, code.text) ?? flush()
+    }
+
+    /// Writes all that is queued.
+    ///
+    /// - Returns: how the connection ended, when it did: also when the broker takes nothing for the answer timeout.
+    func flush() -> ConnectionEnd? {
+        let deadline = ContinuousClock.now + configuration.answerTimeout
+        while client.wantsWrite {
+            let code = client.write()
+            if let end = ended(code, code.text) { return end }
+            guard client.wantsWrite else { break }
+            let left = deadline - .now
+            guard left > .zero else { return .silent }
+            _ = SocketWait(socket: client.socket, for: .writable, wake: -1, limit: left)
+        }
+        return nil
+    }
+
+    /// Says goodbye; the broker keeps the session.
+    private func finish() -> ConnectionEnd {
+        if isOpen && client.disconnect().isSuccess { _ = flush() }
+        return .stopped
+    }
+}

@@ -1,0 +1,125 @@
+import CMosquitto
+import SignalboxCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// What libmosquitto's callbacks write to: the batch in the making, and the broker's answers. Belongs to one thread.
+final class PushReceiver {
+    struct Greeting: Equatable {
+        let code: ReasonCode
+        let sessionPresent: Bool
+    }
+
+    /// Grows with every callback; when a read did not move it, the socket was empty.
+    private(set) var callbacks = 0
+    private(set) var generation: UInt32 = 0
+    private(set) var greeting: Greeting?
+    private(set) var granted: [ReasonCode]?
+    private(set) var goodbye: Int32?
+    private(set) var brokeProtocol = false
+    /// How many messages came on topics that no pattern matches, since ``takeUnexpected()``.
+    private var unexpected = 0
+
+    private var batch: ArrivalBatch
+    private var routes: RouteCache
+    private var receivedAt = WallTime(seconds: 0)
+    private let subscriptions: Int
+
+    init(configuration: MQTTPushConfiguration) {
+        batch = ArrivalBatch(pool: ArrivalPool(), limits: configuration.limits)
+        routes = RouteCache(configuration: configuration)
+        subscriptions = configuration.topics.count
+    }
+
+    /// Forgets the last connection's answers.
+    func reset() {
+        greeting = nil
+        granted = nil
+        goodbye = nil
+        brokeProtocol = false
+    }
+
+    var count: Int { batch.count }
+    var byteCount: Int { batch.byteCount }
+
+    /// The messages read since the last call, whose tokens bear ``generation`` as it was before the call.
+    func takeBatch() -> [Arrival] {
+        generation &+= 1
+        return batch.take()
+    }
+
+    func takeGranted() -> [ReasonCode]? {
+        defer { granted = nil }
+        return granted
+    }
+
+    func takeUnexpected() -> Int {
+        defer { unexpected = 0 }
+        return unexpected
+    }
+
+    func connected(code: Int32, flags: Int32) {
+        callbacks += 1
+        greeting = Greeting(code: ReasonCode(rawValue: code), sessionPresent: flags & 1 != 0)
+    }
+
+    func disconnected(code: Int32) {
+        callbacks += 1
+        // The library may report the end twice; the first report has the reason.
+        if goodbye == nil { goodbye = code }
+    }
+
+    /// Takes at most as many codes as there were filters: the broker's count is not to be trusted.
+    func subscribed(_ codes: UnsafeBufferPointer<Int32>) {
+        callbacks += 1
+        granted = codes.prefix(subscriptions).map { ReasonCode(rawValue: $0) }
+    }
+
+    func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {
+        callbacks += 1
+        guard let topic = message.pointee.topic, message.pointee.qos < 2 else {
+            // QoS 2 is never subscribed, and a broker must not raise a message's QoS (MQTT 5.0, 3.8.4).
+            brokeProtocol = true
+            return
+        }
+        if batch.count == 0 { receivedAt = .now() }
+        let route = routes.route(
+            topic: UnsafeRawBufferPointer(start: topic, count: strlen(topic)), retained: message.pointee.retain,
+            qos: message.pointee.qos)
+        if !route.isExpected { unexpected += 1 }
+        let length = message.pointee.payload == nil ? 0 : max(0, Int(message.pointee.payloadlen))
+        append(UnsafeRawBufferPointer(start: message.pointee.payload, count: length), route, properties)
+    }
+
+    private func append(_ payload: UnsafeRawBufferPointer, _ route: PushRoute, _ properties: OpaquePointer?) {
+        let token = BatchSink.token(generation: generation, index: batch.count)
+        var origin = route.origin
+        var deadline: ContinuousClock.Instant?
+        if let properties {
+            let said = PushProperties(copying: properties)
+            if !said.isEmpty { origin = PushReceiver.origin(route, said) }
+            deadline = said.messageExpiry.map { .now + .seconds(Int64($0)) }
+        }
+        switch route.envelope {
+        case .success(let envelope):
+            batch.append(
+                payload, token: token, origin: origin, receivedAt: receivedAt, deadline: deadline, envelope: envelope,
+                payload: route.payload)
+        case .failure(let rejection):
+            batch.append(
+                rejected: rejection, original: payload, token: token, origin: origin, receivedAt: receivedAt)
+        }
+    }
+
+    private static func origin(_ route: PushRoute, _ properties: PushProperties) -> Origin {
+        var facts = route.facts
+        facts.properties = properties
+        return Origin(source: route.origin.source, facts: facts)
+    }
+}

@@ -1,0 +1,75 @@
+import SignalboxCore
+import SignalboxRoutes
+
+/// What is known about all messages of one topic with the same retain flag and QoS.
+final class PushRoute {
+    let topic: [UInt8]
+    let retained: Bool
+    let qos: Int32
+    let facts: PushFacts
+    let origin: Origin
+    let payload: PayloadKind
+    /// How the message is read, or why the topic alone makes it unreadable.
+    let envelope: Result<Envelope, Outcome.Rejection>
+    /// Whether one of the configured patterns matched.
+    let isExpected: Bool
+
+    init(topic: [UInt8], retained: Bool, qos: Int32, configuration: MQTTPushConfiguration) {
+        let text = String(decoding: topic, as: UTF8.self)
+        var captures: [TopicCapture] = []
+        var found: MQTTTopic?
+        for candidate in configuration.topics {
+            guard let matched = candidate.pattern.match(text) else { continue }
+            captures = matched
+            found = candidate
+            break
+        }
+        self.topic = topic
+        self.retained = retained
+        self.qos = qos
+        facts = PushFacts(
+            broker: configuration.broker.description, topic: text, captures: captures, retained: retained,
+            qos: Int(qos), tls: false, properties: nil)
+        origin = Origin(source: configuration.source, facts: facts)
+        payload = found?.payload ?? .bytes
+        isExpected = found != nil
+        envelope = PushRoute.envelope(of: found, captures: captures)
+    }
+
+    func isFor(_ topic: UnsafeRawBufferPointer, retained: Bool, qos: Int32) -> Bool {
+        self.qos == qos && self.retained == retained && self.topic.count == topic.count
+            && self.topic.elementsEqual(topic)
+    }
+
+    private static func envelope(
+        of topic: MQTTTopic?, captures: [TopicCapture]
+    ) -> Result<Envelope, Outcome.Rejection> {
+        guard let topic else { return .failure(malformed("the topic matches none of the source's patterns")) }
+        var action = topic.action
+        var id: ActionID?
+        var others: [RouteNaming.Capture] = []
+        for capture in captures {
+            switch capture.name {
+            case "action":
+                do {
+                    action = try ActionName(capture.value)
+                } catch {
+                    return .failure(malformed("the topic's {action} names no action: \(error)"))
+                }
+            case "id":
+                guard let found = ActionID(capture.value) else {
+                    return .failure(malformed("the topic's {id} has not 1 to \(ActionID.maximumLength) bytes"))
+                }
+                id = found
+            default:
+                others.append(RouteNaming.Capture(name: capture.name, value: capture.value))
+            }
+        }
+        if action == nil && id == nil && others.isEmpty { return .success(.standard) }
+        return .success(.route(RouteNaming(action: action, id: id, captures: others)))
+    }
+
+    private static func malformed(_ detail: String) -> Outcome.Rejection {
+        Outcome.Rejection(.malformed, detail: detail)
+    }
+}

@@ -1,0 +1,58 @@
+import Logging
+import SignalboxCore
+
+/// What a push source's thread does: one connection after the other, with waits between them. Belongs to that thread.
+final class ReceiveLoop {
+    let configuration: MQTTPushConfiguration
+    let control: LoopControl
+    let intake: any Intake
+    let receiver: PushReceiver
+    let sink: BatchSink
+    let log: PushLog
+    private var backoff: ReconnectBackoff
+    private var wasConnected = false
+
+    init(_ configuration: MQTTPushConfiguration, control: LoopControl, intake: any Intake, logger: Logger) {
+        self.configuration = configuration
+        self.control = control
+        self.intake = intake
+        receiver = PushReceiver(configuration: configuration)
+        sink = BatchSink(wake: control.wake)
+        log = PushLog(logger, configuration: configuration)
+        backoff = ReconnectBackoff(configuration.reconnect)
+    }
+
+    /// Receives until the source is stopped.
+    func run() throws(MQTTPushError) {
+        var generator = SystemRandomNumberGenerator()
+        while !control.isStopping {
+            let end = try connect()
+            guard end != .stopped else { break }
+            let wait = backoff.next(isConfigurationFault: end.isConfigurationFault, using: &generator)
+            log.ended(end, nextTry: wait)
+            pause(wait)
+        }
+        if wasConnected { log.stopped() }
+    }
+
+    /// One connection; when this returns its socket is closed, with whatever was not flushed.
+    private func connect() throws(MQTTPushError) -> ConnectionEnd {
+        let keepsSession = configuration.sessionExpiry > .zero
+        let connection = try PushConnection(
+            self, expectsSession: wasConnected && keepsSession,
+            cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected))
+        let end = connection.run()
+        if connection.isOpen { wasConnected = true }
+        if connection.isProven { backoff.succeeded() }
+        return end
+    }
+
+    private func pause(_ wait: Duration) {
+        let end = ContinuousClock.now + wait
+        while !control.isStopping && .now < end {
+            if SocketWait(socket: -1, for: .readable, wake: control.wake.readEnd, limit: end - .now).isWoken {
+                control.wake.drain()
+            }
+        }
+    }
+}

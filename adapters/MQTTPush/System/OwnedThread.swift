@@ -1,0 +1,65 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A thread of the operating system that runs one closure; it takes no place of Swift's cooperative pool.
+///
+/// Exactly one of ``join()`` and ``leave()`` must be called.
+struct OwnedThread {
+    private let id: pthread_t
+
+    init(_ work: @escaping @Sendable () -> Void) throws(MQTTPushError) {
+        // The new thread releases the box when it begins; if there is no new thread, we do.
+        let box = Unmanaged.passRetained(ThreadWork(work))
+        #if canImport(Darwin)
+        var created: pthread_t?
+        #else
+        var created = pthread_t()
+        #endif
+        guard pthread_create(&created, nil, threadBegan, box.toOpaque()) == 0 else {
+            box.release()
+            throw MQTTPushError(.noResources, "the system gave no thread; raise the limit of threads (ulimit -u)")
+        }
+        #if canImport(Darwin)
+        guard let created else {
+            throw MQTTPushError(.noResources, "the system gave no thread")
+        }
+        #endif
+        id = created
+    }
+
+    /// Waits until the thread has ended. Blocks: call it when the closure is known to return now.
+    func join() {
+        pthread_join(id, nil)
+    }
+
+    /// Lets the thread end by itself.
+    func leave() {
+        pthread_detach(id)
+    }
+}
+
+private final class ThreadWork: Sendable {
+    let work: @Sendable () -> Void
+
+    init(_ work: @escaping @Sendable () -> Void) {
+        self.work = work
+    }
+}
+
+#if canImport(Darwin)
+private func threadBegan(_ box: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    Unmanaged<ThreadWork>.fromOpaque(box).takeRetainedValue().work()
+    return nil
+}
+#else
+private func threadBegan(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let box else { return nil }
+    Unmanaged<ThreadWork>.fromOpaque(box).takeRetainedValue().work()
+    return nil
+}
+#endif

@@ -1,0 +1,81 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// What a wait on a socket and a wake signal found.
+struct SocketWait {
+    /// What to wait for on the socket. That it broke is always waited for.
+    enum Interest {
+        case readable
+        case writable
+        /// Only that the peer closed it, where the system can tell (Linux: `POLLRDHUP`).
+        case hangUp
+    }
+
+    private(set) var isReady = false
+    private(set) var isClosed = false
+    private(set) var isWoken = false
+
+    #if os(Linux)
+    // The C macro has a form that Swift does not import: <bits/poll.h>, POLLRDHUP.
+    private static let peerClosed: Int16 = 0x2000
+    #else
+    private static let peerClosed: Int16 = 0
+    #endif
+
+    /// Waits until something happens or `limit` has passed; earlier also on a signal.
+    ///
+    /// - Parameters:
+    ///   - socket: -1 for none.
+    ///   - wake: -1 for none.
+    ///   - limit: rounded up to milliseconds, at most one day.
+    init(socket: Int32, for interest: Interest, wake: Int32, limit: Duration) {
+        let events =
+            switch interest {
+            case .readable: Int16(POLLIN)
+            case .writable: Int16(POLLOUT)
+            case .hangUp: SocketWait.peerClosed
+            }
+        var waited = (pollfd(fd: socket, events: events, revents: 0), pollfd(fd: wake, events: Int16(POLLIN), revents: 0))
+        let found = withUnsafeMutablePointer(to: &waited) { pair in
+            pair.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, limit.milliseconds) }
+        }
+        guard found > 0 else { return }
+        let closing = Int16(POLLHUP | POLLERR | POLLNVAL) | SocketWait.peerClosed
+        isReady = waited.0.revents != 0
+        isClosed = waited.0.revents & closing != 0
+        isWoken = waited.1.revents != 0
+    }
+
+    /// Sends bytes at once and whole, without raising `SIGPIPE`.
+    ///
+    /// - Returns: `false` when the connection is of no more use: it is closed, or took a part only.
+    static func send(_ bytes: [UInt8], to socket: Int32) -> Bool {
+        #if os(Linux)
+        let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
+        #else
+        let flags = MSG_DONTWAIT
+        #endif
+        #if canImport(Darwin)
+        let sent = Darwin.send(socket, bytes, bytes.count, flags)
+        #elseif canImport(Musl)
+        let sent = Musl.send(socket, bytes, bytes.count, flags)
+        #else
+        let sent = Glibc.send(socket, bytes, bytes.count, flags)
+        #endif
+        return sent == bytes.count || (sent < 0 && (errno == EAGAIN || errno == EINTR))
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        guard seconds < 86_400 else { return 86_400_000 }
+        guard self > .zero else { return 0 }
+        return Int32(seconds) * 1_000 + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}
