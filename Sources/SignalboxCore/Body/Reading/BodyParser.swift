@@ -45,6 +45,7 @@ struct BodyParser {
     private mutating func read() throws(BodyFault) {
         skipSpace()
         values: while true {
+            if isObject { try readKey() }
             if try beginValue() { continue }
             while open >= 0 {
                 skipSpace()
@@ -53,7 +54,6 @@ struct BodyParser {
                     index &+= 1
                     members &+= 1
                     skipSpace()
-                    if isObject { try readKey() }
                     continue values
                 }
                 guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { throw unexpected() }
@@ -65,9 +65,9 @@ struct BodyParser {
         }
     }
 
-    /// Reads a scalar or an empty container whole, or opens a container up to its first value.
+    /// Reads a scalar or an empty container whole, or opens a container.
     ///
-    /// - Returns: whether a value must follow.
+    /// - Returns: whether a container was opened that has something in it.
     @inline(__always)
     private mutating func beginValue() throws(BodyFault) -> Bool {
         switch text.byte(index) {
@@ -105,7 +105,6 @@ struct BodyParser {
             return false
         }
         members = 1
-        if isObject { try readKey() }
         return true
     }
 
