@@ -58,7 +58,7 @@ public struct BodyReader: ~Copyable {
         _ read: (borrowing BodyReader) throws(BodyError) -> Value
     ) throws(BodyError) -> Value {
         let place = try member(name)
-        guard place.node.kind == .object else { throw place.mismatch("an object") }
+        guard place.node.is(.object) else { throw place.mismatch("an object") }
         return try read(BodyReader(view: place))
     }
 
@@ -84,7 +84,7 @@ public struct BodyReader: ~Copyable {
 
     @inline(__always)
     func find(_ name: StaticString) -> BodyView? {
-        guard view.node.kind == .object else { return nil }
+        guard view.node.is(.object) else { return nil }
         let found = name.withUTF8Buffer { view.member($0) }
         guard found.isSettled else { return findText("\(name)") }
         return found.position.map(view.at)
@@ -103,7 +103,7 @@ public struct BodyReader: ~Copyable {
 
     @inline(never)
     private func absent(_ name: StaticString) -> BodyError {
-        guard view.node.kind == .object else { return view.mismatch("an object") }
+        guard view.node.is(.object) else { return view.mismatch("an object") }
         return view.error(.missingMember, key: BodyCodingKey(stringValue: "\(name)"))
     }
 }

@@ -47,7 +47,7 @@ extension BodyReader {
     @inline(__always)
     private func present(_ name: StaticString) throws(BodyError) -> BodyView? {
         guard let place = find(name) else {
-            guard view.node.kind == .object else { throw view.mismatch("an object") }
+            guard view.node.is(.object) else { throw view.mismatch("an object") }
             return nil
         }
         return place.isNull ? nil : place
