@@ -80,6 +80,21 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .target(name: "BrokerKit", path: "Tests/BrokerKit", swiftSettings: strict),
+        .executableTarget(
+            name: "LedgerPublisher",
+            dependencies: ["CMosquitto"],
+            path: "Tests/LedgerPublisher",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "MQTTPushTests",
+            dependencies: [
+                "MQTTPush", "SignalboxCore", "SignalboxRoutes", "BrokerKit", "LedgerPublisher",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: strict),
         .testTarget(name: "SignalboxRoutesTests", dependencies: ["SignalboxRoutes"], swiftSettings: strict),
     ]

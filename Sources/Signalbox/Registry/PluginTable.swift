@@ -68,7 +68,6 @@ final class PluginTable: Sendable {
 
 extension PluginEntry {
     func hasName(_ name: UnsafeRawBufferPointer) -> Bool {
-        action.bytes.count == name.count
-            && action.bytes.withUnsafeBytes { own in own.elementsEqual(name) }
+        action.bytes.withUnsafeBytes { ByteComparison.areEqual($0, name) }
     }
 }

@@ -21,7 +21,12 @@ package struct BodyNode: Sendable {
     static let blank = BodyNode(start: 0, length: 0, next: 0, bits: 0)
 
     var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: bits)) ?? .null }
+    /// Position of the value's first byte, the quote of a string included.
+    var firstByte: Int { self.is(.string) ? Int(start) - 1 : Int(start) }
     var end: Int { Int(start) + Int(length) }
+
+    @inline(__always)
+    func `is`(_ kind: Kind) -> Bool { UInt8(truncatingIfNeeded: bits) == kind.rawValue }
 
     func has(_ flag: UInt32) -> Bool { bits & flag != 0 }
 }

@@ -4,6 +4,16 @@ public struct RawBody: Sendable, Hashable {
     public let bytes: Bytes
     /// What the bytes are.
     public let kind: PayloadKind
+
+    /// A body made in the program, as tests of plugins need it.
+    ///
+    /// - Parameters:
+    ///   - bytes: the body's bytes.
+    ///   - kind: what the bytes are.
+    public init(bytes: Bytes, kind: PayloadKind) {
+        self.bytes = bytes
+        self.kind = kind
+    }
 }
 
 extension RawBody: Decodable {
@@ -27,7 +37,7 @@ extension BodyDecoder {
             case .null where node.has(BodyNode.emptyBytes): .bytes
             default: .json
             }
-        let quotes: UInt32 = node.kind == .string ? 1 : 0
+        let quotes: UInt32 = node.is(.string) ? 1 : 0
         let bytes = Bytes(storage: view.storage, start: node.start - quotes, length: node.length + quotes * 2)
         return RawBody(bytes: bytes, kind: kind)
     }
@@ -42,7 +52,7 @@ extension Bytes: Decodable {
             throw DecodingError.notABody(Bytes.self, decoder.codingPath)
         }
         let node = decoder.view.node
-        guard node.kind == .bytes else { throw decoder.view.mismatch("a payload of bytes") }
+        guard node.is(.bytes) else { throw decoder.view.mismatch("a payload of bytes") }
         self.init(storage: decoder.view.storage, start: node.start, length: node.length)
     }
 }

@@ -6,7 +6,7 @@ extension EnvelopeReader {
     ) throws(BodyError) {
         guard let position else { throw BodyError(.missingMember, path: "action") }
         let node = buffers.nodes[position]
-        guard node.kind == .string else { throw mismatch(node, path: "action") }
+        guard node.is(.string) else { throw mismatch(node, path: "action") }
         let range = buffers.plainRange(of: node)
         if let problem = buffers.withBytes(in: range, ActionName.problem(in:)) {
             throw BodyError(.invalidValue, path: "action", offset: offset(of: node), detail: problem.description)
@@ -19,8 +19,8 @@ extension EnvelopeReader {
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
     ) throws(BodyError) {
-        let id = members.id.flatMap { buffers.nodes[$0].kind == .null ? nil : $0 }
-        let uuid = members.uuid.flatMap { buffers.nodes[$0].kind == .null ? nil : $0 }
+        let id = members.id.flatMap { buffers.nodes[$0].is(.null) ? nil : $0 }
+        let uuid = members.uuid.flatMap { buffers.nodes[$0].is(.null) ? nil : $0 }
         guard let position = id ?? uuid else { return }
         let path = id == nil ? "uuid" : "id"
         let node = buffers.nodes[position]
@@ -32,7 +32,7 @@ extension EnvelopeReader {
                 detail: "id or uuid expected, not both"
             )
         }
-        guard node.kind == .string else { throw mismatch(node, path: path) }
+        guard node.is(.string) else { throw mismatch(node, path: path) }
         let range = buffers.plainRange(of: node)
         guard (1...ActionID.maximumLength).contains(range.count) else {
             let detail = "1 to \(ActionID.maximumLength) bytes expected"

@@ -27,7 +27,7 @@ struct EnvelopeReader {
         into record: inout ArrivalRecord
     ) throws(BodyError) {
         let root = try parse(&buffers)
-        guard buffers.nodes[root].kind == .object else {
+        guard buffers.nodes[root].is(.object) else {
             throw BodyError(.typeMismatch, offset: offset(of: buffers.nodes[root]), detail: "an object expected")
         }
         let members = EnvelopeMembers(of: root, in: buffers)
@@ -100,5 +100,5 @@ struct EnvelopeReader {
         }
     }
 
-    func offset(of node: BodyNode) -> Int { Int(node.start) - start }
+    func offset(of node: BodyNode) -> Int { node.firstByte - start }
 }

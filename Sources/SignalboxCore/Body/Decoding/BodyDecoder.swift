@@ -18,7 +18,7 @@ struct BodyDecoder: Decoder {
 
     @usableFromInline
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        guard view.node.kind == .object else { throw view.mismatch("an object") }
+        guard view.node.is(.object) else { throw view.mismatch("an object") }
         return KeyedDecodingContainer(KeyedBody<Key>(view: view))
     }
 
@@ -33,7 +33,7 @@ struct BodyDecoder: Decoder {
     }
 
     func elements() throws(BodyError) -> UnkeyedBody {
-        guard view.node.kind == .array else { throw view.mismatch("an array") }
+        guard view.node.is(.array) else { throw view.mismatch("an array") }
         return UnkeyedBody(view)
     }
 
@@ -72,7 +72,7 @@ struct BodyDecoder: Decoder {
 
     private func scalarValue<Scalar: BodyScalar>(_ type: Scalar.Type) throws(BodyError) -> Scalar {
         let literal: BodyLiteral =
-            view.node.kind == .number ? .number(view.literal(of: view.node)) : .text(view.text(of: view.node))
+            view.node.is(.number) ? .number(view.literal(of: view.node)) : .text(view.text(of: view.node))
         guard let scalar = Scalar(bodyLiteral: literal) else { throw view.error(.invalidValue, "\(type) expected") }
         return scalar
     }

@@ -51,8 +51,8 @@ extension BodyView {
 
 /// A path as errors show it.
 enum BodyPath {
-    static func text(_ path: [any CodingKey]) -> String {
-        path.reduce(into: "body") { text, key in
+    static func text(_ path: [any CodingKey], root: String = "body") -> String {
+        path.reduce(into: root) { text, key in
             if let index = key.intValue {
                 text += "[\(index)]"
             } else {

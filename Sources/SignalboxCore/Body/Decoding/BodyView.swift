@@ -16,7 +16,7 @@ struct BodyView: Sendable {
         BodyView(storage: storage, root: root, position: position)
     }
 
-    var isNull: Bool { node.kind == .null }
+    var isNull: Bool { node.is(.null) }
 
     /// Calls `body` with a scan over all of the batch's bytes.
     @inline(__always)

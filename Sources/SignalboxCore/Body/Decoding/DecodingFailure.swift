@@ -17,15 +17,15 @@ extension BodyView {
 
     /// The value's first byte counted from the message's, or `nil` when the value is not the message's.
     private var offset: Int? {
-        let start = node.start
+        let start = node.firstByte
         var (low, high) = (0, storage.records.count)
         while low < high {
             let middle = (low + high) / 2
-            if storage.records[middle].originalStart <= start { low = middle + 1 } else { high = middle }
+            if storage.records[middle].originalStart <= UInt32(start) { low = middle + 1 } else { high = middle }
         }
         guard low > 0 else { return nil }
         let record = storage.records[low - 1]
-        let offset = Int(start - record.originalStart)
+        let offset = start - Int(record.originalStart)
         return offset < Int(record.originalLength) ? offset : nil
     }
 }

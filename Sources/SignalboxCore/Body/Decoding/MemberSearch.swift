@@ -39,8 +39,18 @@ extension BodyView {
         }
     }
 
+    /// - Precondition: `length` is above 8, and both places have as many bytes.
+    @inline(__always)
     private static func same(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, length: Int) -> Bool {
-        UnsafeBufferPointer(start: left, count: length).elementsEqual(UnsafeBufferPointer(start: right, count: length))
+        var offset = 8
+        while offset < length {
+            let place = min(offset, length &- 8)
+            let one = UnsafeRawPointer(left + place).loadUnaligned(as: UInt64.self)
+            let other = UnsafeRawPointer(right + place).loadUnaligned(as: UInt64.self)
+            guard one == other else { return false }
+            offset &+= 8
+        }
+        return true
     }
 
     @inline(never)

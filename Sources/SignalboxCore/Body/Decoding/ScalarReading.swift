@@ -17,10 +17,8 @@ extension BodyView {
     @inline(__always)
     func string() throws(BodyError) -> String {
         let node = node
-        switch node.kind {
-        case .string, .routeText, .text: return text(of: node)
-        default: throw mismatch("a string")
-        }
+        guard node.is(.string) || node.is(.routeText) || node.is(.text) else { throw mismatch("a string") }
+        return text(of: node)
     }
 
     /// An integer, exactly: a number without fraction and exponent, or text of a route that spells one.

@@ -26,7 +26,8 @@ public struct BodyReader: ~Copyable {
 
     /// A member that is an integer of a type of 64 bits at most.
     public func integer<Integer: FixedWidthInteger>(
-        _ name: StaticString, as type: Integer.Type
+        _ name: StaticString,
+        as type: Integer.Type
     ) throws(BodyError) -> Integer {
         try member(name).integer(type)
     }
@@ -53,16 +54,18 @@ public struct BodyReader: ~Copyable {
 
     /// A member that is an object, read by `read`.
     public func object<Value>(
-        _ name: StaticString, _ read: (borrowing BodyReader) throws(BodyError) -> Value
+        _ name: StaticString,
+        _ read: (borrowing BodyReader) throws(BodyError) -> Value
     ) throws(BodyError) -> Value {
         let place = try member(name)
-        guard place.node.kind == .object else { throw place.mismatch("an object") }
+        guard place.node.is(.object) else { throw place.mismatch("an object") }
         return try read(BodyReader(view: place))
     }
 
     /// A member that is an array, each element read by `read`.
     public func array<Element>(
-        _ name: StaticString, _ read: (borrowing BodyReader) throws(BodyError) -> Element
+        _ name: StaticString,
+        _ read: (borrowing BodyReader) throws(BodyError) -> Element
     ) throws(BodyError) -> [Element] {
         try member(name).elements(read)
     }
@@ -81,7 +84,7 @@ public struct BodyReader: ~Copyable {
 
     @inline(__always)
     func find(_ name: StaticString) -> BodyView? {
-        guard view.node.kind == .object else { return nil }
+        guard view.node.is(.object) else { return nil }
         let found = name.withUTF8Buffer { view.member($0) }
         guard found.isSettled else { return findText("\(name)") }
         return found.position.map(view.at)
@@ -100,7 +103,7 @@ public struct BodyReader: ~Copyable {
 
     @inline(never)
     private func absent(_ name: StaticString) -> BodyError {
-        guard view.node.kind == .object else { return view.mismatch("an object") }
+        guard view.node.is(.object) else { return view.mismatch("an object") }
         return view.error(.missingMember, key: BodyCodingKey(stringValue: "\(name)"))
     }
 }

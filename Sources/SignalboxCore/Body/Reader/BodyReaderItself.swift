@@ -38,7 +38,7 @@ extension BodyView {
     func elements<Element>(
         _ read: (borrowing BodyReader) throws(BodyError) -> Element
     ) throws(BodyError) -> [Element] {
-        guard node.kind == .array else { throw mismatch("an array") }
+        guard node.is(.array) else { throw mismatch("an array") }
         var elements: [Element] = []
         elements.reserveCapacity(Int(node.count))
         for element in BodyElements(of: self) {

@@ -21,14 +21,16 @@ extension BodyReader {
 
     /// A member of any decodable type, or `nil`.
     public func valueIfPresent<Value: Decodable>(
-        _ name: StaticString, as type: Value.Type
+        _ name: StaticString,
+        as type: Value.Type
     ) throws(BodyError) -> Value? {
         try present(name)?.decoded(type)
     }
 
     /// A member that is an object, read by `read`, or `nil`.
     public func objectIfPresent<Value>(
-        _ name: StaticString, _ read: (borrowing BodyReader) throws(BodyError) -> Value
+        _ name: StaticString,
+        _ read: (borrowing BodyReader) throws(BodyError) -> Value
     ) throws(BodyError) -> Value? {
         guard try present(name) != nil else { return nil }
         return try object(name, read)
@@ -36,7 +38,8 @@ extension BodyReader {
 
     /// A member that is an array, each element read by `read`, or `nil`.
     public func arrayIfPresent<Element>(
-        _ name: StaticString, _ read: (borrowing BodyReader) throws(BodyError) -> Element
+        _ name: StaticString,
+        _ read: (borrowing BodyReader) throws(BodyError) -> Element
     ) throws(BodyError) -> [Element]? {
         try present(name)?.elements(read)
     }
@@ -44,7 +47,7 @@ extension BodyReader {
     @inline(__always)
     private func present(_ name: StaticString) throws(BodyError) -> BodyView? {
         guard let place = find(name) else {
-            guard view.node.kind == .object else { throw view.mismatch("an object") }
+            guard view.node.is(.object) else { throw view.mismatch("an object") }
             return nil
         }
         return place.isNull ? nil : place

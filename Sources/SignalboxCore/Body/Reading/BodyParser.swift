@@ -45,50 +45,48 @@ struct BodyParser {
     private mutating func read() throws(BodyFault) {
         skipSpace()
         values: while true {
-            if try beginValue() { continue }
-            while open >= 0 {
-                skipSpace()
-                let byte = text.byte(index)
-                if byte == UInt8(ascii: ",") {
-                    index &+= 1
-                    members &+= 1
-                    skipSpace()
-                    if isObject { try readKey() }
-                    continue values
-                }
-                guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { throw unexpected() }
-                try close()
+            if isObject { try readKey() }
+            let first = text.byte(index)
+            if first == UInt8(ascii: "\"") {
+                let run = try text.string(from: index &+ 1)
+                push(BodyNode.Kind.string.bits | run.flags, from: index &+ 1, to: run.end)
+                index = run.end &+ 1
+            } else if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
+                if try begin(first == UInt8(ascii: "{") ? .object : .array) { continue }
+            } else if first == UInt8(ascii: "-") || first &- UInt8(ascii: "0") <= 9 {
+                let number = try text.number(from: index)
+                push(BodyNode.Kind.number.bits | number.flags, from: index, to: number.end)
+                index = number.end
+            } else {
+                try readWord()
             }
-            skipSpace()
-            guard index == text.end else { throw unexpected() }
-            return
+            if try finishContainers() { return }
         }
     }
 
-    /// Reads a scalar or an empty container whole, or opens a container up to its first value.
+    /// Closes what closes here, up to a comma or the end of the text.
     ///
-    /// - Returns: whether a value must follow.
+    /// - Returns: whether the text ended.
     @inline(__always)
-    private mutating func beginValue() throws(BodyFault) -> Bool {
-        switch text.byte(index) {
-        case UInt8(ascii: "\""):
-            let run = try text.string(from: index &+ 1)
-            push(BodyNode.Kind.string.bits | run.flags, from: index &+ 1, to: run.end)
-            index = run.end &+ 1
-        case UInt8(ascii: "{"):
-            return try begin(.object)
-        case UInt8(ascii: "["):
-            return try begin(.array)
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            let number = try text.number(from: index)
-            push(BodyNode.Kind.number.bits | number.flags, from: index, to: number.end)
-            index = number.end
-        default:
-            try readWord()
+    private mutating func finishContainers() throws(BodyFault) -> Bool {
+        while open >= 0 {
+            skipSpace()
+            let byte = text.byte(index)
+            if byte == UInt8(ascii: ",") {
+                index &+= 1
+                members &+= 1
+                skipSpace()
+                return false
+            }
+            guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else { throw unexpected() }
+            try close()
         }
-        return false
+        skipSpace()
+        guard index == text.end else { throw unexpected() }
+        return true
     }
 
+    /// - Returns: whether a container was opened that has something in it.
     @inline(__always)
     private mutating func begin(_ kind: BodyNode.Kind) throws(BodyFault) -> Bool {
         guard depth < maximumDepth else { throw BodyFault(code: .tooDeep, position: index) }
@@ -105,7 +103,6 @@ struct BodyParser {
             return false
         }
         members = 1
-        if isObject { try readKey() }
         return true
     }
 

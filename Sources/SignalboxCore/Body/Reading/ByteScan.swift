@@ -26,13 +26,22 @@ struct ByteScan {
         return UInt64(littleEndian: UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
     }
 
-    @inline(never)
+    /// Fewer than eight bytes are left: taken by loads that overlap, and none of them beyond the end.
+    @inline(__always)
     private func lastWord(_ index: Int) -> UInt64 {
-        var word: UInt64 = 0
-        for offset in 0..<8 {
-            word |= UInt64(byte(index + offset)) << UInt64(offset * 8)
+        let rest = end &- index
+        guard rest > 0 else { return 0 }
+        let raw = UnsafeRawPointer(base)
+        if end >= 8 {
+            let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: end &- 8, as: UInt64.self))
+            return word >> UInt64((8 &- rest) &* 8)
         }
-        return word
+        if rest >= 4 {
+            let low = UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt32.self))
+            let high = UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: end &- 4, as: UInt32.self))
+            return UInt64(low) | UInt64(high) << UInt64((rest &- 4) &* 8)
+        }
+        return UInt64(byte(index)) | UInt64(byte(index &+ 1)) << 8 | UInt64(byte(index &+ 2)) << 16
     }
 
     /// Whether `length` bytes at two places are the same.

@@ -1,0 +1,57 @@
+# Sourced by the check scripts. Written for the bash 3.2 of macOS as well.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+export LC_ALL=C.UTF-8
+
+# The modules that must build on every Swift platform, and therefore without Foundation.
+FREE_MODULES="SignalboxCore SignalboxRoutes"
+
+complain() {
+    printf '%s\n' "$*" >&2
+}
+
+# The folders of Swift code that exist, the manifest included.
+swift_folders() {
+    local folder
+    for folder in Package.swift Sources adapters Tests examples; do
+        if [ -e "$folder" ]; then echo "$folder"; fi
+    done
+}
+
+# The nested packages, which a build of the root does not reach.
+nested_packages() {
+    find Tests examples -name Package.swift -not -path '*/.build*' 2>/dev/null | sort | while read -r manifest; do
+        dirname "$manifest"
+    done
+}
+
+# imports_of FILE...: one line `FILE:LINE MODULE` per import, whatever its access level, attributes or kind.
+imports_of() {
+    awk '
+        {
+            line = $0
+            sub(/\/\/.*/, "", line)
+            while (match(line, /^[ \t]*@[A-Za-z_]+(\([^)]*\))?[ \t]+/)) line = substr(line, RLENGTH + 1)
+            sub(/^[ \t]*(public|package|internal|fileprivate|private)[ \t]+/, "", line)
+            if (line !~ /^[ \t]*import[ \t]/) next
+            sub(/^[ \t]*import[ \t]+/, "", line)
+            sub(/^(struct|class|enum|protocol|func|var|let|typealias|actor)[ \t]+/, "", line)
+            sub(/[^A-Za-z0-9_].*$/, "", line)
+            print FILENAME ":" FNR " " line
+        }' "$@"
+}
+
+# A tool of the toolchain that runs here, else one of the system.
+toolchain_tool() {
+    local beside
+    beside=$(dirname "$(readlink -f "$(command -v swift)" 2>/dev/null || command -v swift)")/$1
+    if [ -x "$beside" ]; then
+        echo "$beside"
+    elif command -v "$1" >/dev/null; then
+        command -v "$1"
+    elif command -v xcrun >/dev/null; then
+        xcrun -f "$1"
+    else
+        return 1
+    fi
+}

@@ -1,0 +1,46 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "signalbox-benchmarks",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(name: "signalbox", path: "../.."),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .target(name: "CMallocCounter"),
+        .executableTarget(
+            name: "DispatchBenchmark",
+            dependencies: [
+                "CMallocCounter",
+                .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "ReceiveBenchmark",
+            dependencies: [
+                .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "SignalboxRoutes", package: "signalbox"),
+                .product(name: "MQTTPush", package: "signalbox"),
+                "CMosquittoLibrary",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .systemLibrary(name: "CMosquittoLibrary", pkgConfig: "libmosquitto"),
+        .executableTarget(name: "RawSubscriber", dependencies: ["CMosquittoLibrary"]),
+        .executableTarget(name: "RawPublisher", dependencies: ["CMosquittoLibrary"]),
+    ]
+)

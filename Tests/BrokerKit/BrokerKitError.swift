@@ -1,0 +1,9 @@
+/// What kept a test from having its broker.
+public struct BrokerKitError: Error, CustomStringConvertible {
+    /// What is missing or went wrong.
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

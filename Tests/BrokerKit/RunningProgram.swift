@@ -1,0 +1,89 @@
+public import Foundation
+import Synchronization
+
+/// A program started by a test, ended by its own process id and by nothing else.
+public final class RunningProgram: Sendable {
+    private struct State {
+        var status: Int32?
+        var waiters: [CheckedContinuation<Int32, Never>] = []
+    }
+
+    private let process: Process
+    private let state = Mutex(State())
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - program: a path, or a name that is looked up in `PATH` and the system's folders.
+    ///   - arguments: what follows the name.
+    ///   - environment: added to this process's environment.
+    ///   - output: the file that takes standard output, or `nil` to discard it.
+    ///   - errors: the file that takes standard error, or `nil` to discard it.
+    /// - Throws: ``BrokerKitError`` when there is no such program, and Foundation's errors.
+    public init(
+        _ program: String, _ arguments: [String], environment: [String: String] = [:], output: URL? = nil,
+        errors: URL? = nil
+    ) throws {
+        process = Process()
+        process.executableURL = try RunningProgram.find(program)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = try RunningProgram.handle(for: output)
+        process.standardError = try RunningProgram.handle(for: errors)
+        process.terminationHandler = { [weak self] in self?.ended($0) }
+        try process.run()
+    }
+
+    /// The process id.
+    public var id: Int32 { process.processIdentifier }
+
+    /// The exit status, or the negative number of the signal that ended it; waits for the end.
+    @discardableResult
+    public func status() async -> Int32 {
+        await withCheckedContinuation { continuation in
+            let known = state.withLock { state in
+                if state.status == nil { state.waiters.append(continuation) }
+                return state.status
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+    }
+
+    /// Whether it has not ended yet, as far as this process has heard.
+    public var isRunning: Bool { state.withLock { $0.status == nil } }
+
+    /// Sends a signal to the process, unless it has ended.
+    public func signal(_ number: Int32) {
+        if isRunning { kill(id, number) }
+    }
+
+    private func ended(_ process: Process) {
+        let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+        let waiters = state.withLock { state in
+            state.status = status
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume(returning: status) }
+    }
+
+    private static func find(_ program: String) throws -> URL {
+        if program.contains("/") { return URL(fileURLWithPath: program) }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let system = "/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin"
+        for folder in "\(path):\(system)".split(separator: ":") {
+            let candidate = "\(folder)/\(program)"
+            if FileManager.default.isExecutableFile(atPath: candidate) { return URL(fileURLWithPath: candidate) }
+        }
+        throw BrokerKitError("there is no program \(program): install mosquitto and its clients")
+    }
+
+    private static func handle(for file: URL?) throws -> FileHandle {
+        guard let file else { return .nullDevice }
+        guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
+            throw BrokerKitError("the file \(file.path) cannot be made")
+        }
+        return try FileHandle(forWritingTo: file)
+    }
+}

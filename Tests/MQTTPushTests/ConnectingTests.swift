@@ -1,0 +1,110 @@
+import BrokerKit
+import Foundation
+import Logging
+import MQTTPush
+import SignalboxCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ConnectingTests {
+    private static let canary = "canary-5f0e9d"
+
+    private static func topics() throws -> [MQTTTopic] { [try MQTTTopic("push/{action}/{id}")] }
+
+    private static func file(_ text: String, in folder: URL) throws -> Secret {
+        let file = folder.appendingPathComponent("secret-\(UUID().uuidString)")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        return .file(file.path)
+    }
+
+    @Test func aPasswordFromAFileOpensTheBrokerAndIsNeverLogged() async throws {
+        try await Broker.with(BrokerOptions(users: ["alice": Self.canary])) { broker in
+            var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            configuration.username = try Self.file("alice\n", in: broker.folder)
+            configuration.password = try Self.file("\(Self.canary)\n", in: broker.folder)
+            try await PushTrial.run(configuration) { trial in
+                #expect(!"\(configuration)".contains(Self.canary))
+                #expect(!trial.log.all.contains { $0.contains(Self.canary) || $0.contains("alice") })
+            }
+        }
+    }
+
+    @Test func aWrongPasswordIsAnErrorThatSaysWhatToDo() async throws {
+        try await Broker.with(BrokerOptions(users: ["alice": "right"])) { broker in
+            var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            configuration.username = try Self.file("alice", in: broker.folder)
+            configuration.password = try Self.file(Self.canary, in: broker.folder)
+            try await PushTrial.run(configuration, subscribed: false) { trial in
+                let line = await trial.hears("refused the connection")
+                #expect(line.hasPrefix("error source push: broker 127.0.0.1:\(broker.port) refused the connection: "))
+                #expect(line.contains("(135)") || line.contains("(134)"))
+                #expect(line.contains("Check username and password"))
+                #expect(line.contains("next try in ") && line.hasSuffix("source=push"))
+                #expect(!trial.log.all.contains { $0.contains(Self.canary) })
+            }
+        }
+    }
+
+    @Test func aPasswordIsReadAnewForEachConnection() async throws {
+        try await Broker.with(BrokerOptions(users: ["alice": "right"])) { broker in
+            let file = broker.folder.appendingPathComponent("password")
+            var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            configuration.username = try Self.file("alice", in: broker.folder)
+            configuration.password = .file(file.path)
+            try await PushTrial.run(configuration, subscribed: false) { trial in
+                let line = await trial.hears("cannot be read")
+                #expect(line.hasPrefix("error ") && line.contains("file \(file.path) cannot be read"))
+                try "right".write(to: file, atomically: true, encoding: .utf8)
+                await trial.hears("subscribed to")
+            }
+        }
+    }
+
+    @Test func aStopIsHeardBetweenTwoConnections() async throws {
+        let free = try await Broker.with { $0.port }
+        var configuration = try MQTTPushConfiguration.test(port: free, try Self.topics())
+        configuration.reconnect = MQTTReconnect(first: .seconds(3_600), cap: .seconds(3_600))
+        try await PushTrial.run(configuration, subscribed: false) { trial in
+            let line = await trial.hears("cannot be reached")
+            #expect(line.hasPrefix("warning source push: broker 127.0.0.1:\(free) cannot be reached: "))
+        }
+    }
+
+    @Test func aStopBeforeTheFirstConnectionEndsTheRun() async throws {
+        let adapter = try MQTTPushAdapter(
+            try .test(port: 1, try Self.topics()), logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() })
+        let run = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await adapter.run(into: RecordingIntake())
+        }
+        try await run.value
+    }
+
+    @Test func repeatedFailuresShareOneLogLineAMinute() async throws {
+        let greeting: [UInt8] = [0x20, 0x03, 0x00, 0x88, 0x00]
+        let broker = try FakeBroker(Array(repeating: [greeting], count: 5) + [FakeAnswers.welcome])
+        defer { broker.close() }
+        try await PushTrial.run(try .test(port: broker.port, try Self.topics())) { trial in
+            let lines = trial.log.all.filter { $0.contains("refused the connection") }
+            #expect(lines.count == 1 && lines[0].contains("server unavailable (136)"))
+            #expect(lines[0].hasPrefix("warning "))
+        }
+    }
+
+    @Test func aSourceWithoutASessionHasARandomIdAndStartsClean() async throws {
+        try await Broker.with { broker in
+            let configuration = MQTTPushConfiguration.withoutSession(
+                source: "push", broker: try MQTTBroker(url: broker.url), topics: try Self.topics())
+            try await PushTrial.run(configuration) { trial in
+                try await broker.publish("{}", to: "push/log/1")
+                _ = await trial.arrivals(1)
+            }
+            try await broker.publish("{}", to: "push/log/2")
+            try await PushTrial.run(configuration) { trial in
+                #expect(await trial.hears("connected to").contains("with a new session"))
+                try await broker.publish("{}", to: "push/log/3")
+                #expect(await trial.firstID() == "3")
+            }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import SignalboxCore
+import Testing
+
+@Suite struct NameTests {
+    @Test(arguments: ["a", "Z", "payment", "a.b-c_9", "signalbox", "signalboxes.x", String(repeating: "n", count: 64)])
+    func isAName(_ text: String) throws {
+        #expect(try ActionName(text).text == text)
+    }
+
+    @Test(
+        arguments: [
+            ("", ActionNameError.empty), (String(repeating: "n", count: 65), .tooLong), ("1a", .invalidCharacter),
+            ("a b", .invalidCharacter), ("caf\u{E9}", .invalidCharacter), ("\u{430}ction", .invalidCharacter),
+            ("a/b", .invalidCharacter), ("a\n", .invalidCharacter), ("signalbox.x", .reserved),
+        ])
+    func isNoName(_ text: String, problem: ActionNameError) {
+        #expect(throws: problem) { try ActionName(text) }
+    }
+
+    @Test func idsAreBoundedInBytes() {
+        #expect(ActionID("") == nil)
+        #expect(ActionID(String(repeating: "\u{E9}", count: 64))?.text.utf8.count == 128)
+        #expect(ActionID(String(repeating: "\u{E9}", count: 64) + "x") == nil)
+    }
+
+    @Test func bytesAreEqualByContent() {
+        let bytes = Bytes("abc")
+        #expect(bytes == bytes.copied())
+        #expect(Set([bytes, Bytes([0x61, 0x62, 0x63])]).count == 1)
+        #expect(bytes != Bytes("abd"))
+        #expect(Bytes([0xFF]).text == nil)
+        #expect(bytes.text == "abc")
+        #expect(Array(bytes.reversed()) == [0x63, 0x62, 0x61])
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import SignalboxCore
+import Testing
+
+@Suite struct DecodingTests {
+    struct Payment: Codable, Equatable {
+        var amount: Int
+        var transactionId: String
+        var note: String?
+        var urgent: Bool?
+    }
+    enum Shape: Codable, Equatable {
+        case circle(radius: Double)
+        case square(Int, name: String)
+        case none
+    }
+    enum Level: String, Codable { case low, high }
+    struct Everything: Codable, Equatable {
+        var shapes: [Shape]
+        var level: Level
+        var counts: [String: UInt64]
+        var bytes: [UInt8]
+        var matrix: [[Int]]
+        var texts: [String?]
+        var small: Int8
+        var float: Float
+        var id: UUID
+        var payment: Payment
+    }
+
+    @Test func membersDecodeByNameInAnyOrder() throws {
+        let body = try Reading.body(#"{"note":null,"transactionId":"t-\u00e9","x":[{}],"amount":-5}"#)
+        let expected = Payment(amount: -5, transactionId: "t-\u{E9}", note: nil, urgent: nil)
+        #expect(try body.decode(Payment.self) == expected)
+    }
+
+    @Test func whatTheWriterWritesTheDecoderReads() throws {
+        let value = Everything(
+            shapes: [.circle(radius: 0.1), .square(3, name: "q\"\n"), .none],
+            level: .high,
+            counts: ["max": .max, "z\u{E9}ro": 0],
+            bytes: [0, 255],
+            matrix: [[1], [], [Int.min, Int.max]],
+            texts: ["a", nil],
+            small: -128,
+            float: 1.5,
+            id: UUID(),
+            payment: Payment(amount: 1, transactionId: "t", note: "n", urgent: true)
+        )
+        let bytes = try BodyWriter.write(value)
+        #expect(try Reading.body(Array(bytes)).decode(Everything.self) == value)
+        #expect(try JSONDecoder().decode(Everything.self, from: Data(bytes)) == value)
+        let foreign = try JSONEncoder().encode(value)
+        #expect(try Reading.body([UInt8](foreign)).decode(Everything.self) == value)
+    }
+
+    @Test(
+        arguments: [
+            ("{}", BodyError.Code.missingMember, "body.amount"),
+            (#"{"amount":"5"}"#, .typeMismatch, "body.amount"), (#"{"amount":null}"#, .valueMissing, "body.amount"),
+            (#"{"amount":1.0}"#, .notAnInteger, "body.amount"), (#"{"amount":1e2}"#, .notAnInteger, "body.amount"),
+            (#"{"amount":9223372036854775808}"#, .integerOutOfRange, "body.amount"),
+            (#"{"amount":-9223372036854775809}"#, .integerOutOfRange, "body.amount"),
+            (#"{"amount":123456789012345678901234567890}"#, .integerOutOfRange, "body.amount"),
+            (#"{"amount":1,"transactionId":7}"#, .typeMismatch, "body.transactionId"),
+            (#"{"amount":1,"transactionId":"t","urgent":0}"#, .typeMismatch, "body.urgent"),
+            ("[]", .typeMismatch, "body"), ("null", .valueMissing, "body"), ("7", .typeMismatch, "body"),
+        ])
+    func aBodyThatDoesNotFitIsRefusedWithItsPlace(_ text: String, code: BodyError.Code, path: String) throws {
+        let error = try Reading.decodingError(text, as: Payment.self)
+        #expect(error?.code == code)
+        #expect(error?.path == path)
+    }
+
+    @Test func errorsKnowPathAndOffsetInTheMessage() throws {
+        struct Item: Decodable { let name: String }
+        struct Order: Decodable { let items: [Item] }
+        let message = #"{"action":"order","body":{"items":[{"name":"a"},{"name":7}]}}"#
+        let body = try Reading.action(message).body
+        let expected = BodyError(
+            .typeMismatch,
+            path: "body.items[1].name",
+            offset: 56,
+            detail: "a string expected, a number found"
+        )
+        #expect(throws: expected) { try body.decode(Order.self) }
+    }
+
+    @Test func namesThatCouldBeContentAreNotShown() throws {
+        let error = try Reading.decodingError(#"{"a secret":"x"}"#, as: [String: Int].self)
+        #expect(error?.path == "body.?")
+    }
+
+    @Test func integersAreTakenExactlyByEachType() throws {
+        #expect(try Reading.body("18446744073709551615").decode(UInt64.self) == .max)
+        #expect(try Reading.body("-9223372036854775808").decode(Int64.self) == .min)
+        #expect(try Reading.body("-0").decode(Int.self) == 0)
+        #expect(try Reading.decodingError("256", as: UInt8.self)?.code == .integerOutOfRange)
+        #expect(try Reading.decodingError("-1", as: UInt64.self)?.code == .integerOutOfRange)
+        #expect(try Reading.decodingError("18446744073709551616", as: UInt64.self)?.code == .integerOutOfRange)
+        #expect(try Reading.decodingError("-18446744073709551615", as: Int64.self)?.code == .integerOutOfRange)
+    }
+
+    @Test func integerLiteralsBecomeFloatsExactlyOrNotAtAll() throws {
+        #expect(try Reading.body("9007199254740992").decode(Double.self) == 9_007_199_254_740_992)
+        #expect(try Reading.decodingError("9007199254740993", as: Double.self)?.code == .inexactNumber)
+        #expect(try Reading.body("100000000000000000000").decode(Double.self) == 1e20)
+        #expect(try Reading.decodingError("100000000000000000001", as: Double.self)?.code == .inexactNumber)
+        #expect(try Reading.decodingError("16777217", as: Float.self)?.code == .inexactNumber)
+        #expect(try Reading.body("16777216").decode(Float.self) == 16_777_216)
+    }
+
+    @Test func fractionsRoundToNearestAndOverflowIsRefused() throws {
+        for text in [
+            "0.1", "-2.5", "1.7976931348623157e308", "5e-324", "1e-999", "3.141592653589793", "0.30000000000000004",
+        ] {
+            #expect(try Reading.body(text).decode(Double.self) == Double(text))
+        }
+        #expect(try Reading.body("0.1").decode(Float.self) == 0.1)
+        #expect(try Reading.decodingError("1e400", as: Double.self)?.code == .numberOutOfRange)
+        #expect(try Reading.decodingError("1e39", as: Float.self)?.code == .numberOutOfRange)
+        #expect(try Reading.body("-0").decode(Double.self).sign == .minus)
+    }
+
+    @Test func nestedContainersAndSuperDecodersWork() throws {
+        struct Deep: Decodable {
+            enum Keys: String, CodingKey { case a, b, list, parent }
+            let x: Int, y: [Int], count: Int, parent: String, usual: Int
+            init(from decoder: any Decoder) throws {
+                let root = try decoder.container(keyedBy: Keys.self)
+                x = try root.nestedContainer(keyedBy: Keys.self, forKey: .a).decode(Int.self, forKey: .b)
+                var list = try root.nestedUnkeyedContainer(forKey: .list)
+                count = list.count ?? -1
+                var y: [Int] = []
+                while !list.isAtEnd { if try !list.decodeNil() { y.append(try list.decode(Int.self)) } }
+                self.y = y
+                parent = try String(from: root.superDecoder(forKey: .parent))
+                usual = try Int(from: root.superDecoder())
+            }
+        }
+        let text = #"{"super":9,"a":{"b":1},"list":[1,null,3],"parent":"p"}"#
+        let value = try Reading.body(text).decode(Deep.self)
+        #expect((value.x, value.count, value.parent, value.usual) == (1, 3, "p", 9))
+        #expect(value.y == [1, 3])
+    }
+
+    @Test func aDecoderThatIsKeptStaysUsable() throws {
+        struct Keeper: Decodable {
+            let decoder: any Decoder
+            init(from decoder: any Decoder) { self.decoder = decoder }
+        }
+        let keeper = try Reading.body(#"{"a":"a text that is longer than inline storage"}"#).decode(Keeper.self)
+        let values = try keeper.decoder.singleValueContainer().decode([String: String].self)
+        #expect(values == ["a": "a text that is longer than inline storage"])
+        #expect(keeper.decoder.codingPath.isEmpty)
+    }
+
+    @Test func whatATypeThrowsItselfIsInvalidWithoutItsWords() throws {
+        let error = try Reading.decodingError(#"{"level":"secret"}"#, as: [String: Level].self)
+        #expect(error == BodyError(.invalidValue, path: "body.level"))
+        #expect(try Reading.decodingError(#""no uuid""#, as: UUID.self)?.code == .invalidValue)
+    }
+
+    @Test func payloadsDecodeAsTheirOwnTypesOnly() throws {
+        let bytes = try Reading.body([0xFF, 0x00], payload: .bytes)
+        #expect(try bytes.decode(Bytes.self).elementsEqual([0xFF, 0x00]))
+        #expect(throws: BodyError.self) { try bytes.decode(String.self) }
+        let text = try Reading.body(Array("21.5".utf8), payload: .text)
+        #expect(try text.decode(String.self) == "21.5")
+        #expect(throws: BodyError.self) { try text.decode(Double.self) }
+        #expect(throws: BodyError.self) { try text.decode(Bytes.self) }
+        #expect(try Reading.decodingError("[1]", as: Bytes.self)?.code == .typeMismatch)
+    }
+
+    @Test func rawBodiesAlwaysDecode() throws {
+        for (text, raw) in [
+            (#"{"action":"a","body":{"x" : 1}}"#, #"{"x" : 1}"#), (#"{"action":"a","body":"q"}"#, #""q""#),
+        ] {
+            #expect(try Reading.action(text).body.decode(RawBody.self) == RawBody(bytes: Bytes(raw), kind: .json))
+        }
+        for kind in PayloadKind.allCases {
+            let body = try Reading.body([], payload: kind)
+            #expect(try body.decode(RawBody.self) == RawBody(bytes: Bytes(""), kind: kind))
+            #expect(try body.decode(String?.self) == nil)
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import SignalboxCore
+import Testing
+
+/// Vectors written from RFC 8259.
+@Suite struct JSONReaderTests {
+    @Test(
+        arguments: [
+            "null", "true", "false", "0", "-0", "1", "-1", "10", "0.5", "-0.5e-7", "1E+2", "1e2",
+            "123456789012345678901",
+            #""""#, #""a""#, #""\"\\\/\b\f\n\r\t""#, #""\u0000\u001F\uFFFF""#, #""\uD834\uDD1E""#, "[]", "{}", "[ ]",
+            "\t{\n}\r ", "[1,2,3]", #"{"a":1,"b":[{}],"c":{"d":null}}"#, #" [ 1 , "x" , { "k" : [ ] } ] "#,
+            "\"caf\u{E9} \u{65E5}\u{672C}\u{8A9E} \u{1F600}\"", "\"\u{7F}\u{80}\u{2028}\"", #"{"":0}"#,
+            #"{"abcdefgh":1,"abcdefghi":2,"abcdefg":3}"#,
+        ])
+    func isRead(_ text: String) {
+        #expect(Reading.error(text) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("", BodyError.Code.unexpectedEnd, 0), (" ", .unexpectedEnd, 1), ("[", .unexpectedEnd, 1),
+            ("[1", .unexpectedEnd, 2), ("[1,", .unexpectedEnd, 3), ("{", .unexpectedEnd, 1),
+            (#"{"a"#, .unexpectedEnd, 3), (#"{"a""#, .unexpectedEnd, 4), (#"{"a":"#, .unexpectedEnd, 5),
+            ("-", .unexpectedEnd, 1), ("1.", .unexpectedEnd, 2), ("1e", .unexpectedEnd, 2), ("1e+", .unexpectedEnd, 3),
+            ("[1,]", .invalidSyntax, 3), ("[,1]", .invalidSyntax, 1), (#"{"a":1,}"#, .invalidSyntax, 7),
+            ("{1:2}", .invalidSyntax, 1), (#"{"a" 1}"#, .invalidSyntax, 5), (#"{"a":1 "b":2}"#, .invalidSyntax, 7),
+            ("[1 2]", .invalidSyntax, 3), ("[1}", .invalidSyntax, 2), (#"{"a":1]"#, .invalidSyntax, 6),
+            ("1 2", .invalidSyntax, 2), ("01", .invalidSyntax, 1), ("+1", .invalidSyntax, 0), (".5", .invalidSyntax, 0),
+            ("1.e1", .invalidSyntax, 2), ("-a", .invalidSyntax, 1), ("NaN", .invalidSyntax, 0),
+            ("True", .invalidSyntax, 0), ("nul", .invalidSyntax, 0), ("nulll", .invalidSyntax, 4),
+            ("'a'", .invalidSyntax, 0),
+            ("\u{FEFF}1", .invalidSyntax, 0), ("1\u{0}", .invalidSyntax, 1), ("\u{A0}1", .invalidSyntax, 0),
+            ("[1]//", .invalidSyntax, 3), ("1\u{C}", .invalidSyntax, 1),
+            ("\"a\u{1}\"", .controlCharacter, 2), ("\"\n\"", .controlCharacter, 1), ("\"\u{0}\"", .controlCharacter, 1),
+            (#""\x""#, .invalidEscape, 1), (#""\u12G4""#, .invalidEscape, 1), (#""\U0041""#, .invalidEscape, 1),
+            (#""\uD800""#, .loneSurrogate, 1), (#""\uDC00""#, .loneSurrogate, 1), (#""\uD800\n""#, .loneSurrogate, 1),
+            (#""\uD800\u0041""#, .loneSurrogate, 1), (#""\u12"#, .unexpectedEnd, 1),
+            (#"{"a":1,"a":2}"#, .duplicateKey, 7), (#"{"action":1,"\u0061ction":2}"#, .duplicateKey, 12),
+            ("{\"\u{E9}\":1,\"e\u{301}\":2}", .duplicateKey, 8), ("{\"e\u{301}\":1,\"\\u00e9\":2}", .duplicateKey, 9),
+            ("{\"K\":1,\"\u{212A}\":2}", .duplicateKey, 7), (#"[{"x":{"":1,"":2}}]"#, .duplicateKey, 12),
+        ])
+    func isRefused(_ text: String, code: BodyError.Code, offset: Int) {
+        for before in 0...8 {
+            let error = Reading.error(Array(text.utf8), before: before)
+            #expect(error?.code == code, "\(text)")
+            #expect(error?.offset == offset, "\(text)")
+        }
+    }
+
+    @Test func depthIsCountedInOpenArraysAndObjects() {
+        let limits = MessageLimits(depth: 3)
+        #expect(Reading.error(Array("[[[]]]".utf8), limits: limits) == nil)
+        #expect(Reading.error(Array(#"{"a":[{}],"b":[[]]}"#.utf8), limits: limits) == nil)
+        let error = Reading.error(Array("[[[[]]]]".utf8), limits: limits)
+        #expect(error?.code == .tooDeep)
+        #expect(error?.offset == 3)
+    }
+
+    @Test func aHundredThousandBracketsAreOneError() {
+        let text = [UInt8](repeating: UInt8(ascii: "["), count: 100_000)
+        #expect(Reading.error(text)?.code == .tooDeep)
+        #expect(Reading.error(text)?.offset == 64)
+    }
+
+    @Test func sizeIsLimitedToTheByte() throws {
+        let limits = MessageLimits(bytes: 10)
+        #expect(Reading.error(Array("[1,2,3,45]".utf8), limits: limits) == nil)
+        let over = Array("[1,2,3,456]".utf8)
+        #expect(Reading.error(over, limits: limits)?.code == .tooLarge)
+        let arrival = try Missing.unwrap(Reading.arrival(over, limits: limits))
+        #expect(Array(arrival.original) == over)
+    }
+
+    @Test(arguments: [2, 16, 17, 63, 64, 65, 500, 20_000])
+    func theFirstRepeatedKeyAmongManyIsFound(count: Int) {
+        let keys = (0..<count).map { "\"key\($0)\":\($0)" }
+        let distinct = "{" + keys.joined(separator: ",") + "}"
+        #expect(Reading.error(distinct) == nil)
+        let prefix = String(distinct.dropLast())
+        let error = Reading.error(prefix + #","key1":0,"key0":0}"#)
+        #expect(error?.code == .duplicateKey)
+        #expect(error?.offset == prefix.utf8.count + 1)
+    }
+
+    @Test func manyEscapedKeysAreCompared() {
+        let keys = (0..<3_000).map { "\"\\u006bey\($0)\":0" }
+        #expect(Reading.error("{" + keys.joined(separator: ",") + "}") == nil)
+        #expect(Reading.error("{" + keys.joined(separator: ",") + #","key2999":0}"#)?.code == .duplicateKey)
+    }
+
+    @Test func errorsNeverQuoteTheMessage() {
+        let error = Reading.error(#"{"a":secret}"#)
+        #expect(error?.description == "invalidSyntax at byte 5")
+    }
+}

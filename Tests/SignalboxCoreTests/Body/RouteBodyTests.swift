@@ -1,0 +1,62 @@
+import SignalboxCore
+import Testing
+
+@Suite struct RouteBodyTests {
+    private static let captures = [
+        RouteNaming.Capture(name: "device", value: "lamp"), RouteNaming.Capture(name: "n", value: "12"),
+    ]
+
+    @Test func aCaptureWinsOverAMemberOfTheSameName() throws {
+        let body = try Reading.body(
+            #"{"a":"x","n":"99","\u0064evice":"evil","z":"y"}"#,
+            captures: RouteBodyTests.captures
+        )
+        #expect(try body.decode([String: String].self) == ["a": "x", "n": "12", "device": "lamp", "z": "y"])
+        #expect(body.jsonText == #"{"device":"lamp","n":"12","a":"x","z":"y"}"#)
+    }
+
+    @Test func textOfARouteConvertsAndAStringDoesNot() throws {
+        struct Info: Decodable { let n: Int, device: String }
+        #expect(try Reading.body("null", captures: RouteBodyTests.captures).decode(Info.self).n == 12)
+        let error = try Reading.decodingError(#"{"n":"12","device":"lamp"}"#, as: Info.self)
+        #expect(error?.path == "body.n")
+    }
+
+    @Test(arguments: ["", "+1", "01", "1.0", "1e2", " 1", "1 ", "0x1", "-", "\u{661}", "9223372036854775808"])
+    func noOtherFormOfAnIntegerConverts(_ text: String) throws {
+        let captures = [RouteNaming.Capture(name: "n", value: text)]
+        #expect(try Reading.decodingError("{}", as: [String: Int].self, captures: captures) != nil)
+    }
+
+    @Test func boolsEnumsAndDoublesConvertByOneRule() throws {
+        enum Level: String, Decodable { case low }
+        func decode<Value: Decodable>(_ text: String, _ type: Value.Type) throws -> Value? {
+            let captures = [RouteNaming.Capture(name: "n", value: text)]
+            return try? Reading.body("{}", captures: captures).decode([String: Value].self)["n"]
+        }
+        #expect(try decode("true", Bool.self) == true)
+        #expect(try decode("True", Bool.self) == nil)
+        #expect(try decode("1", Bool.self) == nil)
+        #expect(try decode("low", Level.self) == .low)
+        #expect(try decode("Low", Level.self) == nil)
+        #expect(try decode("-0.5e1", Double.self) == -5)
+        #expect(try decode("nan", Double.self) == nil)
+        #expect(try decode("9007199254740993", Double.self) == nil)
+        #expect(try decode("-7", Int8.self) == -7)
+    }
+
+    @Test func bodiesThatAreNoObjectStayAsTheyAre() throws {
+        #expect(try Reading.body("[1]", captures: RouteBodyTests.captures).decode([Int].self) == [1])
+        let text = try Reading.body(Array("on".utf8), captures: RouteBodyTests.captures, payload: .text)
+        #expect(try text.decode(String.self) == "on")
+        let empty = try Reading.body([], captures: RouteBodyTests.captures, payload: .bytes)
+        #expect(try empty.decode([String: String].self) == ["device": "lamp", "n": "12"])
+        #expect(empty.jsonText == #"{"device":"lamp","n":"12"}"#)
+    }
+
+    @Test func anEmptyObjectAndCapturesAreTheCaptures() throws {
+        let body = try Reading.body("{}", captures: RouteBodyTests.captures)
+        #expect(try body.decode([String: String].self).count == 2)
+        #expect(try body.decode(RawBody.self).bytes.elementsEqual("{}".utf8))
+    }
+}

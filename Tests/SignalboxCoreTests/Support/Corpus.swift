@@ -1,0 +1,60 @@
+import Foundation
+
+/// Test corpora outside the repository: the directory that `SIGNALBOX_CORPORA` names.
+enum Corpus {
+    struct Parsing: Decodable {
+        struct Case: Decodable {
+            let name: String
+            let expect: String?
+            let b64: String?
+            let `repeat`: [Piece]?
+        }
+        let cases: [Case]
+    }
+
+    enum Piece: Decodable {
+        case text(String)
+        case count(Int)
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let count = try? container.decode(Int.self) {
+                self = .count(count)
+            } else {
+                self = .text(try container.decode(String.self))
+            }
+        }
+    }
+
+    struct Strings: Decodable {
+        let cases: [String]
+    }
+
+    /// - Returns: `nil`, said on standard output, when there is no such corpus here.
+    static func load<Value: Decodable>(_ name: String, as type: Value.Type) throws -> Value? {
+        guard let directory = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
+            print("skipped \(name): SIGNALBOX_CORPORA is not set")
+            return nil
+        }
+        let url = URL(fileURLWithPath: directory).appendingPathComponent(name)
+        guard let data = try? Data(contentsOf: url) else {
+            print("skipped \(name): not in SIGNALBOX_CORPORA")
+            return nil
+        }
+        return try JSONDecoder().decode(type, from: data)
+    }
+}
+
+extension Corpus.Parsing.Case {
+    /// The document: base64, or a unit in base64 and how often it comes.
+    var document: [UInt8] {
+        get throws {
+            if let b64 { return [UInt8](try Missing.unwrap(Data(base64Encoded: b64))) }
+            guard case .text(let unit)? = `repeat`?.first, case .count(let times)? = `repeat`?.last else {
+                throw Missing()
+            }
+            let bytes = [UInt8](try Missing.unwrap(Data(base64Encoded: unit)))
+            return Array(repeatElement(bytes, count: times).joined())
+        }
+    }
+}
