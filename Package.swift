@@ -95,6 +95,14 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "SignalboxCommandTests",
+            dependencies: [
+                "SignalboxCommand", "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "BrokerKit",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: strict),
         .testTarget(name: "SignalboxRoutesTests", dependencies: ["SignalboxRoutes"], swiftSettings: strict),
     ]
