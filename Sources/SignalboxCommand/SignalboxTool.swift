@@ -13,7 +13,7 @@ struct SignalboxTool: AsyncParsableCommand {
             EXAMPLE
               signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' --count 1
 
-            \(ExitStatus.help(ExitStatus.allCases))
+            \(CommandStatus.help(CommandStatus.allCases))
             """,
         subcommands: [RunCommand.self, SubscribeCommand.self]
     )

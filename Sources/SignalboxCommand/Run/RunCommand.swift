@@ -14,7 +14,7 @@ struct RunCommand: AsyncParsableCommand {
             EXAMPLE
               signalbox run examples/tour/signalbox.yaml --outcomes
 
-            \(ExitStatus.help([
+            \(CommandStatus.help([
                 .done, .usage, .invalidConfiguration, .unreadableConfiguration, .unavailable, .internalError,
                 .outputFailed, .drainIncomplete, .secondInterrupt, .secondTermination,
             ]))

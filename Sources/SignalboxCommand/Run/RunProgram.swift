@@ -9,7 +9,7 @@ struct RunProgram {
     let logger: Logger
 
     /// Reads the file, runs until told to stop, and says how it went.
-    static func status(file: String, outcomes: Bool, logger: Logger) async -> ExitStatus {
+    static func status(file: String, outcomes: Bool, logger: Logger) async -> CommandStatus {
         let text: String
         switch FileContent.read(file, limit: FileContent.configurationLimit) {
         case .failure(let error):
@@ -31,7 +31,7 @@ struct RunProgram {
         }
     }
 
-    private static func status(of configuration: RunConfiguration, outcomes: Bool, logger: Logger) async -> ExitStatus {
+    private static func status(of configuration: RunConfiguration, outcomes: Bool, logger: Logger) async -> CommandStatus {
         let output = StandardOutput()
         let builder = SupervisorBuilder(configuration: configuration, output: output, logger: logger)
         let supervisor: Supervisor
@@ -45,7 +45,7 @@ struct RunProgram {
         return await program.run()
     }
 
-    private func run() async -> ExitStatus {
+    private func run() async -> CommandStatus {
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
         let end = await session.run()
         await output.flush()

@@ -15,7 +15,7 @@ final class SignalWatch: Sendable {
         self.firsts = firsts
         let queue = DispatchQueue(label: "signalbox.signals")
         let hasCome = Mutex(false)
-        let made = [(SIGTERM, ExitStatus.secondTermination), (SIGINT, .secondInterrupt)].map { number, status in
+        let made = [(SIGTERM, CommandStatus.secondTermination), (SIGINT, .secondInterrupt)].map { number, status in
             // Without this the signal's own effect, to end the process, would come first.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)

@@ -17,7 +17,7 @@ struct SubscribeCommand: AsyncParsableCommand {
             EXAMPLE
               signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' --count 3 --timeout 30s
 
-            \(ExitStatus.help([
+            \(CommandStatus.help([
                 .done, .usage, .unavailable, .internalError, .outputFailed, .timeout, .secondInterrupt,
                 .secondTermination,
             ]))

@@ -6,7 +6,7 @@ import SignalboxCore
 /// One subscription from its start to its exit status.
 enum SubscribeProgram {
     /// Receives until enough messages are out, the time has passed, nobody reads, or a signal comes.
-    static func status(of request: SubscribeRequest, logger: Logger) async -> ExitStatus {
+    static func status(of request: SubscribeRequest, logger: Logger) async -> CommandStatus {
         let output = StandardOutput()
         let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
         let plugin = MessagePlugin(request: request, output: output) { stopper.yield() }
@@ -48,7 +48,7 @@ enum SubscribeProgram {
         _ end: SupervisorSession.End,
         _ plugin: MessagePlugin,
         _ request: SubscribeRequest
-    ) -> ExitStatus {
+    ) -> CommandStatus {
         switch end {
         case .failed(let what):
             tell(what)

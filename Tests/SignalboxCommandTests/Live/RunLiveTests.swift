@@ -88,7 +88,7 @@ import Testing
             #expect(await process.output.line(with: "\"action\":\"show\"", "\"outcome\":\"handled\"") != nil)
             process.signal(SIGTERM)
             let errors = await process.errors.rest()
-            #expect(await process.status() == ExitStatus.drainIncomplete.rawValue)
+            #expect(await process.status() == CommandStatus.drainIncomplete.rawValue)
             #expect(errors.last?.contains("not returned: push/hang") == true)
         }
     }

@@ -5,8 +5,8 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite struct SecondSignalTests {
-    @Test(arguments: [(SIGTERM, ExitStatus.secondTermination), (SIGINT, .secondInterrupt)])
-    func itEndsADrainAtOnce(_ number: Int32, _ status: ExitStatus) async throws {
+    @Test(arguments: [(SIGTERM, CommandStatus.secondTermination), (SIGINT, .secondInterrupt)])
+    func itEndsADrainAtOnce(_ number: Int32, _ status: CommandStatus) async throws {
         try await Broker.with { broker in
             try await TemporaryFolder.with { folder in
                 let file = folder.appendingPathComponent("signalbox.yaml")

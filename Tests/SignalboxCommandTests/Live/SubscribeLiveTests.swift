@@ -61,9 +61,9 @@ import Testing
         try await Broker.with { broker in
             try await broker.publish("1", to: "x", retain: true)
             let none = try await SubscribeLiveTests.subscribe(broker, "y", "--timeout", "100ms")
-            #expect(none.status == ExitStatus.timeout.rawValue)
+            #expect(none.status == CommandStatus.timeout.rawValue)
             let few = try await SubscribeLiveTests.subscribe(broker, "x", "--count", "2", "--timeout", "3")
-            #expect(few.status == ExitStatus.timeout.rawValue)
+            #expect(few.status == CommandStatus.timeout.rawValue)
             #expect(few.output.count == 1)
         }
     }
@@ -81,7 +81,7 @@ import Testing
                 "trace",
                 environment: ["P": "canary-4711"]
             )
-            #expect(finished.status == ExitStatus.unavailable.rawValue)
+            #expect(finished.status == CommandStatus.unavailable.rawValue)
             #expect(!(finished.errors + finished.output).joined().contains("canary-4711"))
             try await TemporaryFolder.with { folder in
                 let file = folder.appendingPathComponent("password")
@@ -96,7 +96,7 @@ import Testing
                     "--timeout",
                     "100ms"
                 )
-                #expect(good.status == ExitStatus.timeout.rawValue)
+                #expect(good.status == CommandStatus.timeout.rawValue)
             }
         }
     }

@@ -42,7 +42,7 @@ extension ConfigurationReader {
         let client = mapping.required("client_id", "the broker keeps the session under this name").flatMap(client)
         let topics = mapping.required("topics", "list at least one { pattern: … }").flatMap(topics)
         let expiry = mapping.optional("session_expiry")?.duration(.zero...(.seconds(4_294_967_294)))
-        let keepalive = mapping.optional("keepalive")?.duration(.seconds(5)...(.seconds(65_535)))
+        let keepalive = mapping.optional("keepalive")?.duration(.zero...(.seconds(65_535)))
         let user = mapping.optional("username").flatMap(text)
         let password = mapping.optional("password").flatMap(secret)
         if let password = mapping.optional("password"), mapping.optional("username") == nil {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite struct ExitStatusTests {
+@Suite struct CommandStatusTests {
     @Test(arguments: [["--help"], ["run", "--help"], ["subscribe", "--help"]])
     func helpHasAnExampleAndTheStatuses(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
@@ -25,20 +25,20 @@ import Testing
     ])
     func wrongArgumentsAreUsageErrors(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
-        #expect(finished.status == ExitStatus.usage.rawValue)
+        #expect(finished.status == CommandStatus.usage.rawValue)
         #expect(finished.output.isEmpty)
         #expect(!finished.errors.isEmpty)
     }
 
     @Test func aBrokersURLWithAPasswordIsRefusedWithoutRepeatingIt() async throws {
         let finished = try await CommandProcess.run(["subscribe", "mqtt://u:canary-4711@127.0.0.1", "--topic", "a"])
-        #expect(finished.status == ExitStatus.usage.rawValue)
+        #expect(finished.status == CommandStatus.usage.rawValue)
         #expect(!finished.errors.joined().contains("canary-4711"))
     }
 
     @Test func aConfigurationThatIsNotThereHasAStatusOfItsOwn() async throws {
         let finished = try await CommandProcess.run(["run", "/nowhere/signalbox.yaml"])
-        #expect(finished.status == ExitStatus.unreadableConfiguration.rawValue)
+        #expect(finished.status == CommandStatus.unreadableConfiguration.rawValue)
     }
 
     @Test func eachMistakeOfAConfigurationIsOneLineWithItsPlace() async throws {
@@ -46,7 +46,7 @@ import Testing
             let file = folder.appendingPathComponent("bad.yaml")
             try "sources: 1\nplugins: 2\n".write(to: file, atomically: true, encoding: .utf8)
             let finished = try await CommandProcess.run(["run", file.path])
-            #expect(finished.status == ExitStatus.invalidConfiguration.rawValue)
+            #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
             #expect(finished.output.isEmpty)
             let places = finished.errors.map { $0.contains("\(file.path):1:10:") || $0.contains("\(file.path):2:10:") }
             #expect(places == [true, true])
@@ -56,7 +56,7 @@ import Testing
     @Test func aBrokerThatIsNotThereEndsASubscriptionAtOnce() async throws {
         let port = try await Broker.with { $0.port }
         let finished = try await CommandProcess.run(["subscribe", "mqtt://127.0.0.1:\(port)", "--topic", "a"])
-        #expect(finished.status == ExitStatus.unavailable.rawValue)
+        #expect(finished.status == CommandStatus.unavailable.rawValue)
         #expect(finished.output.isEmpty)
     }
 
@@ -66,6 +66,6 @@ import Testing
             decoding: try FileContent.read("\(root)/docs/command.md", limit: 1 << 20).get(),
             as: UTF8.self
         )
-        for status in ExitStatus.allCases { #expect(text.contains("| \(status.rawValue) |")) }
+        for status in CommandStatus.allCases { #expect(text.contains("| \(status.rawValue) |")) }
     }
 }

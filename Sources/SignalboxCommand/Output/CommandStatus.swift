@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// Every status that `signalbox` ends with. docs/command.md and each `--help` list the same.
-enum ExitStatus: Int32, CaseIterable {
+enum CommandStatus: Int32, CaseIterable {
     /// All was done, and a drain, if there was one, left nothing.
     case done = 0
     /// The arguments are not right (sysexits: EX_USAGE).
@@ -29,7 +29,7 @@ enum ExitStatus: Int32, CaseIterable {
     var code: ExitCode { ExitCode(rawValue) }
 
     /// The lines of a `--help` for these statuses.
-    static func help(_ statuses: [ExitStatus]) -> String {
+    static func help(_ statuses: [CommandStatus]) -> String {
         let lines = statuses.map { status in
             let number = String(status.rawValue)
             return "  " + number + String(repeating: " ", count: 5 - number.count) + status.meaning
