@@ -31,7 +31,8 @@ struct SupervisorBuilder {
         return supervisor
     }
 
-    private func register(_ plugin: PluginSection, in supervisor: Supervisor, _ ledgers: inout [String: Ledger]) throws {
+    private func register(_ plugin: PluginSection, in supervisor: Supervisor, _ ledgers: inout [String: Ledger]) throws
+    {
         let (action, rule, timeout) = (plugin.action, plugin.rule, plugin.timeout)
         switch plugin.use {
         case .log: try supervisor.register(LogPlugin(action: action, logger: logger), from: rule, timeout: timeout)

@@ -25,7 +25,9 @@ struct SupervisorSession {
     /// - Parameter stop: yields when the caller wants the session to drain and end.
     func run(stop: AsyncStream<Void> = AsyncStream { _ in }) async -> End {
         let service = ServiceGroupConfiguration.ServiceConfiguration(
-            service: supervisor, successTerminationBehavior: .gracefullyShutdownGroup)
+            service: supervisor,
+            successTerminationBehavior: .gracefullyShutdownGroup
+        )
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .warning)
         let services = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))

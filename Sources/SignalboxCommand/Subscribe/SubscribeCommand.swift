@@ -65,7 +65,9 @@ struct SubscribeCommand: AsyncParsableCommand {
     }
 
     private func request() throws -> SubscribeRequest {
-        guard !topics.isEmpty else { throw ValidationError("--topic is missing; say which topics, such as --topic '#'") }
+        guard !topics.isEmpty else {
+            throw ValidationError("--topic is missing; say which topics, such as --topic '#'")
+        }
         guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is at least 1") }
         guard passwordEnv == nil || passwordFile == nil else {
             throw ValidationError("--password-env and --password-file exclude each other")

@@ -32,7 +32,10 @@ struct SubscribeRequest: Sendable {
             }
         }
         var push = MQTTPushConfiguration.withoutSession(
-            source: SubscribeRequest.source, broker: broker, topics: topics)
+            source: SubscribeRequest.source,
+            broker: broker,
+            topics: topics
+        )
         push.username = user.map(Secret.text)
         push.password = password
         push.limits = SubscribeRequest.limits

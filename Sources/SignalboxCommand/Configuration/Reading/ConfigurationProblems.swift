@@ -6,7 +6,9 @@ final class ConfigurationProblems {
 
     /// Notes a mistake.
     func add(_ message: String, at mark: Mark?, path: String) {
-        found.append(ConfigurationProblem(line: mark?.line ?? 1, column: mark?.column ?? 1, path: path, message: message))
+        found.append(
+            ConfigurationProblem(line: mark?.line ?? 1, column: mark?.column ?? 1, path: path, message: message)
+        )
     }
 
     /// The mistakes in the order of their places.

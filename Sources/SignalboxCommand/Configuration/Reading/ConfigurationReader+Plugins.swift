@@ -30,7 +30,9 @@ extension ConfigurationReader {
         }
         let path = mapping.optional("path")
         if word == "file" {
-            return mapping.required("path", "say which file the lines are appended to").flatMap(text).map(PluginUse.file)
+            return mapping.required("path", "say which file the lines are appended to").flatMap(text).map(
+                PluginUse.file
+            )
         }
         path?.complain("only 'use: file' has a path")
         return switch word {

@@ -6,7 +6,12 @@ enum YAMLDocument {
     static func root(of text: String, problems: ConfigurationProblems) throws(ConfigurationProblem) -> YAMLValue {
         do {
             guard let node = try compose(yaml: text) else {
-                throw ConfigurationProblem(line: 1, column: 1, path: "", message: "the file is empty; it needs 'sources'")
+                throw ConfigurationProblem(
+                    line: 1,
+                    column: 1,
+                    path: "",
+                    message: "the file is empty; it needs 'sources'"
+                )
             }
             return YAMLValue(node: node, path: "", problems: problems)
         } catch let problem as ConfigurationProblem {
