@@ -95,6 +95,11 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["BrokerKit", "LedgerPublisher", "SignalboxCommand"],
+            swiftSettings: strict
+        ),
         .testTarget(name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: strict),
         .testTarget(name: "SignalboxRoutesTests", dependencies: ["SignalboxRoutes"], swiftSettings: strict),
     ]
