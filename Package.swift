@@ -96,11 +96,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+<<<<<<< HEAD
+            name: "IntegrationTests",
+            dependencies: ["BrokerKit", "LedgerPublisher", "SignalboxCommand"],
+=======
             name: "SignalboxCommandTests",
             dependencies: [
                 "SignalboxCommand", "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
+>>>>>>> command
             swiftSettings: strict
         ),
         .testTarget(name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: strict),

@@ -21,7 +21,10 @@ public final class RunningProgram: Sendable {
     ///   - errors: the file that takes standard error, or `nil` to discard it.
     /// - Throws: ``BrokerKitError`` when there is no such program, and Foundation's errors.
     public init(
-        _ program: String, _ arguments: [String], environment: [String: String] = [:], output: URL? = nil,
+        _ program: String,
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        output: URL? = nil,
         errors: URL? = nil
     ) throws {
         process = Process()

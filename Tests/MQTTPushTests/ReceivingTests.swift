@@ -25,7 +25,9 @@ struct ReceivingTests {
                 let facts = try #require(arrival.pushFacts)
                 #expect(facts.broker == "127.0.0.1:\(broker.port)")
                 #expect(facts.topic == "push/kiosk-1/loading/17")
-                #expect(facts.captures.map { "\($0.name)=\($0.value)" } == ["device=kiosk-1", "action=loading", "id=17"])
+                #expect(
+                    facts.captures.map { "\($0.name)=\($0.value)" } == ["device=kiosk-1", "action=loading", "id=17"]
+                )
                 #expect(!facts.retained && facts.qos == 1 && !facts.tls && facts.properties == nil)
             }
         }
@@ -104,7 +106,8 @@ struct ReceivingTests {
                     [
                         "--port", "\(broker.port)", "--topic", "push/log", "--count", "2000", "--ledger",
                         broker.folder.appendingPathComponent("ledger.txt").path, "--payload", #"{"n":{n}}"#,
-                    ])
+                    ]
+                )
                 #expect(await publisher.status() == 0)
                 let arrivals = await trial.arrivals(2_000)
                 #expect(arrivals.allSatisfy { $0.origin === arrivals[0].origin })

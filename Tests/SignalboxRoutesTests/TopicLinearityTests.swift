@@ -5,21 +5,36 @@ import Testing
 @Suite struct TopicLinearityTests {
     private static let deep = 32_767
 
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription, filter, topic: String
+
+        init(_ testDescription: String, _ filter: String, _ topic: String) {
+            self.testDescription = testDescription
+            self.filter = filter
+            self.topic = topic
+        }
+    }
+
     @Test(arguments: [
-        (String(repeating: "+/", count: deep) + "b", String(repeating: "a/", count: deep) + "c"),
-        (String(repeating: "+/", count: deep) + "#", String(repeating: "a/", count: deep) + "c"),
-        (String(repeating: "/", count: 65_535), String(repeating: "/", count: 65_535)),
-        (String(repeating: "a/+/", count: 50) + "x", String(repeating: "a", count: 65_535)),
-        (String(repeating: "+/", count: 50) + "x", String(repeating: "aa/", count: 21_845)),
-        ("+/+", String(repeating: "a", count: 65_535)),
-        ("a/#", "a"), ("+", "$a"),
+        Case("a miss at the end", repeated("+/", deep) + "b", repeated("a/", deep) + "c"),
+        Case("# after many +", repeated("+/", deep) + "#", repeated("a/", deep) + "c"),
+        Case("empty levels only", repeated("/", 65_535), repeated("/", 65_535)),
+        Case("50 wildcards, one level", repeated("a/+/", 50) + "x", repeated("a", 65_535)),
+        Case("50 wildcards, many levels", repeated("+/", 50) + "x", repeated("aa/", 21_845)),
+        Case("one long level", "+/+", repeated("a", 65_535)),
+        Case("the parent of #", "a/#", "a"),
+        Case("a topic of the broker", "+", "$a"),
     ])
-    func eachByteIsReadAtMostThreeTimes(filter: String, topic: String) {
-        let filter = CountedBytes(filter)
-        let topic = CountedBytes(topic)
+    func eachByteIsReadAtMostThreeTimes(given: Case) {
+        let filter = CountedBytes(given.filter)
+        let topic = CountedBytes(given.topic)
         _ = TopicWalk.matches(filter, topic)
         #expect(filter.mostReads <= 3)
         #expect(topic.mostReads <= 3)
+    }
+
+    private static func repeated(_ text: String, _ count: Int) -> String {
+        String(repeating: text, count: count)
     }
 
     @Test func theLongestTopicsMatchWithoutDepth() throws {

@@ -19,7 +19,9 @@ import Testing
         try await supervisor.whileRunning {
             for start in stride(from: 0, to: 900, by: 9) {
                 let batch = arrivals(
-                    firstToken: UInt64(start), (start..<start + 9).map { message("count", body: "\($0)") })
+                    firstToken: UInt64(start),
+                    (start..<start + 9).map { message("count", body: "\($0)") }
+                )
                 #expect(intake.submit(batch, to: sink) == 9)
             }
             await sink.untilSettled(900)
@@ -164,7 +166,9 @@ import Testing
             async let ticking: Void = clock.tick(300)
             for start in stride(from: 0, to: count, by: 50) {
                 let batch = arrivals(
-                    firstToken: UInt64(start), (start..<start + 50).map { message("work", body: "\($0)") })
+                    firstToken: UInt64(start),
+                    (start..<start + 50).map { message("work", body: "\($0)") }
+                )
                 #expect(intake.submit(batch, to: sink) == 50)
                 if start % 1_000 == 0 { await Task.yield() }
             }

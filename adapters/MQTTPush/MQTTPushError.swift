@@ -4,7 +4,9 @@ public import SignalboxCore
 public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Word: String { case invalidBroker, invalidConfiguration, secretUnavailable, noResources, notConnected }
+        private enum Word: String {
+            case invalidBroker, invalidConfiguration, secretUnavailable, noResources, notConnected
+        }
         private let word: Word
 
         /// A broker's URL that cannot be used.

@@ -10,22 +10,22 @@ struct ArrivalRouter {
 
     let table: PluginTable
     private var lastEntry: PluginEntry?
-    private var lastOrigin: Origin?
+    /// The last arrival that was allowed to call `lastEntry`.
+    private var lastAllowed: Arrival?
 
     init(table: PluginTable) {
         self.table = table
     }
 
     mutating func route(_ arrival: Arrival) -> Answer {
-        guard case .success(let action) = arrival.reading else { return refusal(of: arrival) }
-        guard let entry = entry(for: action) else { return .refused(ArrivalRouter.unknown, plugin: nil) }
-        let origin = action.origin
-        if origin !== lastOrigin {
-            guard entry.rule.allows(origin) else {
-                return .refused(ArrivalRouter.notAllowed(entry, origin), plugin: entry)
-            }
-            lastOrigin = origin
+        guard arrival.isReadable else { return refusal(of: arrival) }
+        guard let entry = entry(for: arrival) else { return .refused(ArrivalRouter.unknown, plugin: nil) }
+        if let lastAllowed, arrival.hasOrigin(of: lastAllowed) { return .plugin(entry) }
+        let origin = arrival.origin
+        guard entry.rule.allows(origin) else {
+            return .refused(ArrivalRouter.notAllowed(entry, origin), plugin: entry)
         }
+        lastAllowed = arrival
         return .plugin(entry)
     }
 
@@ -36,13 +36,17 @@ struct ArrivalRouter {
         return .refused(rejection, plugin: nil)
     }
 
-    private mutating func entry(for action: Action) -> PluginEntry? {
-        action.withNameBytes { name in
-            if let lastEntry, lastEntry.hasName(name) { return lastEntry }
-            lastEntry = table.entry(named: name)
-            lastOrigin = nil
-            return lastEntry
+    private mutating func entry(for arrival: Arrival) -> PluginEntry? {
+        let last = lastEntry
+        let found = arrival.withNameBytes { name in
+            if let last, last.hasName(name) { return Optional(last) }
+            return table.entry(named: name)
         }
+        if found !== last {
+            lastEntry = found
+            lastAllowed = nil
+        }
+        return found
     }
 
     private static let unknown = Outcome.Rejection(.unknownAction, detail: "no plugin is registered for this action")

@@ -72,7 +72,8 @@ extension Lane {
 
     /// Only an action with a deadline costs a look at the clock.
     private func expiry(of arrival: Arrival) -> Outcome? {
-        guard let deadline = arrival.uncheckedAction.deadline, ContinuousClock.now >= deadline else { return nil }
+        guard arrival.hasDeadline, let deadline = arrival.uncheckedAction.deadline else { return nil }
+        guard ContinuousClock.now >= deadline else { return nil }
         return .rejected(Outcome.Rejection(.expired, detail: "its deadline passed before the plugin could begin"))
     }
 

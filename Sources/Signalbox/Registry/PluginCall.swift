@@ -14,7 +14,7 @@ enum PluginCall: Sendable {
     ) -> PluginCall {
         .sync { context in
             let info: Info
-            do throws(BodyError) { info = try context.action.body.decode(Info.self) } catch {
+            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
                 return .rejected(invalidBody: error)
             }
             do {
@@ -30,7 +30,7 @@ enum PluginCall: Sendable {
     ) -> PluginCall {
         .sync { context in
             let info: Info
-            do throws(BodyError) { info = try context.action.body.decode(Info.self) } catch {
+            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
                 return .rejected(invalidBody: error)
             }
             do {
@@ -45,7 +45,7 @@ enum PluginCall: Sendable {
     ) -> PluginCall {
         .async { context in
             let info: Info
-            do throws(BodyError) { info = try context.action.body.decode(Info.self) } catch {
+            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
                 return .rejected(invalidBody: error)
             }
             do {
@@ -61,7 +61,7 @@ enum PluginCall: Sendable {
     ) -> PluginCall {
         .async { context in
             let info: Info
-            do throws(BodyError) { info = try context.action.body.decode(Info.self) } catch {
+            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
                 return .rejected(invalidBody: error)
             }
             do {

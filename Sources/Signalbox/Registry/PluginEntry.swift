@@ -3,6 +3,7 @@ import SignalboxCore
 /// One registration: a name, who may call it, and how.
 final class PluginEntry: Sendable {
     let action: ActionName
+    let nameBytes: [UInt8]
     /// Who holds the name, in words, for the error a second registration gets.
     let holder: String
     let rule: AccessRule
@@ -11,6 +12,7 @@ final class PluginEntry: Sendable {
 
     init(action: ActionName, holder: String, rule: AccessRule, timeout: Duration, call: PluginCall) {
         self.action = action.copied()
+        nameBytes = Array(action.bytes)
         self.holder = holder
         self.rule = rule
         self.timeout = timeout

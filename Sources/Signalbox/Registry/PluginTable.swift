@@ -27,7 +27,7 @@ final class PluginTable: Sendable {
 
     private static func insert(_ entry: PluginEntry, at position: Int, into slots: inout [Int32]) {
         let mask = slots.count - 1
-        var slot = entry.action.bytes.withUnsafeBytes { hash($0) } & mask
+        var slot = entry.nameBytes.withUnsafeBytes { hash($0) } & mask
         while slots[slot] >= 0 { slot = (slot + 1) & mask }
         slots[slot] = Int32(position)
     }
@@ -68,6 +68,6 @@ final class PluginTable: Sendable {
 
 extension PluginEntry {
     func hasName(_ name: UnsafeRawBufferPointer) -> Bool {
-        action.bytes.withUnsafeBytes { ByteComparison.areEqual($0, name) }
+        nameBytes.withUnsafeBytes { ByteComparison.areEqual($0, name) }
     }
 }

@@ -18,15 +18,6 @@ public struct Action: Sendable {
         return ActionName(unchecked: Bytes(storage: storage, start: record.nameStart, length: record.nameLength))
     }
 
-    /// The name's bytes where they lie, for looking it up without a reference being counted.
-    package func withNameBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        let record = record
-        let start = Int(record.nameStart)
-        return storage.bytes.withUnsafeBytes { whole in
-            body(UnsafeRawBufferPointer(rebasing: whole[start..<start + Int(record.nameLength)]))
-        }
-    }
-
     /// The sender's id, or the one assigned when it sent none.
     public var id: ActionID {
         let record = record

@@ -13,10 +13,10 @@ public struct Arrival: Sendable {
     package var record: ArrivalRecord { storage.records[Int(index)] }
 
     /// The adapter's own mark, given back when the arrival is settled.
-    public var token: UInt64 { record.token }
+    public var token: UInt64 { storage.records[Int(index)].token }
 
     /// The source and its facts.
-    public var origin: Origin { storage.tables.origins[Int(record.origin)] }
+    public var origin: Origin { storage.tables.origins[Int(storage.records[Int(index)].origin)] }
 
     /// The message as it came, kept for the dead letter.
     public var original: Bytes {
@@ -25,7 +25,7 @@ public struct Arrival: Sendable {
     }
 
     /// The number of bytes of ``original``.
-    public var originalLength: Int { Int(record.originalLength) }
+    public var originalLength: Int { Int(storage.records[Int(index)].originalLength) }
 
     /// The way back to whoever sent it, or `nil` when this source cannot be spoken to unasked.
     public var sender: (any Sender)? {
@@ -42,6 +42,27 @@ public struct Arrival: Sendable {
         guard position == ArrivalRecord.none else { return .failure(storage.tables.rejections[Int(position)]) }
         return .success(Action(storage: storage, index: index))
     }
+
+    /// Whether ``reading`` is an action, without making it.
+    package var isReadable: Bool { storage.records[Int(index)].rejection == ArrivalRecord.none }
+
+    /// Whether two arrivals share batch and origin, without counting a reference.
+    package func hasOrigin(of other: Arrival) -> Bool {
+        storage === other.storage
+            && storage.records[Int(index)].origin == storage.records[Int(other.index)].origin
+    }
+
+    /// The bytes of the action's name where they lie, for looking it up without counting a reference.
+    package func withNameBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let start = Int(storage.records[Int(index)].nameStart)
+        let length = Int(storage.records[Int(index)].nameLength)
+        return storage.bytes.withUnsafeBytes { whole in
+            body(UnsafeRawBufferPointer(rebasing: whole[start..<start + length]))
+        }
+    }
+
+    /// Whether the action has a deadline, without reading it.
+    package var hasDeadline: Bool { storage.records[Int(index)].deadline != ArrivalRecord.none }
 
     /// The action without a look at whether it could be read: for whoever has checked ``reading`` before.
     package var uncheckedAction: Action { Action(storage: storage, index: index) }

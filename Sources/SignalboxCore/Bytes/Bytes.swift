@@ -34,11 +34,10 @@ public struct Bytes: Sendable {
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let range = Int(start)..<Int(start) + Int(length)
-        let run = { (whole: UnsafeBufferPointer<UInt8>) throws(Failure) -> Result in
-            try body(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: whole[range])))
+        try storage.bytes.withUnsafeBufferPointer { (whole: UnsafeBufferPointer<UInt8>) throws(Failure) -> Result in
+            let range = Int(start)..<Int(start) + Int(length)
+            return try body(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: whole[range])))
         }
-        return try storage.bytes.withUnsafeBufferPointer(run)
     }
 
     /// The bytes as text, or `nil` when they are not UTF-8.

@@ -12,6 +12,11 @@ public struct ActionContext: Sendable {
     /// The action as it arrived.
     public var action: Action { arrival.uncheckedAction }
 
+    /// What the plugin's `Info` was made from.
+    public var body: Body {
+        Body(storage: arrival.storage, node: arrival.storage.records[Int(arrival.index)].body)
+    }
+
     /// The source and its facts.
     public var origin: Origin { arrival.origin }
 

@@ -24,12 +24,15 @@ public struct MQTTTopic: Sendable, Hashable {
         let shown = "topic \(pattern.text.debugDescription)"
         if namesAction && action != nil {
             throw MQTTPushError(
-                .invalidConfiguration, "\(shown): its action comes from {action} or is fixed, not both")
+                .invalidConfiguration,
+                "\(shown): its action comes from {action} or is fixed, not both"
+            )
         }
         if payload != .json && !namesAction && action == nil {
             throw MQTTPushError(
                 .invalidConfiguration,
-                "\(shown): a payload of kind \(payload.rawValue) names no action; use {action} or a fixed action")
+                "\(shown): a payload of kind \(payload.rawValue) names no action; use {action} or a fixed action"
+            )
         }
     }
 }

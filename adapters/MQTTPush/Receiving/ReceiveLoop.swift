@@ -29,7 +29,11 @@ final class ReceiveLoop {
             let end = try connect()
             guard end != .stopped else { break }
             guard wasConnected || !configuration.requiresFirstConnection else {
-                throw MQTTPushError(.notConnected, end.sentence(about: configuration.broker), source: configuration.source)
+                throw MQTTPushError(
+                    .notConnected,
+                    end.sentence(about: configuration.broker),
+                    source: configuration.source
+                )
             }
             let wait = backoff.next(isConfigurationFault: end.isConfigurationFault, using: &generator)
             log.ended(end, nextTry: wait)
@@ -42,8 +46,10 @@ final class ReceiveLoop {
     private func connect() throws(MQTTPushError) -> ConnectionEnd {
         let keepsSession = configuration.sessionExpiry > .zero
         let connection = try PushConnection(
-            self, expectsSession: wasConnected && keepsSession,
-            cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected))
+            self,
+            expectsSession: wasConnected && keepsSession,
+            cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected)
+        )
         let end = connection.run()
         if connection.isOpen { wasConnected = true }
         if connection.isProven { backoff.succeeded() }

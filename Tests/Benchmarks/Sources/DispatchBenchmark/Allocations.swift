@@ -16,7 +16,9 @@ enum Allocations {
             let perAction = try await measure(variant)
             let isGood = perAction <= bar
             isWithinBar = isWithinBar && isGood
-            Swift.print("\(isGood ? "ok  " : "MISS") \(variant.rawValue): \(perAction.rounded(to: 2)) allocations an action")
+            Swift.print(
+                "\(isGood ? "ok  " : "MISS") \(variant.rawValue): \(perAction.rounded(to: 2)) allocations an action"
+            )
         }
         return isWithinBar
     }

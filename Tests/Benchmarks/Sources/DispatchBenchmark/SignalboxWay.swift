@@ -24,7 +24,10 @@ final class SignalboxWay: Sendable {
         intake = try supervisor.intake(for: "benchmark")
         running = Task { try await supervisor.run() }
         for number in 0..<30 {
-            try supervisor.register(try ActionName("other\(number)"), as: Payment.self, from: .source("benchmark")) { _, _ in }
+            try supervisor.register(try ActionName("other\(number)"), as: Payment.self, from: .source("benchmark")) {
+                _,
+                _ in
+            }
         }
         try register(variant)
     }

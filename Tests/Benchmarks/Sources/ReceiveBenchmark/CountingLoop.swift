@@ -57,20 +57,30 @@ private func loop(_ context: UnsafeMutableRawPointer?) -> CountingLoop? {
 }
 
 private func didConnect(
-    client: OpaquePointer?, context: UnsafeMutableRawPointer?, code: Int32, flags: Int32, properties: OpaquePointer?
+    client: OpaquePointer?,
+    context: UnsafeMutableRawPointer?,
+    code: Int32,
+    flags: Int32,
+    properties: OpaquePointer?
 ) {
     loop(context)?.subscribe(client)
 }
 
 private func didSubscribe(
-    client: OpaquePointer?, context: UnsafeMutableRawPointer?, id: Int32, count: Int32, granted: UnsafePointer<Int32>?
+    client: OpaquePointer?,
+    context: UnsafeMutableRawPointer?,
+    id: Int32,
+    count: Int32,
+    granted: UnsafePointer<Int32>?
 ) {
     print("ready")
     fflush(nil)
 }
 
 private func didReceive(
-    client: OpaquePointer?, context: UnsafeMutableRawPointer?, message: UnsafePointer<mosquitto_message>?,
+    client: OpaquePointer?,
+    context: UnsafeMutableRawPointer?,
+    message: UnsafePointer<mosquitto_message>?,
     properties: OpaquePointer?
 ) {
     loop(context)?.count()

@@ -1,0 +1,69 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@Suite struct HostileMessageTests {
+    private struct Case {
+        let topic: String
+        let payload: [UInt8]
+        let reason: String
+        let detail: String
+    }
+
+    private static let cases = [
+        Case(
+            topic: "push/a/work",
+            payload: Array(#"{"x":""#.utf8) + [UInt8](repeating: 97, count: 70_000) + Array(#""}"#.utf8),
+            reason: "malformed",
+            detail: "tooLarge"
+        ),
+        Case(
+            topic: "push/a/work",
+            payload: [UInt8](repeating: UInt8(ascii: "["), count: 100_000),
+            reason: "malformed",
+            detail: "tooLarge"
+        ),
+        Case(
+            topic: "push/a/work",
+            payload: [UInt8](repeating: UInt8(ascii: "["), count: 65_536),
+            reason: "malformed",
+            detail: "tooDeep"
+        ),
+        Case(topic: "push/a/work", payload: [0x22, 0xff, 0xfe, 0x22], reason: "malformed", detail: "invalidUTF8"),
+        Case(topic: "push/a/nobody", payload: Array("{}".utf8), reason: "unknownAction", detail: "plugin"),
+        Case(topic: "push/a/closed", payload: Array("{}".utf8), reason: "sourceNotAllowed", detail: "plugin"),
+    ]
+
+    @Test(.timeLimit(.minutes(2)))
+    func eachHasOneOutcomeOneLogLineOneDeadLetterAndDoesNotComeBack() async throws {
+        try await Workplace.with { place in
+            let plugins = [place.plugin("work", use: "log"), place.plugin("closed", use: "log", source: "urgent")]
+            let configuration = try place.configuration("hostile", plugins: plugins.joined(separator: "\n"))
+            let run = try await CommandRun.started(configuration)
+            for (position, hostile) in HostileMessageTests.cases.enumerated() {
+                try await place.broker.publish(hostile.payload, to: hostile.topic)
+                try await run.output.untilLines(position + 1)
+                let line = try #require(run.output.lines.last)
+                let outcome = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+                #expect(outcome["outcome"] as? String == "rejected")
+                #expect(outcome["reason"] as? String == hostile.reason)
+                #expect((outcome["detail"] as? String)?.contains(hostile.detail) == true)
+                #expect(outcome["deadLetter"] != nil)
+            }
+            run.signal(SIGTERM)
+            #expect(await run.status() == 0)
+            #expect(run.output.lines.count == HostileMessageTests.cases.count)
+            #expect(
+                run.diagnostics.lines.filter { $0.contains("dead letter:") }.count == HostileMessageTests.cases.count
+            )
+
+            let again = try await CommandRun.started(configuration)
+            try await place.broker.publish(#"{"sentinel":true}"#, to: "push/a/work")
+            try await again.output.untilLines(1)
+            again.signal(SIGTERM)
+            #expect(await again.status() == 0)
+            #expect(again.output.lines.count == 1)
+            #expect(again.output.lines.first?.contains("handled") == true)
+        }
+    }
+}

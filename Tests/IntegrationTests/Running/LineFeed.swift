@@ -1,0 +1,72 @@
+import Foundation
+import Synchronization
+
+/// The lines that a program writes to a pipe, kept, and told to whoever waits for them.
+final class LineFeed: Sendable {
+    struct Ended: Error, CustomStringConvertible {
+        let wanted: String
+        let lines: [String]
+        var description: String { "the output ended without \(wanted):\n" + lines.suffix(20).joined(separator: "\n") }
+    }
+
+    private struct State {
+        var partial = Data()
+        var lines: [String] = []
+        var hasEnded = false
+        var waiters: [Waiter] = []
+    }
+
+    private struct Waiter {
+        let isMet: @Sendable ([String]) -> Bool
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    let pipe = Pipe()
+    private let state = Mutex(State())
+
+    init() {
+        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil }
+            self?.take(data)
+        }
+    }
+
+    var lines: [String] { state.withLock { $0.lines } }
+
+    func untilLine(containing text: String) async throws {
+        try await until("a line with '\(text)'") { lines in lines.contains { $0.contains(text) } }
+    }
+
+    func untilLines(_ count: Int) async throws {
+        try await until("\(count) lines") { $0.count >= count }
+    }
+
+    private func until(_ wanted: String, _ isMet: @escaping @Sendable ([String]) -> Bool) async throws {
+        let met = await withCheckedContinuation { continuation in
+            let known = state.withLock { state -> Bool? in
+                if isMet(state.lines) { return true }
+                if state.hasEnded { return false }
+                state.waiters.append(Waiter(isMet: isMet, continuation: continuation))
+                return nil
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+        guard met else { throw Ended(wanted: wanted, lines: lines) }
+    }
+
+    private func take(_ data: Data) {
+        let resumed = state.withLock { state -> [(Waiter, Bool)] in
+            state.partial.append(data)
+            while let end = state.partial.firstIndex(of: UInt8(ascii: "\n")) {
+                state.lines.append(String(decoding: state.partial[..<end], as: UTF8.self))
+                state.partial = Data(state.partial[(end + 1)...])
+            }
+            state.hasEnded = state.hasEnded || data.isEmpty
+            let answers = state.waiters.map { ($0, $0.isMet(state.lines)) }
+            state.waiters = state.hasEnded ? [] : answers.filter { !$0.1 }.map(\.0)
+            return answers.filter { $0.1 || state.hasEnded }
+        }
+        for (waiter, isMet) in resumed { waiter.continuation.resume(returning: isMet) }
+    }
+}
