@@ -22,7 +22,7 @@ struct HostileBrokerTests {
     }
 
     @Test func noiseInsteadOfAGreetingIsALostConnection() async throws {
-        try await survive([[0x00, 0xFF, 0x13, 0x37, 0x00, 0x00]], saying: "was lost")
+        try await survive([[0x00, 0x02, 0x13, 0x37]], saying: "was lost")
     }
 
     @Test func aPacketWithALengthWithoutEndIsALostConnection() async throws {

@@ -77,7 +77,8 @@ final class PushConnection {
             let before = receiver.callbacks
             code = client.read()
             if !code.isSuccess { reason = code.text }
-            if !code.isSuccess || receiver.callbacks == before { break }
+            // Reading on without a socket would succeed and report the end again, for ever.
+            if !code.isSuccess || receiver.callbacks == before || client.socket < 0 { break }
         }
         if receiver.count > 0, let end = hold(receiver.takeBatch(), generation: generation) { return end }
         let unexpected = receiver.takeUnexpected()
