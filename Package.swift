@@ -96,16 +96,16 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
-<<<<<<< HEAD
             name: "IntegrationTests",
             dependencies: ["BrokerKit", "LedgerPublisher", "SignalboxCommand"],
-=======
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "SignalboxCommandTests",
             dependencies: [
                 "SignalboxCommand", "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
->>>>>>> command
             swiftSettings: strict
         ),
         .testTarget(name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: strict),

@@ -31,7 +31,9 @@ struct RunProgram {
         }
     }
 
-    private static func status(of configuration: RunConfiguration, outcomes: Bool, logger: Logger) async -> CommandStatus {
+    private static func status(of configuration: RunConfiguration, outcomes: Bool, logger: Logger) async
+        -> CommandStatus
+    {
         let output = StandardOutput()
         let builder = SupervisorBuilder(configuration: configuration, output: output, logger: logger)
         let supervisor: Supervisor

@@ -146,6 +146,17 @@ import Testing
         #expect(found.count == 2)
     }
 
+    @Test(arguments: [
+        ("      keepalive: 3s", "the keepalive is 0 (none) or a whole number of seconds, 5 to 65535"),
+        ("      session_expiry: 1500ms", "the session expiry is a whole number of seconds"),
+        ("      password: { env: PASSWORD }", "a password needs a user name"),
+    ])
+    func whatTheAdapterRefusesIsToldAtItsSource(_ line: String, _ words: String) {
+        let found = ConfigurationFixture.problems(line: 5, "      client_id: tour\n\(line)")
+        #expect(found.count == 1)
+        #expect(found.first?.hasPrefix("4:7: sources.push.mqtt: \(words)") == true, "found: \(found)")
+    }
+
     @Test func theMissingRuleSaysWhatToWrite() {
         let found = ConfigurationFixture.problems(line: 11, "    timeout: 1s")
         #expect(found.first?.contains("such as from: [ { source: push } ]") == true)

@@ -11,7 +11,13 @@ final class CommandProcess: Sendable {
     /// The lines of stderr.
     let errors: LineStream
 
-    init(_ arguments: [String], environment: [String: String] = [:], folder: URL? = nil) throws {
+    /// - Parameter pausesOutput: leaves stdout unread.
+    init(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        folder: URL? = nil,
+        pausesOutput: Bool = false
+    ) throws {
         process = Process()
         process.executableURL = URL(fileURLWithPath: BuiltProgram.path("signalbox"))
         process.arguments = arguments
@@ -21,7 +27,7 @@ final class CommandProcess: Sendable {
         let (out, err) = (Pipe(), Pipe())
         process.standardOutput = out
         process.standardError = err
-        output = LineStream(out.fileHandleForReading)
+        output = LineStream(out.fileHandleForReading, isPaused: pausesOutput)
         errors = LineStream(err.fileHandleForReading)
         let (ends, teller) = AsyncStream.makeStream(of: Int32.self)
         self.ends = ends

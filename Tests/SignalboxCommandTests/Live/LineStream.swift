@@ -5,10 +5,11 @@ final class LineStream: Sendable {
     private let lines: AsyncStream<String>
     private let handle: FileHandle
 
-    init(_ handle: FileHandle) {
+    init(_ handle: FileHandle, isPaused: Bool = false) {
         let (lines, teller) = AsyncStream.makeStream(of: String.self)
         self.lines = lines
         self.handle = handle
+        guard !isPaused else { return }
         let descriptor = handle.fileDescriptor
         Thread.detachNewThread {
             var pending: [UInt8] = []
@@ -24,6 +25,18 @@ final class LineStream: Sendable {
             }
             if !pending.isEmpty { teller.yield(String(decoding: pending, as: UTF8.self)) }
             teller.finish()
+        }
+    }
+
+    /// Returns when something can be read; for a paused stream.
+    func waitForBytes() async {
+        let descriptor = handle.fileDescriptor
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                while poll(&entry, 1, -1) < 0 && errno == EINTR {}
+                continuation.resume()
+            }
         }
     }
 

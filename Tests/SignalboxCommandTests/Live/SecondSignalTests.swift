@@ -13,17 +13,17 @@ import Testing
                 let configuration = """
                     sources:
                       push: { mqtt: { broker: '\(broker.url)', client_id: a, topics: [ { pattern: 'x/{action}' } ] } }
-                    plugins: [ { action: hang, use: suspend, from: [ { source: push } ] } ]
+                    plugins: [ { action: show, use: print, from: [ { source: push } ] } ]
+                    limits: { message_bytes: 1MiB }
                     timeout: 1h
                     drain_limit: 1h
                     """
                 try configuration.write(to: file, atomically: true, encoding: .utf8)
-                let process = try CommandProcess(["run", file.path])
+                let process = try CommandProcess(["run", file.path], pausesOutput: true)
                 try #require(await process.errors.line(with: "subscribed to") != nil)
-                try await broker.publish("1", to: "x/hang")
-                try await broker.publish("1", to: "x/nobody")
-                // The second message's outcome tells that the first has begun or waits.
-                try #require(await process.errors.line(with: "unknownAction") != nil)
+                // More than a pipe holds, so the plugin's call has begun and cannot end while nobody reads on.
+                try await broker.publish("\"" + String(repeating: "x", count: 500_000) + "\"", to: "x/show")
+                await process.output.waitForBytes()
                 process.signal(number)
                 try #require(await process.errors.line(with: "draining") != nil)
                 process.signal(number)

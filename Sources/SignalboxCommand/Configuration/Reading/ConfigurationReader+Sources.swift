@@ -1,3 +1,4 @@
+import MQTTPush
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
@@ -11,7 +12,18 @@ extension ConfigurationReader {
             let window = source.optional("window").map { self.window($0) } ?? WindowLimits()
             let mqtt = source.required("mqtt", "it says which broker and topics").flatMap { self.mqtt($0) }
             guard let name, let mqtt else { return nil }
-            return SourceSection(name: name, mqtt: mqtt, window: window)
+            let section = SourceSection(name: name, mqtt: mqtt, window: window)
+            validate(section, at: source.optional("mqtt"))
+            return section
+        }
+    }
+
+    /// What the adapter alone knows about values that do not go together.
+    private func validate(_ section: SourceSection, at value: YAMLValue?) {
+        do throws(MQTTPushError) {
+            try section.push(limits: MessageLimits()).validate()
+        } catch {
+            value?.complain(error.detail)
         }
     }
 
@@ -45,9 +57,6 @@ extension ConfigurationReader {
         let keepalive = mapping.optional("keepalive")?.duration(.zero...(.seconds(65_535)))
         let user = mapping.optional("username").flatMap(text)
         let password = mapping.optional("password").flatMap(secret)
-        if let password = mapping.optional("password"), mapping.optional("username") == nil {
-            password.complain("a password needs a 'username' beside it")
-        }
         let clean = mapping.optional("clean_start")?.flag()
         let maximum = mapping.optional("receive_maximum")?.integer(1...65_535)
         guard let broker, let client, let topics else { return nil }
@@ -62,7 +71,9 @@ extension ConfigurationReader {
     private func topics(_ value: YAMLValue) -> [TopicSection]? {
         guard let list = value.list() else { return nil }
         if list.isEmpty { value.complain("list at least one { pattern: … }") }
-        return list.compactMap(topic)
+        // With a mistake in one of them nothing can be said about all of them.
+        let topics = list.map(topic)
+        return topics.isEmpty || topics.contains { $0 == nil } ? nil : topics.compactMap { $0 }
     }
 
     private func topic(_ value: YAMLValue) -> TopicSection? {
@@ -77,9 +88,11 @@ extension ConfigurationReader {
         let captures = pattern.captureNames.contains("action")
         if captures, let action = mapping.optional("action") {
             action.complain("the pattern has an {action} already; keep one of the two")
+            return nil
         }
         if !captures, mapping.optional("action") == nil, kind != .json {
             value.complain("a \(kind.rawValue) payload names no action; add 'action:', or an {action} to the pattern")
+            return nil
         }
         return TopicSection(pattern: pattern, payload: kind, action: action)
     }
