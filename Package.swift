@@ -100,6 +100,14 @@ let package = Package(
             dependencies: ["BrokerKit", "LedgerPublisher", "SignalboxCommand"],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "SignalboxCommandTests",
+            dependencies: [
+                "SignalboxCommand", "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "BrokerKit",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .testTarget(name: "SignalboxCoreTests", dependencies: ["SignalboxCore"], swiftSettings: strict),
         .testTarget(name: "SignalboxRoutesTests", dependencies: ["SignalboxRoutes"], swiftSettings: strict),
     ]

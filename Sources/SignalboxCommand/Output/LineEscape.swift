@@ -19,10 +19,12 @@ enum LineEscape {
         return line
     }
 
-    /// C0, DEL, C1, the line and paragraph separators, and the characters that override writing direction.
+    /// C0, DEL, C1, the line and paragraph separators, the characters that override writing direction, and the
+    /// byte order mark, which readers drop.
     static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0...0x1F, 0x7F...0x9F, 0x2028, 0x2029, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0x61C: true
+        case 0...0x1F, 0x7F...0x9F, 0x2028, 0x2029, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0x61C, 0xFEFF:
+            true
         default: false
         }
     }

@@ -4,6 +4,8 @@ import Yams
 struct YAMLMapping {
     let value: YAMLValue
     let mapping: Node.Mapping
+    /// The keys that have a meaning here; empty when the user chooses them.
+    var known: [String] = []
 
     /// The keys and values in the order of the file. Keys that are not text have been noted as mistakes.
     var entries: [(key: YAMLValue, name: String, value: YAMLValue)] {
@@ -25,19 +27,25 @@ struct YAMLMapping {
 
     /// The value of a key that must be there.
     ///
+    /// A key that is there with a slip of the pen has been noted as that already.
+    ///
     /// - Parameter advice: what to write, for the message.
     func required(_ key: String, _ advice: String) -> YAMLValue? {
         if let found = optional(key) { return found }
+        let isMistyped = entries.contains {
+            !known.contains($0.name) && NameSuggestion.nearest(to: $0.name, among: known) == key
+        }
+        guard !isMistyped else { return nil }
         value.complain("'\(key)' is missing; \(advice)")
         return nil
     }
 
-    /// Notes each key that is not one of these, with the nearest that is.
-    func refuseOtherKeys(than keys: [String]) {
-        for entry in entries where !keys.contains(entry.name) {
-            let advice = NameSuggestion.advice(for: entry.name, among: keys)
-            let known = keys.joined(separator: ", ")
-            entry.key.complain("unknown key '\(entry.name.prefix(64))'\(advice); known here: \(known)")
+    /// Notes each key that has no meaning here, with the nearest that has.
+    func refuseOtherKeys() {
+        for entry in entries where !known.contains(entry.name) {
+            let advice = NameSuggestion.advice(for: entry.name, among: known)
+            let all = known.joined(separator: ", ")
+            entry.key.complain("unknown key '\(entry.name.prefix(64))'\(advice); known here: \(all)")
         }
     }
 }

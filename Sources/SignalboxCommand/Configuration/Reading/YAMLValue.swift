@@ -16,8 +16,9 @@ struct YAMLValue {
 
     /// A mapping with no other keys than these.
     func mapping(_ keys: [String]) -> YAMLMapping? {
-        guard let mapping = anyMapping() else { return nil }
-        mapping.refuseOtherKeys(than: keys)
+        guard var mapping = anyMapping() else { return nil }
+        mapping.known = keys
+        mapping.refuseOtherKeys()
         return mapping
     }
 

@@ -1,0 +1,47 @@
+@testable import SignalboxCommand
+
+/// Reads configurations with an environment and files of the test's own.
+enum ConfigurationFixture {
+    static let surroundings = Surroundings(
+        variable: { ["BROKER": "mqtt://127.0.0.1:1883", "PASSWORD": "canary-4711", "EMPTY": ""][$0] },
+        content: { path in
+            path == "user.txt" ? .success(Array("kiosk\n".utf8)) : .failure(FileReadError(description: "no such file"))
+        }
+    )
+
+    /// A valid file in which one line can be replaced, so that a test shows its one mistake and its place.
+    static let lines = [
+        "sources:",
+        "  push:",
+        "    mqtt:",
+        "      broker: mqtt://127.0.0.1:1883",
+        "      client_id: tour",
+        "      topics:",
+        "        - pattern: push/{device}/{action}",
+        "plugins:",
+        "  - action: loading",
+        "    use: print",
+        "    from: [ { source: push } ]",
+        "timeout: 3s",
+    ]
+
+    static func read(_ text: String) throws(ConfigurationError) -> RunConfiguration {
+        try ConfigurationReader.read(text, file: "f.yaml", surroundings: surroundings)
+    }
+
+    /// The mistakes of the valid file with one line, counted from 1, written differently.
+    static func problems(line: Int, _ replacement: String) -> [String] {
+        var changed = lines
+        changed[line - 1] = replacement
+        return problems(changed.joined(separator: "\n"))
+    }
+
+    static func problems(_ text: String) -> [String] {
+        do throws(ConfigurationError) {
+            _ = try read(text)
+            return []
+        } catch {
+            return error.problems.map(\.description)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import BrokerKit
+import Foundation
+import Synchronization
+
+/// The built program `signalbox`, with its output as it comes. Ended by its own process id and by nothing else.
+final class CommandProcess: Sendable {
+    private let process: Process
+    private let ends: AsyncStream<Int32>
+    /// The lines of stdout.
+    let output: LineStream
+    /// The lines of stderr.
+    let errors: LineStream
+
+    init(_ arguments: [String], environment: [String: String] = [:], folder: URL? = nil) throws {
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: BuiltProgram.path("signalbox"))
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.currentDirectoryURL = folder
+        process.standardInput = FileHandle.nullDevice
+        let (out, err) = (Pipe(), Pipe())
+        process.standardOutput = out
+        process.standardError = err
+        output = LineStream(out.fileHandleForReading)
+        errors = LineStream(err.fileHandleForReading)
+        let (ends, teller) = AsyncStream.makeStream(of: Int32.self)
+        self.ends = ends
+        process.terminationHandler = { process in
+            let isExit = process.terminationReason == .exit
+            teller.yield(isExit ? process.terminationStatus : -process.terminationStatus)
+            teller.finish()
+        }
+        try process.run()
+    }
+
+    /// Runs to the end: the status and all lines.
+    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Finished {
+        let process = try CommandProcess(arguments, environment: environment)
+        let output = await process.output.rest()
+        let errors = await process.errors.rest()
+        return Finished(status: await process.status(), output: output, errors: errors)
+    }
+
+    /// What a program left.
+    struct Finished {
+        let status: Int32
+        let output: [String]
+        let errors: [String]
+    }
+
+    /// The exit status, or the negative number of the signal that ended it. Asked for once.
+    func status() async -> Int32 {
+        for await status in ends { return status }
+        return -1
+    }
+
+    func signal(_ number: Int32) {
+        if process.isRunning { kill(process.processIdentifier, number) }
+    }
+
+    deinit {
+        signal(SIGKILL)
+    }
+}

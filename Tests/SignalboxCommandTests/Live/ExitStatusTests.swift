@@ -1,0 +1,71 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite struct ExitStatusTests {
+    @Test(arguments: [["--help"], ["run", "--help"], ["subscribe", "--help"]])
+    func helpHasAnExampleAndTheStatuses(_ arguments: [String]) async throws {
+        let finished = try await CommandProcess.run(arguments)
+        #expect(finished.status == 0)
+        #expect(finished.output.contains { $0.contains("EXAMPLE") })
+        #expect(finished.output.contains { $0.contains("EXIT STATUS") })
+        #expect(finished.errors.isEmpty)
+    }
+
+    @Test(arguments: [
+        ["nonsense"], ["run"], ["run", "a", "b"], ["subscribe"], ["subscribe", "mqtt://h"],
+        ["subscribe", "http://h", "--topic", "a"], ["subscribe", "mqtt://h", "--topic", "a#"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--count", "0"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--timeout", "soon"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--topic", "a"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--password-env", "P"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--user", "u", "--password-env", "P", "--password-file", "p"],
+    ])
+    func wrongArgumentsAreUsageErrors(_ arguments: [String]) async throws {
+        let finished = try await CommandProcess.run(arguments)
+        #expect(finished.status == ExitStatus.usage.rawValue)
+        #expect(finished.output.isEmpty)
+        #expect(!finished.errors.isEmpty)
+    }
+
+    @Test func aBrokersURLWithAPasswordIsRefusedWithoutRepeatingIt() async throws {
+        let finished = try await CommandProcess.run(["subscribe", "mqtt://u:canary-4711@127.0.0.1", "--topic", "a"])
+        #expect(finished.status == ExitStatus.usage.rawValue)
+        #expect(!finished.errors.joined().contains("canary-4711"))
+    }
+
+    @Test func aConfigurationThatIsNotThereHasAStatusOfItsOwn() async throws {
+        let finished = try await CommandProcess.run(["run", "/nowhere/signalbox.yaml"])
+        #expect(finished.status == ExitStatus.unreadableConfiguration.rawValue)
+    }
+
+    @Test func eachMistakeOfAConfigurationIsOneLineWithItsPlace() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = folder.appendingPathComponent("bad.yaml")
+            try "sources: 1\nplugins: 2\n".write(to: file, atomically: true, encoding: .utf8)
+            let finished = try await CommandProcess.run(["run", file.path])
+            #expect(finished.status == ExitStatus.invalidConfiguration.rawValue)
+            #expect(finished.output.isEmpty)
+            let places = finished.errors.map { $0.contains("\(file.path):1:10:") || $0.contains("\(file.path):2:10:") }
+            #expect(places == [true, true])
+        }
+    }
+
+    @Test func aBrokerThatIsNotThereEndsASubscriptionAtOnce() async throws {
+        let port = try await Broker.with { $0.port }
+        let finished = try await CommandProcess.run(["subscribe", "mqtt://127.0.0.1:\(port)", "--topic", "a"])
+        #expect(finished.status == ExitStatus.unavailable.rawValue)
+        #expect(finished.output.isEmpty)
+    }
+
+    @Test func everyStatusIsDocumented() throws {
+        let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+        let text = String(
+            decoding: try FileContent.read("\(root)/docs/command.md", limit: 1 << 20).get(),
+            as: UTF8.self
+        )
+        for status in ExitStatus.allCases { #expect(text.contains("| \(status.rawValue) |")) }
+    }
+}

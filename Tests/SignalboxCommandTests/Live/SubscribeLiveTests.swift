@@ -1,0 +1,125 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite struct SubscribeLiveTests {
+    private static func subscribe(
+        _ broker: Broker,
+        _ topic: String,
+        _ arguments: String...,
+        environment: [String: String] = [:]
+    ) async throws -> CommandProcess.Finished {
+        try await CommandProcess.run(["subscribe", broker.url, "--topic", topic] + arguments, environment: environment)
+    }
+
+    private static func object(_ line: String?) throws -> [String: Any] {
+        let data = Data(try #require(line).utf8)
+        return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    }
+
+    @Test func aMessageIsOneJSONObjectWithItsCaptures() async throws {
+        try await Broker.with { broker in
+            try await broker.publish("{\"a\": [1.50,\n null]}", to: "push/kiosk/loading", retain: true)
+            let finished = try await SubscribeLiveTests.subscribe(broker, "push/{device}/{action}", "--count", "1")
+            #expect(finished.status == 0)
+            #expect(finished.errors.isEmpty)
+            #expect(finished.output.count == 1)
+            #expect(finished.output.first?.contains("\"payload\":{\"a\":[1.50,null]}") == true)
+            let object = try SubscribeLiveTests.object(finished.output.first)
+            #expect(object["topic"] as? String == "push/kiosk/loading")
+            #expect(object["captures"] as? [String: String] == ["device": "kiosk", "action": "loading"])
+            #expect(object["retained"] as? Bool == true)
+            #expect(object["qos"] as? Int == 1)
+        }
+    }
+
+    @Test func textIsAStringAndOtherBytesAreBase64() async throws {
+        try await Broker.with { broker in
+            try await broker.publish("on\u{1B}\nline", to: "text", retain: true)
+            try await broker.publish([0xFF, 0xFE], to: "bytes", retain: true)
+            let text = try await SubscribeLiveTests.subscribe(broker, "text", "--count", "1")
+            #expect(try SubscribeLiveTests.object(text.output.first)["payload"] as? String == "on\u{1B}\nline")
+            #expect(text.output.count == 1)
+            let bytes = try await SubscribeLiveTests.subscribe(broker, "bytes", "--count", "1")
+            let object = try SubscribeLiveTests.object(bytes.output.first)
+            #expect(object["payload"] as? String == "//4=")
+            #expect(object["encoding"] as? String == "base64")
+        }
+    }
+
+    @Test func rawIsThePayloadAndNothingElse() async throws {
+        try await Broker.with { broker in
+            try await broker.publish("{ \"a\" : 1 }", to: "x", retain: true)
+            let finished = try await SubscribeLiveTests.subscribe(broker, "x", "--count", "1", "--raw")
+            #expect(finished.output == ["{ \"a\" : 1 }"])
+        }
+    }
+
+    @Test func theTimeWithoutEnoughMessagesHasItsOwnStatus() async throws {
+        try await Broker.with { broker in
+            try await broker.publish("1", to: "x", retain: true)
+            let none = try await SubscribeLiveTests.subscribe(broker, "y", "--timeout", "100ms")
+            #expect(none.status == ExitStatus.timeout.rawValue)
+            let few = try await SubscribeLiveTests.subscribe(broker, "x", "--count", "2", "--timeout", "3")
+            #expect(few.status == ExitStatus.timeout.rawValue)
+            #expect(few.output.count == 1)
+        }
+    }
+
+    @Test func aBadPasswordFailsAtOnceAndIsNeverShown() async throws {
+        try await Broker.with(BrokerOptions(users: ["u": "right"])) { broker in
+            let finished = try await SubscribeLiveTests.subscribe(
+                broker,
+                "x",
+                "--user",
+                "u",
+                "--password-env",
+                "P",
+                "--log-level",
+                "trace",
+                environment: ["P": "canary-4711"]
+            )
+            #expect(finished.status == ExitStatus.unavailable.rawValue)
+            #expect(!(finished.errors + finished.output).joined().contains("canary-4711"))
+            try await TemporaryFolder.with { folder in
+                let file = folder.appendingPathComponent("password")
+                try "right\n".write(to: file, atomically: true, encoding: .utf8)
+                let good = try await SubscribeLiveTests.subscribe(
+                    broker,
+                    "x",
+                    "--user",
+                    "u",
+                    "--password-file",
+                    file.path,
+                    "--timeout",
+                    "100ms"
+                )
+                #expect(good.status == ExitStatus.timeout.rawValue)
+            }
+        }
+    }
+
+    @Test func aReaderThatGoesAwayEndsItQuietly() async throws {
+        try await Broker.with { broker in
+            let process = try CommandProcess(["subscribe", broker.url, "--topic", "x", "--log-level", "info"])
+            #expect(await process.errors.line(with: "subscribed to") != nil)
+            process.output.close()
+            for _ in 0..<2 { try await broker.publish(String(repeating: "x", count: 60_000), to: "x") }
+            process.signal(SIGCONT)
+            let errors = await process.errors.rest()
+            #expect(await process.status() == 0)
+            #expect(!errors.contains { $0.contains(" error ") || $0.hasPrefix("signalbox:") })
+        }
+    }
+
+    @Test func aSignalEndsItInOrder() async throws {
+        try await Broker.with { broker in
+            let process = try CommandProcess(["subscribe", broker.url, "--topic", "x", "--log-level", "info"])
+            #expect(await process.errors.line(with: "subscribed to") != nil)
+            process.signal(SIGINT)
+            #expect(await process.status() == 0)
+        }
+    }
+}
