@@ -9,7 +9,11 @@ extension Broker {
     ///   - properties: as `mosquitto_pub -D publish` takes them, such as `["content-type", "text/plain"]`.
     /// - Throws: ``BrokerKitError`` when the broker did not take it.
     public func publish(
-        _ payload: [UInt8], to topic: String, qos: Int = 1, retain: Bool = false, properties: [[String]] = []
+        _ payload: [UInt8],
+        to topic: String,
+        qos: Int = 1,
+        retain: Bool = false,
+        properties: [[String]] = []
     ) async throws {
         let file = folder.appendingPathComponent("payload-\(UUID().uuidString)")
         try Data(payload).write(to: file)

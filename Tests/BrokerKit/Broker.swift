@@ -19,7 +19,8 @@ public final class Broker: Sendable {
     ///
     /// - Throws: ``BrokerKitError`` when mosquitto is missing or does not start, and what `body` throws.
     public static func with<Result>(
-        _ options: BrokerOptions = BrokerOptions(), _ body: (Broker) async throws -> Result
+        _ options: BrokerOptions = BrokerOptions(),
+        _ body: (Broker) async throws -> Result
     ) async throws -> Result {
         let broker = try await start(options)
         do {
@@ -94,7 +95,11 @@ public final class Broker: Sendable {
 
     private static func launch(in folder: URL) throws -> RunningProgram {
         let log = folder.appendingPathComponent("mosquitto.log")
-        return try RunningProgram("mosquitto", ["-c", folder.appendingPathComponent("mosquitto.conf").path], errors: log)
+        return try RunningProgram(
+            "mosquitto",
+            ["-c", folder.appendingPathComponent("mosquitto.conf").path],
+            errors: log
+        )
     }
 
     /// Tries to connect for at most 20 seconds.

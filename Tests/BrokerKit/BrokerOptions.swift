@@ -11,7 +11,10 @@ public struct BrokerOptions: Sendable {
 
     /// A broker for everyone that keeps all messages.
     public init(
-        users: [String: String] = [:], isPersistent: Bool = true, maximumQueued: Int = 0, lines: [String] = []
+        users: [String: String] = [:],
+        isPersistent: Bool = true,
+        maximumQueued: Int = 0,
+        lines: [String] = []
     ) {
         self.users = users
         self.isPersistent = isPersistent

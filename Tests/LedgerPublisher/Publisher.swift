@@ -106,7 +106,10 @@ final class Publisher {
 // Called on the publisher's thread inside `mosquitto_loop`; `userData` is the publisher, which outlives the handle.
 
 private func publisherConnected(
-    _ handle: OpaquePointer?, _ userData: UnsafeMutableRawPointer?, _ code: Int32, _ flags: Int32,
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ code: Int32,
+    _ flags: Int32,
     _ properties: OpaquePointer?
 ) {
     publisher(userData)?.connected(code)
@@ -117,7 +120,10 @@ private func publisherDisconnected(_ handle: OpaquePointer?, _ userData: UnsafeM
 }
 
 private func publisherAcknowledged(
-    _ handle: OpaquePointer?, _ userData: UnsafeMutableRawPointer?, _ id: Int32, _ code: Int32,
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ id: Int32,
+    _ code: Int32,
     _ properties: OpaquePointer?
 ) {
     publisher(userData)?.acknowledged(id, code)

@@ -72,7 +72,9 @@ struct ConnectingTests {
 
     @Test func aStopBeforeTheFirstConnectionEndsTheRun() async throws {
         let adapter = try MQTTPushAdapter(
-            try .test(port: 1, try Self.topics()), logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() })
+            try .test(port: 1, try Self.topics()),
+            logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+        )
         let run = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             try await adapter.run(into: RecordingIntake())
@@ -94,7 +96,10 @@ struct ConnectingTests {
     @Test func aSourceWithoutASessionHasARandomIdAndStartsClean() async throws {
         try await Broker.with { broker in
             let configuration = MQTTPushConfiguration.withoutSession(
-                source: "push", broker: try MQTTBroker(url: broker.url), topics: try Self.topics())
+                source: "push",
+                broker: try MQTTBroker(url: broker.url),
+                topics: try Self.topics()
+            )
             try await PushTrial.run(configuration) { trial in
                 try await broker.publish("{}", to: "push/log/1")
                 _ = await trial.arrivals(1)

@@ -7,7 +7,9 @@ import Testing
 struct HostileBrokerTests {
     /// Runs a source against a broker that plays `script` first and then behaves.
     private func survive(
-        _ script: FakeBroker.Script, saying text: String, _ check: (PushTrial) -> Void = { _ in }
+        _ script: FakeBroker.Script,
+        saying text: String,
+        _ check: (PushTrial) -> Void = { _ in }
     ) async throws {
         let broker = try FakeBroker([script, FakeAnswers.welcome])
         defer { broker.close() }
@@ -32,7 +34,8 @@ struct HostileBrokerTests {
         let message = FakeAnswers.message("{}", to: "push/log", qos: 2)
         let release: [UInt8] = [0x62, 0x02, 0x00, 0x01]
         try await survive(
-            [FakeAnswers.connected, FakeAnswers.granted + message + release], saying: "sent what MQTT forbids"
+            [FakeAnswers.connected, FakeAnswers.granted + message + release],
+            saying: "sent what MQTT forbids"
         ) { #expect($0.intake.taken.all.isEmpty) }
     }
 

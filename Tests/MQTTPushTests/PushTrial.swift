@@ -11,8 +11,10 @@ struct PushTrial {
 
     /// Runs an adapter while `body` runs, then stops it gracefully and waits for its end.
     static func run(
-        _ configuration: MQTTPushConfiguration, into intake: RecordingIntake = RecordingIntake(),
-        subscribed: Bool = true, _ body: (PushTrial) async throws -> Void
+        _ configuration: MQTTPushConfiguration,
+        into intake: RecordingIntake = RecordingIntake(),
+        subscribed: Bool = true,
+        _ body: (PushTrial) async throws -> Void
     ) async throws {
         let trial = PushTrial(intake: intake, log: EventList())
         let logger = Logger(label: "push") { _ in RecordingLog(trial.log) }
@@ -52,19 +54,29 @@ struct PushTrial {
 extension MQTTPushConfiguration {
     /// A source `push` with a session on a test's broker, quick to connect again.
     static func test(
-        _ broker: Broker, _ topics: [MQTTTopic], clientID: String = "signalbox-test"
+        _ broker: Broker,
+        _ topics: [MQTTTopic],
+        clientID: String = "signalbox-test"
     ) throws -> MQTTPushConfiguration {
         try test(port: broker.port, topics, clientID: clientID)
     }
 
     static func test(
-        port: Int, _ topics: [MQTTTopic], clientID: String = "signalbox-test"
+        port: Int,
+        _ topics: [MQTTTopic],
+        clientID: String = "signalbox-test"
     ) throws -> MQTTPushConfiguration {
         var configuration = MQTTPushConfiguration(
-            source: "push", broker: try MQTTBroker(host: "127.0.0.1", port: port), topics: topics,
-            clientID: try .fixed(clientID))
+            source: "push",
+            broker: try MQTTBroker(host: "127.0.0.1", port: port),
+            topics: topics,
+            clientID: try .fixed(clientID)
+        )
         configuration.reconnect = MQTTReconnect(
-            first: .milliseconds(5), cap: .milliseconds(50), slow: .milliseconds(5) ... .milliseconds(50))
+            first: .milliseconds(5),
+            cap: .milliseconds(50),
+            slow: .milliseconds(5) ... .milliseconds(50)
+        )
         return configuration
     }
 }

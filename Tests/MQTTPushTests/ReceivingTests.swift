@@ -25,7 +25,9 @@ struct ReceivingTests {
                 let facts = try #require(arrival.pushFacts)
                 #expect(facts.broker == "127.0.0.1:\(broker.port)")
                 #expect(facts.topic == "push/kiosk-1/loading/17")
-                #expect(facts.captures.map { "\($0.name)=\($0.value)" } == ["device=kiosk-1", "action=loading", "id=17"])
+                #expect(
+                    facts.captures.map { "\($0.name)=\($0.value)" } == ["device=kiosk-1", "action=loading", "id=17"]
+                )
                 #expect(!facts.retained && facts.qos == 1 && !facts.tls && facts.properties == nil)
             }
         }
@@ -43,16 +45,16 @@ struct ReceivingTests {
         }
     }
 
-    @Test func theFirstMatchingPatternDecidesAboutPayloadAndAction() async throws {
+    @Test func eachPatternHasItsPayloadKindAndItsAction() async throws {
         let topics = [
             try MQTTTopic("home/temperature", payload: .text, action: "temperature"),
-            try MQTTTopic("home/{action}", payload: .bytes),
+            try MQTTTopic("home/attic/{action}", payload: .bytes),
         ]
         try await Broker.with { broker in
             try await PushTrial.run(try .test(broker, topics)) { trial in
                 try await broker.publish("21.5", to: "home/temperature")
-                try await broker.publish([0xFF, 0x00], to: "home/raw")
-                try await broker.publish([], to: "home/empty")
+                try await broker.publish([0xFF, 0x00], to: "home/attic/raw")
+                try await broker.publish([], to: "home/attic/empty")
                 let arrivals = try await trial.arrivals(3).map { try $0.action() }
                 #expect(arrivals.map(\.name.text) == ["temperature", "raw", "empty"])
                 #expect(try arrivals[0].body.decode(String.self) == "21.5")
@@ -104,7 +106,8 @@ struct ReceivingTests {
                     [
                         "--port", "\(broker.port)", "--topic", "push/log", "--count", "2000", "--ledger",
                         broker.folder.appendingPathComponent("ledger.txt").path, "--payload", #"{"n":{n}}"#,
-                    ])
+                    ]
+                )
                 #expect(await publisher.status() == 0)
                 let arrivals = await trial.arrivals(2_000)
                 #expect(arrivals.allSatisfy { $0.origin === arrivals[0].origin })

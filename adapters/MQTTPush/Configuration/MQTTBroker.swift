@@ -69,7 +69,9 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static let malformed = MQTTPushError(
-        .invalidBroker, "a broker's URL is mqtt://host or mqtt://host:port, without path or query")
+        .invalidBroker,
+        "a broker's URL is mqtt://host or mqtt://host:port, without path or query"
+    )
     private static let noTLS =
         "mqtts:// is not supported yet: this version speaks MQTT without TLS only; use mqtt:// on a network you trust"
     private static let noUserInfo =

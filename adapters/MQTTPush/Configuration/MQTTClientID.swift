@@ -14,7 +14,9 @@ public struct MQTTClientID: Sendable, Hashable {
         let isControl = { (scalar: Unicode.Scalar) in scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) }
         guard (1...256).contains(text.utf8.count), !text.unicodeScalars.contains(where: isControl) else {
             throw MQTTPushError(
-                .invalidConfiguration, "a client id has 1 to 256 bytes and no control characters")
+                .invalidConfiguration,
+                "a client id has 1 to 256 bytes and no control characters"
+            )
         }
         return MQTTClientID(text: text, isRandom: false)
     }

@@ -51,8 +51,12 @@ public struct MQTTPushConfiguration: Sendable {
 
     /// A source with a session: messages that come while it is away wait at the broker.
     public init(
-        source: SourceName, broker: MQTTBroker, topics: [MQTTTopic], clientID: MQTTClientID,
-        cleanStart: Bool = false, sessionExpiry: Duration = .seconds(3_600)
+        source: SourceName,
+        broker: MQTTBroker,
+        topics: [MQTTTopic],
+        clientID: MQTTClientID,
+        cleanStart: Bool = false,
+        sessionExpiry: Duration = .seconds(3_600)
     ) {
         self.source = source
         self.broker = broker
@@ -64,10 +68,18 @@ public struct MQTTPushConfiguration: Sendable {
 
     /// A source without a session, under a random client id: it hears what is published while it is connected.
     public static func withoutSession(
-        source: SourceName, broker: MQTTBroker, topics: [MQTTTopic]
+        source: SourceName,
+        broker: MQTTBroker,
+        topics: [MQTTTopic]
     ) -> MQTTPushConfiguration {
         MQTTPushConfiguration(
-            source: source, broker: broker, topics: topics, clientID: .random(), cleanStart: true, sessionExpiry: .zero)
+            source: source,
+            broker: broker,
+            topics: topics,
+            clientID: .random(),
+            cleanStart: true,
+            sessionExpiry: .zero
+        )
     }
 
     /// The largest packet the broker may send, in bytes: four times the message limit. A larger message it discards

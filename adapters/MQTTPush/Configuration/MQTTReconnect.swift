@@ -13,7 +13,8 @@ public struct MQTTReconnect: Sendable, Hashable {
 
     /// Waits as given.
     public init(
-        first: Duration = .milliseconds(500), cap: Duration = .seconds(30),
+        first: Duration = .milliseconds(500),
+        cap: Duration = .seconds(30),
         slow: ClosedRange<Duration> = .seconds(30) ... .seconds(60)
     ) {
         self.first = first
@@ -25,7 +26,9 @@ public struct MQTTReconnect: Sendable, Hashable {
         let allowed: ClosedRange<Duration> = .milliseconds(1) ... .seconds(3_600)
         guard allowed.contains(first), allowed.contains(cap), first <= cap else {
             throw MQTTPushError(
-                .invalidConfiguration, "reconnect: the first wait is 1 ms up to the cap, and the cap at most 1 h")
+                .invalidConfiguration,
+                "reconnect: the first wait is 1 ms up to the cap, and the cap at most 1 h"
+            )
         }
         guard allowed.contains(slow.lowerBound), allowed.contains(slow.upperBound) else {
             throw MQTTPushError(.invalidConfiguration, "reconnect: the slow waits are 1 ms to 1 h")

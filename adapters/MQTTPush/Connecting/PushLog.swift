@@ -31,22 +31,28 @@ final class PushLog {
 
     func sessionLost() {
         say(
-            .warning, "session",
+            .warning,
+            "session",
             "broker \(broker) had lost the session: messages sent while the source was away may be missing. Check the "
-                + "broker's persistence and the session expiry")
+                + "broker's persistence and the session expiry"
+        )
     }
 
     func refused(_ filter: String, _ code: ReasonCode) {
         say(
-            .error, "filter \(filter)",
+            .error,
+            "filter \(filter)",
             "broker \(broker) refused the subscription to \(filter.debugDescription): \(code.text). Its messages do "
-                + "not come: change the topic, or the broker's access rules, and start again")
+                + "not come: change the topic, or the broker's access rules, and start again"
+        )
     }
 
     func lowered(_ filter: String) {
         say(
-            .warning, "filter \(filter)",
-            "broker \(broker) grants only QoS 0 for \(filter.debugDescription): messages may be lost")
+            .warning,
+            "filter \(filter)",
+            "broker \(broker) grants only QoS 0 for \(filter.debugDescription): messages may be lost"
+        )
     }
 
     func unexpected(_ count: Int) {

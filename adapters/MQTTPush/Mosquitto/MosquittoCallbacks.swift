@@ -6,28 +6,40 @@ import CMosquitto
 // literal would take over the isolation of the type it is written in.
 
 func mosquittoConnected(
-    _ handle: OpaquePointer?, _ userData: UnsafeMutableRawPointer?, _ code: Int32, _ flags: Int32,
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ code: Int32,
+    _ flags: Int32,
     _ properties: OpaquePointer?
 ) {
     receiver(userData)?.connected(code: code, flags: flags)
 }
 
 func mosquittoDisconnected(
-    _ handle: OpaquePointer?, _ userData: UnsafeMutableRawPointer?, _ code: Int32, _ properties: OpaquePointer?
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ code: Int32,
+    _ properties: OpaquePointer?
 ) {
     receiver(userData)?.disconnected(code: code)
 }
 
 func mosquittoSubscribed(
-    _ handle: OpaquePointer?, _ userData: UnsafeMutableRawPointer?, _ packet: Int32, _ count: Int32,
-    _ granted: UnsafePointer<Int32>?, _ properties: OpaquePointer?
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ packet: Int32,
+    _ count: Int32,
+    _ granted: UnsafePointer<Int32>?,
+    _ properties: OpaquePointer?
 ) {
     let codes = UnsafeBufferPointer(start: granted, count: granted == nil ? 0 : max(0, Int(count)))
     receiver(userData)?.subscribed(codes)
 }
 
 func mosquittoReceived(
-    _ handle: OpaquePointer?, _ userData: UnsafeMutableRawPointer?, _ message: UnsafePointer<mosquitto_message>?,
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ message: UnsafePointer<mosquitto_message>?,
     _ properties: OpaquePointer?
 ) {
     guard let message else { return }

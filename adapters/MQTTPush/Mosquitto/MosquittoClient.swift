@@ -14,7 +14,9 @@ final class MosquittoClient {
     private static let library: Int32 = mosquitto_lib_init()
 
     init(
-        _ configuration: MQTTPushConfiguration, cleanStart: Bool, target: PushReceiver
+        _ configuration: MQTTPushConfiguration,
+        cleanStart: Bool,
+        target: PushReceiver
     ) throws(MQTTPushError) {
         _ = MosquittoClient.library
         let userData = Unmanaged.passUnretained(target).toOpaque()
@@ -59,8 +61,13 @@ final class MosquittoClient {
         let packet = UInt32(clamping: configuration.packetLimit)
         mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), packet)
         let code = mosquitto_connect_bind_v5(
-            handle, configuration.broker.host, Int32(configuration.broker.port),
-            Int32(clamping: configuration.keepalive.components.seconds), nil, properties)
+            handle,
+            configuration.broker.host,
+            Int32(configuration.broker.port),
+            Int32(clamping: configuration.keepalive.components.seconds),
+            nil,
+            properties
+        )
         return MosquittoCode(rawValue: code)
     }
 

@@ -57,6 +57,7 @@ extension PushProperties {
         }
         guard mosquitto_property_read_string_pair(property, identifier, &name, &value, false) != nil else { return }
         userProperties.append(
-            UserProperty(name: name.map { String(cString: $0) } ?? "", value: value.map { String(cString: $0) } ?? ""))
+            UserProperty(name: name.map { String(cString: $0) } ?? "", value: value.map { String(cString: $0) } ?? "")
+        )
     }
 }

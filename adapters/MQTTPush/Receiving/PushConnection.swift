@@ -55,7 +55,11 @@ final class PushConnection {
         while true {
             if control.isStopping { return finish() }
             let wait = SocketWait(
-                socket: client.socket, for: .readable, wake: control.wake.readEnd, limit: .seconds(1))
+                socket: client.socket,
+                for: .readable,
+                wake: control.wake.readEnd,
+                limit: .seconds(1)
+            )
             if wait.isWoken { control.wake.drain() }
             if wait.isReady, let end = readBatch() { return end }
             if let end = answerBroker() ?? keepAlive() { return end }

@@ -90,8 +90,10 @@ final class PushReceiver {
         }
         if batch.count == 0 { receivedAt = .now() }
         let route = routes.route(
-            topic: UnsafeRawBufferPointer(start: topic, count: strlen(topic)), retained: message.pointee.retain,
-            qos: message.pointee.qos)
+            topic: UnsafeRawBufferPointer(start: topic, count: strlen(topic)),
+            retained: message.pointee.retain,
+            qos: message.pointee.qos
+        )
         if !route.isExpected { unexpected += 1 }
         let length = message.pointee.payload == nil ? 0 : max(0, Int(message.pointee.payloadlen))
         append(UnsafeRawBufferPointer(start: message.pointee.payload, count: length), route, properties)
@@ -109,11 +111,22 @@ final class PushReceiver {
         switch route.envelope {
         case .success(let envelope):
             batch.append(
-                payload, token: token, origin: origin, receivedAt: receivedAt, deadline: deadline, envelope: envelope,
-                payload: route.payload)
+                payload,
+                token: token,
+                origin: origin,
+                receivedAt: receivedAt,
+                deadline: deadline,
+                envelope: envelope,
+                payload: route.payload
+            )
         case .failure(let rejection):
             batch.append(
-                rejected: rejection, original: payload, token: token, origin: origin, receivedAt: receivedAt)
+                rejected: rejection,
+                original: payload,
+                token: token,
+                origin: origin,
+                receivedAt: receivedAt
+            )
         }
     }
 

@@ -28,8 +28,14 @@ final class PushRoute {
         self.retained = retained
         self.qos = qos
         facts = PushFacts(
-            broker: configuration.broker.description, topic: text, captures: captures, retained: retained,
-            qos: Int(qos), tls: false, properties: nil)
+            broker: configuration.broker.description,
+            topic: text,
+            captures: captures,
+            retained: retained,
+            qos: Int(qos),
+            tls: false,
+            properties: nil
+        )
         origin = Origin(source: configuration.source, facts: facts)
         payload = found?.payload ?? .bytes
         isExpected = found != nil
@@ -42,7 +48,8 @@ final class PushRoute {
     }
 
     private static func envelope(
-        of topic: MQTTTopic?, captures: [TopicCapture]
+        of topic: MQTTTopic?,
+        captures: [TopicCapture]
     ) -> Result<Envelope, Outcome.Rejection> {
         guard let topic else { return .failure(malformed("the topic matches none of the source's patterns")) }
         var action = topic.action

@@ -39,8 +39,10 @@ final class ReceiveLoop {
     private func connect() throws(MQTTPushError) -> ConnectionEnd {
         let keepsSession = configuration.sessionExpiry > .zero
         let connection = try PushConnection(
-            self, expectsSession: wasConnected && keepsSession,
-            cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected))
+            self,
+            expectsSession: wasConnected && keepsSession,
+            cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected)
+        )
         let end = connection.run()
         if connection.isOpen { wasConnected = true }
         if connection.isProven { backoff.succeeded() }

@@ -40,7 +40,9 @@ struct SocketWait {
             case .writable: Int16(POLLOUT)
             case .hangUp: SocketWait.peerClosed
             }
-        var waited = (pollfd(fd: socket, events: events, revents: 0), pollfd(fd: wake, events: Int16(POLLIN), revents: 0))
+        var waited = (
+            pollfd(fd: socket, events: events, revents: 0), pollfd(fd: wake, events: Int16(POLLIN), revents: 0)
+        )
         let found = withUnsafeMutablePointer(to: &waited) { pair in
             pair.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, limit.milliseconds) }
         }

@@ -1,3 +1,5 @@
+import SignalboxCore
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -5,7 +7,6 @@ import Musl
 #else
 import Glibc
 #endif
-import SignalboxCore
 
 extension WallTime {
     static func now() -> WallTime {
