@@ -45,16 +45,16 @@ struct ReceivingTests {
         }
     }
 
-    @Test func theFirstMatchingPatternDecidesAboutPayloadAndAction() async throws {
+    @Test func eachPatternHasItsPayloadKindAndItsAction() async throws {
         let topics = [
             try MQTTTopic("home/temperature", payload: .text, action: "temperature"),
-            try MQTTTopic("home/{action}", payload: .bytes),
+            try MQTTTopic("home/attic/{action}", payload: .bytes),
         ]
         try await Broker.with { broker in
             try await PushTrial.run(try .test(broker, topics)) { trial in
                 try await broker.publish("21.5", to: "home/temperature")
-                try await broker.publish([0xFF, 0x00], to: "home/raw")
-                try await broker.publish([], to: "home/empty")
+                try await broker.publish([0xFF, 0x00], to: "home/attic/raw")
+                try await broker.publish([], to: "home/attic/empty")
                 let arrivals = try await trial.arrivals(3).map { try $0.action() }
                 #expect(arrivals.map(\.name.text) == ["temperature", "raw", "empty"])
                 #expect(try arrivals[0].body.decode(String.self) == "21.5")

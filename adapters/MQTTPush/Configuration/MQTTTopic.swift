@@ -2,6 +2,9 @@ public import SignalboxCore
 public import SignalboxRoutes
 
 /// One subscription: which topics, what their payloads are, and what names the action.
+///
+/// Better that no topic is matched by two patterns of a source: a broker may then send its messages once for each
+/// (mosquitto does), and each copy is read by the first pattern that matches.
 public struct MQTTTopic: Sendable, Hashable {
     /// The topics, with captures. `{action}` names the action and the whole payload is the body; `{id}` is the id;
     /// other captures join the body.

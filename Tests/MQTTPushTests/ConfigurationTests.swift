@@ -1,0 +1,113 @@
+import SignalboxCore
+import SignalboxRoutes
+import Testing
+
+@testable import MQTTPush
+
+@Suite struct ConfigurationTests {
+    private static let canary = "canary-77aa"
+
+    private func make(_ change: (inout MQTTPushConfiguration) throws -> Void) throws -> MQTTPushConfiguration {
+        var configuration = try MQTTPushConfiguration.test(port: 1_883, [try MQTTTopic("push/{action}")])
+        try change(&configuration)
+        return configuration
+    }
+
+    @Test(arguments: [
+        ("mqtt://broker", "broker:1883"), ("MQTT://10.0.0.1:18830", "10.0.0.1:18830"), ("mqtt://[::1]:1", "[::1]:1"),
+        ("mqtt://[fe80::1]", "[fe80::1]:1883"), ("mqtt://host/", "host:1883"),
+    ])
+    func aBrokerIsReadFromItsURL(url: String, shown: String) throws {
+        #expect(try MQTTBroker(url: url).description == shown)
+    }
+
+    @Test(arguments: [
+        "", "broker", "mqtt:broker", "http://broker", "mqtt://", "mqtt://:1883", "mqtt://broker:", "mqtt://broker:0",
+        "mqtt://broker:65536", "mqtt://broker:+1", "mqtt://broker:1a", "mqtt://broker/path", "mqtt://broker?x",
+        "mqtt://b c",
+        "mqtt://[::1", "mqtt://[x]", "mqtt://a:b:1", "mqtt://b\u{E9}", "mqtt://b\u{0}", "mqtt://[::1]x",
+    ])
+    func aMalformedURLIsRefused(url: String) {
+        #expect(throws: MQTTPushError.self) { try MQTTBroker(url: url) }
+    }
+
+    @Test func aPasswordInAURLIsRefusedAndNotRepeated() throws {
+        let error = try #require(throws: MQTTPushError.self) {
+            try MQTTBroker(url: "mqtt://alice:\(Self.canary)@broker")
+        }
+        #expect(error.code == .invalidBroker && error.detail.contains("environment variable or a file"))
+        #expect(!"\(error)".contains(Self.canary) && !"\(error)".contains("alice"))
+    }
+
+    @Test func tlsIsRefusedByName() throws {
+        let error = try #require(throws: MQTTPushError.self) { try MQTTBroker(url: "mqtts://broker") }
+        #expect(error.detail.contains("mqtts:// is not supported yet"))
+    }
+
+    @Test func theDefaultsAreValid() throws {
+        try make { _ in }.validate()
+        try MQTTPushConfiguration.withoutSession(
+            source: "push",
+            broker: MQTTBroker(host: "b"),
+            topics: [MQTTTopic("a/{action}")]
+        ).validate()
+    }
+
+    @Test func thePacketLimitIsFourTimesTheMessageLimitAndNeverMoreThanMQTTAllows() throws {
+        #expect(try make { _ in }.packetLimit == 262_144)
+        #expect(try make { $0.limits = MessageLimits(bytes: 1 << 30) }.packetLimit == 268_435_455)
+    }
+
+    @Test func aValueOutOfItsRangeIsRefusedWithTheSource() throws {
+        let changes: [(inout MQTTPushConfiguration) throws -> Void] = [
+            { $0.topics = [] },
+            { $0.topics = [try MQTTTopic("a/{action}"), try MQTTTopic("a/{id}")] },
+            { $0.topics = [try MQTTTopic("a/{action}", action: "b")] },
+            { $0.topics = [try MQTTTopic("a/b", payload: .text)] },
+            { $0.clientID = .random() },
+            { $0.sessionExpiry = .milliseconds(1_500) },
+            { $0.sessionExpiry = .seconds(-1) },
+            { $0.sessionExpiry = .seconds(4_294_967_295) },
+            { $0.keepalive = .seconds(4) },
+            { $0.keepalive = .seconds(65_536) },
+            { $0.password = .environment("P") },
+            { $0.receiveMaximum = 0 },
+            { $0.receiveMaximum = 65_536 },
+            { $0.batchMessages = 251 },
+            { $0.batchMessages = 0 },
+            { $0.batchBytes = 8 * 1024 * 1024 + 1 },
+            { $0.holdLimit = .zero },
+            { $0.answerTimeout = .seconds(3_601) },
+            { $0.rememberedTopics = 0 },
+            { $0.reconnect = MQTTReconnect(first: .seconds(31)) },
+            { $0.reconnect = MQTTReconnect(slow: .zero ... .seconds(1)) },
+        ]
+        for (number, change) in changes.enumerated() {
+            let configuration = try make(change)
+            let error = #expect(throws: MQTTPushError.self, "change \(number)") { try configuration.validate() }
+            #expect(error?.code == .invalidConfiguration && error?.source == "push", "change \(number)")
+            #expect(error?.description.hasPrefix("source push: ") == true)
+        }
+    }
+
+    @Test(arguments: ["", String(repeating: "a", count: 257), "a\nb", "a\u{0}", "a\u{85}"])
+    func aClientIDWithoutLengthOrWithControlCharactersIsRefused(text: String) {
+        #expect(throws: MQTTPushError.self) { try MQTTClientID.fixed(text) }
+    }
+
+    @Test func randomClientIDsDifferAndFitEveryBroker() {
+        let ids = Set((0..<100).map { _ in MQTTClientID.random().text })
+        #expect(ids.count == 100)
+        #expect(ids.allSatisfy { $0.utf8.count == 23 && $0.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } })
+    }
+
+    @Test func aSecretShowsItsPlaceOnly() throws {
+        let secret = Secret.environment("SIGNALBOX_NO_SUCH_VARIABLE")
+        #expect("\(secret)" == "environment variable SIGNALBOX_NO_SUCH_VARIABLE")
+        let error = try #require(throws: MQTTPushError.self) { try secret.read() }
+        #expect(error.code == .secretUnavailable)
+        #expect(error.detail == "the environment variable SIGNALBOX_NO_SUCH_VARIABLE is not set")
+        #expect(throws: MQTTPushError.self) { try Secret.file("/nonexistent/secret").read() }
+        #expect(try !Secret.environment("PATH").read().isEmpty)
+    }
+}

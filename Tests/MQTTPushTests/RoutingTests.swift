@@ -1,0 +1,112 @@
+import Foundation
+import SignalboxCore
+import SignalboxRoutes
+import Testing
+
+@testable import MQTTPush
+
+@Suite struct RoutingTests {
+    private func configuration(_ topics: [MQTTTopic], remembered: Int = 4) throws -> MQTTPushConfiguration {
+        var configuration = try MQTTPushConfiguration.test(port: 1_883, topics)
+        configuration.rememberedTopics = remembered
+        return configuration
+    }
+
+    private func route(_ topic: String, _ topics: [MQTTTopic]) throws -> PushRoute {
+        PushRoute(topic: Array(topic.utf8), retained: false, qos: 1, configuration: try configuration(topics))
+    }
+
+    private func naming(_ route: PushRoute) throws -> RouteNaming? {
+        guard case .route(let naming) = try route.envelope.get() else { return nil }
+        return naming
+    }
+
+    @Test func theFirstPatternThatMatchesDecides() throws {
+        let topics = [
+            try MQTTTopic("home/temperature", payload: .text, action: "temperature"),
+            try MQTTTopic("home/{action}", payload: .bytes),
+        ]
+        let first = try route("home/temperature", topics)
+        #expect(first.payload == .text && first.facts.captures.isEmpty)
+        #expect(try naming(first)?.action == "temperature")
+        let second = try route("home/door", topics)
+        #expect(second.payload == .bytes)
+        #expect(try naming(second)?.action == "door")
+    }
+
+    @Test func actionAndIdAreTakenOutOfTheCaptures() throws {
+        let found = try naming(try route("a/x/7/y", [try MQTTTopic("a/{action}/{id}/{room}")]))
+        #expect(found == RouteNaming(action: "x", id: ActionID("7"), captures: [.init(name: "room", value: "y")]))
+    }
+
+    @Test func aPatternThatNamesNothingLeavesTheStandardEnvelope() throws {
+        #expect(try naming(try route("a/b", [try MQTTTopic("a/+")])) == nil)
+        let merged = try naming(try route("a/b", [try MQTTTopic("a/{room}")]))
+        #expect(merged == RouteNaming(action: nil, captures: [.init(name: "room", value: "b")]))
+    }
+
+    @Test(arguments: ["a/", "a/9", "a/b c", "a/signalbox.x"])
+    func aLevelThatNamesNoActionIsMalformedAndNotRepeated(topic: String) throws {
+        let route = try route(topic, [try MQTTTopic("a/{action}")])
+        #expect(throws: Outcome.Rejection.self) { try route.envelope.get() }
+        #expect(route.isExpected)
+    }
+
+    @Test func anEmptyIdIsMalformed() throws {
+        let route = try route("a/b/", [try MQTTTopic("a/{action}/{id}")])
+        #expect(throws: Outcome.Rejection.self) { try route.envelope.get() }
+    }
+
+    @Test func aTopicThatNoPatternMatchesIsUnexpected() throws {
+        for topic in ["b", "$SYS/uptime", "a/+", ""] {
+            let route = try route(
+                topic,
+                [try MQTTTopic("a/{action}"), try MQTTTopic("#", action: "any")].prefix(1) + []
+            )
+            #expect(!route.isExpected, "\(topic)")
+        }
+        #expect(try !route("$SYS/uptime", [try MQTTTopic("#", action: "any")]).isExpected)
+    }
+
+    @Test func routesAreSharedPerTopicRetainFlagAndQoSAndForgottenWhenFull() throws {
+        var cache = RouteCache(configuration: try configuration([try MQTTTopic("a/{action}")]))
+        func find(_ topic: String, retained: Bool = false, qos: Int32 = 1) -> PushRoute {
+            Array(topic.utf8).withUnsafeBytes { cache.route(topic: $0, retained: retained, qos: qos) }
+        }
+        let first = find("a/x")
+        #expect(find("a/x") === first)
+        #expect(find("a/x", retained: true) !== first && find("a/x", qos: 0) !== first)
+        #expect(find("a/y") !== first && cache.count == 4)
+        #expect(find("a/x") === first)
+        _ = find("a/z")
+        #expect(cache.count == 1)
+        #expect(find("a/x") !== first && cache.count == 2)
+    }
+
+    @Test func factsAreEncodedWithTheirNames() throws {
+        var facts = try route("a/x", [try MQTTTopic("a/{action}")]).facts
+        var properties = PushProperties()
+        properties.correlationData = [0x00, 0xAB]
+        properties.messageExpiry = 60
+        facts.properties = properties
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        #expect(
+            String(decoding: try encoder.encode(facts), as: UTF8.self)
+                == #"{"broker":"127.0.0.1:1883","captures":{"action":"x"},"#
+                + #""properties":{"correlation_data":"00ab","message_expiry":60},"#
+                + #""qos":1,"retained":false,"tls":false,"topic":"a/x"}"#
+        )
+    }
+
+    @Test func aTopicRuleAllowsMatchingTopicsOfPushSourcesOnly() throws {
+        struct OtherFacts: OriginFacts { static let kind = "other" }
+        let origin = try route("push/a/loading", [try MQTTTopic("push/{device}/{action}")]).origin
+        let rule = AccessRule.topic(try TopicFilter("push/+/loading"))
+        #expect(rule.allows(origin) && rule.description == "topic push/+/loading")
+        #expect(!AccessRule.topic(try TopicFilter("push/b/#")).allows(origin))
+        #expect(AccessRule.topic(try TopicFilter("#"), source: "push").allows(origin))
+        #expect(!AccessRule.topic(try TopicFilter("#"), source: "chat").allows(origin))
+        #expect(!rule.allows(Origin(source: "push", facts: OtherFacts())))
+    }
+}
