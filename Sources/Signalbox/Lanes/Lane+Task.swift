@@ -16,6 +16,7 @@ extension Lane {
             switch entry.call {
             case .sync(let handler): perform(run, handler)
             case .async(let handler): await perform(run, handler)
+            case .batch(let handler): await performTogether(run, handler)
             }
             handled += run.range.count
             if handled >= Lane.turn {
@@ -68,6 +69,27 @@ extension Lane {
             if let rest = end(word, arrival, outcome, run.sink) { range = rest }
             word = word.next
         }
+    }
+
+    /// One call for the whole run: the timer settles all of it or nothing.
+    private func performTogether(_ run: LaneRun, _ handler: @Sendable ([ActionContext]) async -> [Outcome]) async {
+        let word = CallWord(.running, call: nextCall)
+        var outcomes = run.range.map { expiry(of: run.arrivals[$0]) }
+        let begun = run.range.filter { outcomes[$0 - run.range.lowerBound] == nil }
+        call.store(word.rawValue, ordering: .releasing)
+        let results = await handler(begun.map { ActionContext(arrival: run.arrivals[$0], host: intake) })
+        for (position, outcome) in zip(begun, results) { outcomes[position - run.range.lowerBound] = outcome }
+        let found = call.exchange(word.with(.idle).rawValue, ordering: .acquiringAndReleasing)
+        let isLate = CallWord(rawValue: found).phase == .expired
+        for (position, outcome) in zip(run.range, outcomes) {
+            let arrival = run.arrivals[position]
+            if isLate {
+                intake.countLateReturn(arrival, plugin: entry)
+            } else if let outcome {
+                intake.settle(arrival, outcome, plugin: entry, sink: run.sink)
+            }
+        }
+        if found != word.rawValue { queue.withLock { $0.isStalled = false } }
     }
 
     /// Only an action with a deadline costs a look at the clock.

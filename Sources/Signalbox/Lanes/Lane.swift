@@ -11,12 +11,13 @@ final class Lane: Sendable {
     let limits: LaneLimits
     /// A ``CallWord``. The task writes it without the lock; the timer changes it under the lock.
     let call = Atomic<UInt64>(0)
-    let queue = Mutex(LaneQueue())
+    let queue: Mutex<LaneQueue>
 
     init(entry: PluginEntry, intake: SourceIntake, limits: LaneLimits) {
         self.entry = entry
         self.intake = intake
         self.limits = limits
+        queue = Mutex(LaneQueue(callsWholeRuns: entry.call.takesWholeRuns))
     }
 
     /// Whether a call that was settled without waiting for it has not returned yet.

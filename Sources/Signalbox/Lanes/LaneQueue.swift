@@ -9,6 +9,8 @@ struct LaneQueue: Sendable {
     private(set) var current: LaneRun?
     private(set) var firstCall: UInt64 = 0
 
+    /// One call takes the whole of a run.
+    let callsWholeRuns: Bool
     /// The call in progress has been settled by the timer and has not returned.
     var isStalled = false
     /// No more runs come; the lane's task ends when the queue is empty.
@@ -23,6 +25,10 @@ struct LaneQueue: Sendable {
     /// Arrivals rejected because the lane is stalled, since the last log line about it.
     var unreported = 0
     var reportedTick: UInt64 = 0
+
+    init(callsWholeRuns: Bool) {
+        self.callsWholeRuns = callsWholeRuns
+    }
 
     var isEmpty: Bool { first == waiting.count }
 
@@ -55,17 +61,18 @@ struct LaneQueue: Sendable {
         firstCall = number
     }
 
-    /// The arrival that a call number of the current run stands for.
+    /// The arrival that a call number of the current run stands for; the last one when a call takes the whole run.
     func position(ofCall number: UInt64) -> Int? {
         guard let current, number >= firstCall else { return nil }
+        if callsWholeRuns { return number == firstCall ? current.range.upperBound - 1 : nil }
         let position = current.range.lowerBound + Int(number - firstCall)
         return current.range.contains(position) ? position : nil
     }
 
-    /// The one arrival that the call number stands for.
+    /// What the call number stands for: one arrival, or the whole run.
     func calledOfCurrent(_ number: UInt64) -> LaneRun? {
         guard var run = current, let position = position(ofCall: number) else { return nil }
-        run.range = position..<(position + 1)
+        run.range = callsWholeRuns ? run.range : position..<(position + 1)
         return run
     }
 

@@ -7,6 +7,12 @@ public import SignalboxCore
 enum PluginCall: Sendable {
     case sync(@Sendable (ActionContext) -> Outcome)
     case async(@Sendable (ActionContext) async -> Outcome)
+    /// Answers with as many outcomes as it is given contexts, in the same order.
+    case batch(@Sendable ([ActionContext]) async -> [Outcome])
+
+    var takesWholeRuns: Bool {
+        if case .batch = self { true } else { false }
+    }
 
     @inlinable
     static func make<Info: Decodable & Sendable>(
@@ -67,6 +73,29 @@ enum PluginCall: Sendable {
             do {
                 return .handled(reply: try BodyWriter.write(try await handler(info, context)))
             } catch { return .failed(threw: error) }
+        }
+    }
+
+    @inlinable
+    static func makeBatch<Info: Decodable & Sendable>(
+        _ handler: @escaping @Sendable ([(info: Info, context: ActionContext)]) async throws -> Void
+    ) -> PluginCall {
+        .batch { contexts in
+            var outcomes = [Outcome](repeating: .handled(reply: nil), count: contexts.count)
+            var batch: [(info: Info, context: ActionContext)] = []
+            for (position, context) in contexts.enumerated() {
+                do throws(BodyError) { batch.append((try context.body.decode(Info.self), context)) } catch {
+                    outcomes[position] = .rejected(invalidBody: error)
+                }
+            }
+            guard !batch.isEmpty else { return outcomes }
+            do { try await handler(batch) } catch {
+                let failure = Outcome.failed(threw: error)
+                for position in outcomes.indices where outcomes[position] == .handled(reply: nil) {
+                    outcomes[position] = failure
+                }
+            }
+            return outcomes
         }
     }
 }

@@ -133,6 +133,28 @@ extension Supervisor {
 }
 
 extension Supervisor {
+    /// Registers a plugin that handles the consecutive actions of a batch together.
+    ///
+    /// - Parameters:
+    ///   - plugin: called one batch at a time per source, in order.
+    ///   - rule: which origins may call it; nothing else may.
+    ///   - timeout: how long one call, the whole batch, may take; the supervisor's own when `nil`.
+    ///   - replacing: take the place of the plugin that holds the action, as with a closure.
+    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` or ``RegistrationError/noSuchAction(_:)``, as with a
+    ///   closure.
+    @inlinable
+    public func register<P: BatchPlugin>(
+        _ plugin: P,
+        from rule: AccessRule,
+        timeout: Duration? = nil,
+        replacing: Bool = false
+    ) throws(RegistrationError) {
+        let call = PluginCall.makeBatch { (batch: [(info: P.Info, context: ActionContext)]) async throws -> Void in
+            try await plugin.callAsActions(batch)
+        }
+        try register(plugin.action, "\(P.self)", rule, timeout, replacing, call)
+    }
+
     /// Removes the plugin of an action, while messages flow. What waits for it is still handled.
     ///
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action.

@@ -1,12 +1,14 @@
 import SignalboxCore
 
-/// Appends each action as one line to a file, and returns when the line is durable: not before is the message
-/// acknowledged.
-struct FilePlugin: Plugin {
+/// Appends each action as one line to a file, and returns when the lines are durable: not before are the messages
+/// acknowledged. The actions of a batch go to the disk with one fsync.
+struct FilePlugin: BatchPlugin {
     let action: ActionName
     let ledger: Ledger
 
-    func callAsAction(_ info: RawBody, context: ActionContext) async throws {
-        try await ledger.append(ActionRecord(body: info, context: context).jsonLine)
+    func callAsActions(_ batch: [(info: RawBody, context: ActionContext)]) async throws {
+        var lines: [UInt8] = []
+        for (info, context) in batch { lines += ActionRecord(body: info, context: context).jsonLine }
+        try await ledger.append(lines)
     }
 }

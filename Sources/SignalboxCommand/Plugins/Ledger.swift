@@ -16,8 +16,8 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Returns when the line, which ends in a newline, is on the disk.
-    func append(_ line: [UInt8]) async throws(OutputFailure) {
-        try await committer.commit(line)
+    /// Returns when the lines, each of which ends in a newline, are on the disk: all of them or, when it throws, none.
+    func append(_ lines: [UInt8]) async throws(OutputFailure) {
+        try await committer.commit(lines)
     }
 }
