@@ -28,12 +28,24 @@ public final class RunningProgram: Sendable {
         errors: URL? = nil
     ) throws {
         process = Process()
-        process.executableURL = try RunningProgram.find(program)
-        process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
         process.standardOutput = try RunningProgram.handle(for: output)
         process.standardError = try RunningProgram.handle(for: errors)
+        try start(program, arguments)
+    }
+
+    /// Starts a program whose output and errors go into pipes that the caller reads.
+    public init(_ program: String, _ arguments: [String], output: Pipe, errors: Pipe) throws {
+        process = Process()
+        process.standardOutput = output
+        process.standardError = errors
+        try start(program, arguments)
+    }
+
+    private func start(_ program: String, _ arguments: [String]) throws {
+        process.executableURL = try RunningProgram.find(program)
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
         process.terminationHandler = { [weak self] in self?.ended($0) }
         try RunningProgram.withoutBlockedSignals { try process.run() }
     }

@@ -70,6 +70,20 @@ struct ConnectingTests {
         }
     }
 
+    @Test func aRunWhoseFirstConnectionMustSucceedThrowsWhyItDidNot() async throws {
+        let broker = try FakeBroker([[[0x20, 0x03, 0x00, 0x86, 0x00]]])
+        defer { broker.close() }
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, try Self.topics())
+        configuration.firstConnectionMustSucceed = true
+        let adapter = try MQTTPushAdapter(
+            configuration,
+            logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let error = await #expect(throws: MQTTPushError.self) { try await adapter.run(into: RecordingIntake()) }
+        #expect(error?.code == .notConnected)
+        #expect(error?.description.contains("bad user name or password (134). Check username and password") == true)
+    }
+
     @Test func aStopBeforeTheFirstConnectionEndsTheRun() async throws {
         let adapter = try MQTTPushAdapter(
             try .test(port: 1, try Self.topics()),

@@ -3,16 +3,10 @@ import Testing
 @testable import MQTTPush
 
 @Suite struct ReconnectingTests {
-    /// Always draws the largest value.
-    private struct Highest: RandomNumberGenerator {
-        mutating func next() -> UInt64 { .max }
-    }
-
     private let waits = MQTTReconnect(first: .seconds(1), cap: .seconds(5), slow: .seconds(30) ... .seconds(60))
 
     private func next(_ backoff: inout ReconnectBackoff, slow: Bool = false) -> Duration {
-        var highest = Highest()
-        return backoff.next(isConfigurationFault: slow, using: &highest)
+        backoff.next(isConfigurationFault: slow, share: 1)
     }
 
     @Test func ceilingsDoubleUpToTheCapAndBeginAnewAfterSuccess() {
@@ -24,17 +18,11 @@ import Testing
         #expect(next(&backoff) == .seconds(1))
     }
 
-    @Test func waitsAreDrawnFromTheWholeRange() {
-        var generator = SystemRandomNumberGenerator()
-        let drawn = (0..<1_000).map { _ in
-            var backoff = ReconnectBackoff(waits)
-            return backoff.next(isConfigurationFault: false, using: &generator)
-        }
-        #expect(drawn.allSatisfy { $0 >= .zero && $0 <= .seconds(1) })
-        #expect(drawn.contains { $0 < .milliseconds(500) } && drawn.contains { $0 > .milliseconds(500) })
+    @Test func aWaitLiesAnywhereInItsRange() {
         var backoff = ReconnectBackoff(waits)
-        let slow = (0..<100).map { _ in backoff.next(isConfigurationFault: true, using: &generator) }
-        #expect(slow.allSatisfy { waits.slow.contains($0) })
+        #expect([0, 0.5].map { backoff.next(isConfigurationFault: false, share: $0) } == [.zero, .seconds(1)])
+        let slow = [0, 0.5, 1].map { backoff.next(isConfigurationFault: true, share: $0) }
+        #expect(slow == [.seconds(30), .seconds(45), .seconds(60)])
     }
 
     @Test func aFaultOfTheConfigurationWaitsLongAndLeavesTheCeiling() {

@@ -37,8 +37,8 @@ public struct MQTTPushAdapter: Adapter {
     /// the system's calls that look up a name and connect cannot be interrupted, and their thread is then left to end by
     /// itself. One run at a time: two would take the client id from each other.
     ///
-    /// - Throws: ``MQTTPushError`` `noResources` when the system gives no thread, descriptor or memory;
-    ///   `notConnected` when the first connection fails and the configuration requires it.
+    /// - Throws: ``MQTTPushError`` `noResources` when the system gives no thread, descriptor or memory; `notConnected`
+    ///   where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it.
     public func run(into intake: any Intake) async throws {
         let control = try LoopControl()
         let thread = try OwnedThread { [configuration, logger] in

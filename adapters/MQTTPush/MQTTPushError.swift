@@ -5,7 +5,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Word: String {
-            case invalidBroker, invalidConfiguration, secretUnavailable, noResources, notConnected
+            case invalidBroker, invalidConfiguration, secretUnavailable, notConnected, noResources
         }
         private let word: Word
 
@@ -15,7 +15,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let invalidConfiguration = Code(word: .invalidConfiguration)
         /// A user name or password could not be read from where it is kept.
         public static let secretUnavailable = Code(word: .secretUnavailable)
-        /// The first connection failed, and the configuration requires it.
+        /// The first connection failed, and the configuration says that it must not.
         public static let notConnected = Code(word: .notConnected)
         /// The system gave no thread, no descriptor or no memory.
         public static let noResources = Code(word: .noResources)

@@ -40,7 +40,7 @@ struct SubscribeRequest: Sendable {
         push.password = password
         push.limits = SubscribeRequest.limits
         push.holdLimit = SubscribeRequest.patience
-        push.requiresFirstConnection = !retries
+        push.firstConnectionMustSucceed = !retries
         return push
     }
 }

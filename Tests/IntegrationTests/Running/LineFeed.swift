@@ -58,10 +58,9 @@ final class LineFeed: Sendable {
     private func take(_ data: Data) {
         let resumed = state.withLock { state -> [(Waiter, Bool)] in
             state.partial.append(data)
-            while let end = state.partial.firstIndex(of: UInt8(ascii: "\n")) {
-                state.lines.append(String(decoding: state.partial[..<end], as: UTF8.self))
-                state.partial = Data(state.partial[(end + 1)...])
-            }
+            var pieces = state.partial.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            state.partial = Data(pieces.popLast() ?? Data())
+            state.lines += pieces.map { String(decoding: $0, as: UTF8.self) }
             state.hasEnded = state.hasEnded || data.isEmpty
             let answers = state.waiters.map { ($0, $0.isMet(state.lines)) }
             state.waiters = state.hasEnded ? [] : answers.filter { !$0.1 }.map(\.0)

@@ -48,12 +48,4 @@ struct Workplace: Sendable {
         guard FileManager.default.fileExists(atPath: file(name).path) else { return [] }
         return try String(contentsOf: file(name), encoding: .utf8).split(separator: "\n").map(String.init)
     }
-
-    /// The values of one member in a file of JSON lines.
-    func values(of member: String, in name: String) throws -> [String] {
-        try lines(of: name).compactMap { line in
-            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
-            return object?[member] as? String
-        }
-    }
 }

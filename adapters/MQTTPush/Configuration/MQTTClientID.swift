@@ -24,8 +24,7 @@ public struct MQTTClientID: Sendable, Hashable {
     /// An id of 23 letters and digits that nobody else has: for a client without a session.
     public static func random() -> MQTTClientID {
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789")
-        var generator = SystemRandomNumberGenerator()
-        let tail = (0..<14).map { _ in alphabet[Int.random(in: alphabet.indices, using: &generator)] }
+        let tail = (0..<14).map { _ in alphabet[Int.random(in: alphabet.indices)] }
         return MQTTClientID(text: "signalbox" + String(tail), isRandom: true)
     }
 }

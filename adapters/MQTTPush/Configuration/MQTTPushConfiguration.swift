@@ -46,8 +46,9 @@ public struct MQTTPushConfiguration: Sendable {
     public var answerTimeout: Duration = .seconds(10)
     /// The waits between connections.
     public var reconnect = MQTTReconnect()
-    /// Whether a run ends with `notConnected` when its first attempt to connect fails; `false` by default: it tries again.
-    public var requiresFirstConnection = false
+    /// Whether a run throws `notConnected` when its first connection fails, as a command at a terminal should, instead
+    /// of trying again as a service should; `false` by default.
+    public var firstConnectionMustSucceed = false
     /// How many topics' origins are remembered, 1 to 65,536; 1,024 by default. When full, all are forgotten at once.
     public var rememberedTopics = 1_024
 

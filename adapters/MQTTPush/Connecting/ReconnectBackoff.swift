@@ -14,8 +14,9 @@ struct ReconnectBackoff {
     }
 
     /// The wait after a connection ended.
-    mutating func next(isConfigurationFault: Bool, using generator: inout some RandomNumberGenerator) -> Duration {
-        let share = Double.random(in: 0...1, using: &generator)
+    ///
+    /// - Parameter share: drawn at random from 0 to 1: where in its range the wait lies.
+    mutating func next(isConfigurationFault: Bool, share: Double) -> Duration {
         if isConfigurationFault {
             return waits.slow.lowerBound + (waits.slow.upperBound - waits.slow.lowerBound) * share
         }

@@ -24,18 +24,17 @@ final class ReceiveLoop {
 
     /// Receives until the source is stopped.
     func run() throws(MQTTPushError) {
-        var generator = SystemRandomNumberGenerator()
         while !control.isStopping {
             let end = try connect()
             guard end != .stopped else { break }
-            guard wasConnected || !configuration.requiresFirstConnection else {
+            if configuration.firstConnectionMustSucceed && !wasConnected {
                 throw MQTTPushError(
                     .notConnected,
                     end.sentence(about: configuration.broker),
                     source: configuration.source
                 )
             }
-            let wait = backoff.next(isConfigurationFault: end.isConfigurationFault, using: &generator)
+            let wait = backoff.next(isConfigurationFault: end.isConfigurationFault, share: .random(in: 0...1))
             log.ended(end, nextTry: wait)
             pause(wait)
         }
