@@ -164,7 +164,8 @@ extension SourceIntake {
         if outcome.isDecided { sink.mayAcknowledge(token) }
         sink.settle(token, outcome)
         window.release(arrivals: 1, bytes: arrival.originalLength)
-        if hasWaiters.load(ordering: .sequentiallyConsistent) { wake() }
+        // An empty window has room too; without room nobody can be woken, so the lock is not worth taking.
+        if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
     }
 
     func countLateReturn(_ arrival: Arrival, plugin: PluginEntry) {
