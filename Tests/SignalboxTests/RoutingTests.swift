@@ -20,6 +20,38 @@ import Testing
         #expect(supervisor.report.isClean)
     }
 
+    @Test func neighboursInABatchAreRoutedByTheirOwnNameAndOrigin() async throws {
+        let supervisor = Supervisor.make()
+        for action: ActionName in ["load", "loud"] {
+            try supervisor.register(action, as: Empty.self, from: .source("push")) { _, _ in "\(action)" }
+        }
+        let intake = try supervisor.intake(for: "push")
+        let origins = ["push", "chat"].map { Origin(source: $0, facts: TestFacts(label: "")) }
+        let texts = [message("load"), message("loud"), "not json"]
+        let order = [(0, 0), (0, 0), (1, 0), (1, 1), (1, 0), (2, 0), (2, 0), (0, 0), (0, 1), (0, 1), (0, 0), (0, 0)]
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        for (token, (text, origin)) in order.enumerated() {
+            Array(texts[text].utf8).withUnsafeBytes {
+                batch.append(
+                    $0,
+                    token: UInt64(token),
+                    origin: origins[origin],
+                    receivedAt: WallTime(seconds: 1)
+                )
+            }
+        }
+        let arrivals = batch.take()
+        try await supervisor.whileRunning {
+            let answers = await intake.deliver(arrivals).map { outcome in
+                if case .handled(let reply) = outcome { reply?.text } else { reason(outcome) }
+            }
+            let expected = order.map { text, origin in
+                text == 2 ? "malformed" : origin == 1 ? "sourceNotAllowed" : text == 0 ? "\"load\"" : "\"loud\""
+            }
+            #expect(answers == expected)
+        }
+    }
+
     @Test func aReplyIsWrittenAsCompactJSON() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("sum", as: [Int].self, from: .source("push")) { numbers, context in

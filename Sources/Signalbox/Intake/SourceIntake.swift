@@ -99,24 +99,23 @@ extension SourceIntake {
                 verdicts.append(IntakeVerdict(run: verdict.run, outcome: verdict.outcome, plugin: lane.entry))
             }
         }
-        for position in run.range {
+        var position = run.range.lowerBound
+        while position < run.range.upperBound {
+            var end = position + 1
             switch router.route(run.arrivals[position]) {
             case .refused(let rejection, let plugin):
-                let one = LaneRun(
-                    arrivals: run.arrivals,
-                    range: position..<(position + 1),
-                    sink: run.sink,
-                    tick: run.tick
-                )
+                let one = LaneRun(arrivals: run.arrivals, range: position..<end, sink: run.sink, tick: run.tick)
                 verdicts.append(IntakeVerdict(run: one, outcome: .rejected(rejection), plugin: plugin))
             case .plugin(let entry):
+                end = Arrival.endOfAlike(run.arrivals, in: position..<run.range.upperBound)
                 if let open = pending, open.lane.entry === entry, open.range.upperBound == position {
-                    pending = (open.lane, open.range.lowerBound..<(position + 1))
+                    pending = (open.lane, open.range.lowerBound..<end)
                 } else {
                     flush()
-                    pending = (lane(for: entry, &state), position..<(position + 1))
+                    pending = (lane(for: entry, &state), position..<end)
                 }
             }
+            position = end
         }
         flush()
         return verdicts
@@ -165,7 +164,8 @@ extension SourceIntake {
         if outcome.isDecided { sink.mayAcknowledge(token) }
         sink.settle(token, outcome)
         window.release(arrivals: 1, bytes: arrival.originalLength)
-        if hasWaiters.load(ordering: .sequentiallyConsistent) { wake() }
+        // An empty window has room too; without room nobody can be woken, so the lock is not worth taking.
+        if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
     }
 
     func countLateReturn(_ arrival: Arrival, plugin: PluginEntry) {

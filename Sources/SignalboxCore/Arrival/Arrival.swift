@@ -52,6 +52,29 @@ public struct Arrival: Sendable {
             && storage.records[Int(index)].origin == storage.records[Int(other.index)].origin
     }
 
+    /// How far behind the first of `range` the arrivals go that share batch, origin and name with it and are readable:
+    /// what decides about the first decides about them all.
+    ///
+    /// - Precondition: `range` is not empty, and its first arrival is readable.
+    package static func endOfAlike(_ arrivals: [Arrival], in range: Range<Int>) -> Int {
+        let first = arrivals[range.lowerBound]
+        return first.storage.bytes.withUnsafeBytes { bytes in
+            first.storage.records.withUnsafeBufferPointer { records in
+                let wanted = records[Int(first.index)]
+                let name = bytes[name: wanted]
+                var end = range.lowerBound + 1
+                while end < range.upperBound, arrivals[end].storage === first.storage {
+                    let record = records[Int(arrivals[end].index)]
+                    guard record.origin == wanted.origin, record.rejection == ArrivalRecord.none,
+                        ByteComparison.areEqual(bytes[name: record], name)
+                    else { break }
+                    end += 1
+                }
+                return end
+            }
+        }
+    }
+
     /// The bytes of the action's name where they lie, for looking it up without counting a reference.
     package func withNameBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = Int(storage.records[Int(index)].nameStart)
@@ -66,4 +89,11 @@ public struct Arrival: Sendable {
 
     /// The action without a look at whether it could be read: for whoever has checked ``reading`` before.
     package var uncheckedAction: Action { Action(storage: storage, index: index) }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate subscript(name record: ArrivalRecord) -> UnsafeRawBufferPointer {
+        let start = Int(record.nameStart)
+        return UnsafeRawBufferPointer(rebasing: self[start..<start + Int(record.nameLength)])
+    }
 }

@@ -63,9 +63,17 @@ struct BodyDecoder: Decoder {
         return try Value(from: self)
     }
 
+    /// The decoder itself when it is one of a body: a dynamic cast would cost as much as a member.
+    @inlinable
+    static func found<Other: Decoder>(in decoder: Other) -> BodyDecoder? {
+        guard Other.self == BodyDecoder.self else { return nil }
+        return same(decoder) as BodyDecoder
+    }
+
     /// A value whose type was found to be `Value`, as `Value`: a dynamic cast would cost more than the decoding.
+    @inlinable
     @inline(__always)
-    private static func same<Known, Value>(_ known: Known) -> Value {
+    static func same<Known, Value>(_ known: Known) -> Value {
         precondition(Known.self == Value.self, "only a value of the same type can be passed on")
         return unsafeBitCast(known, to: Value.self)
     }

@@ -14,8 +14,18 @@ struct KeyedBody<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     @inline(__always)
     func member(_ key: Key) throws(BodyError) -> BodyView {
+        view.at(try position(key))
+    }
+
+    @inline(__always)
+    func position(_ key: Key) throws(BodyError) -> UInt32 {
         guard let position = view.member(key.stringValue) else { throw missing(key) }
-        return view.at(position)
+        return position
+    }
+
+    @inline(__always)
+    func integer<Integer: FixedWidthInteger>(_ type: Integer.Type, _ key: Key) throws(BodyError) -> Integer {
+        try view.integer(type, at: try position(key))
     }
 
     @inline(never)

@@ -15,34 +15,51 @@ extension BodyView {
     }
 
     @inline(__always)
-    func string() throws(BodyError) -> String {
-        let node = node
-        guard node.is(.string) || node.is(.routeText) || node.is(.text) else { throw mismatch("a string") }
+    func string() throws(BodyError) -> String { try string(at: position) }
+
+    /// The same at another place; a view of that place is made for an error only, as it counts a reference.
+    @inline(__always)
+    func string(at place: UInt32) throws(BodyError) -> String {
+        let node = node(at: place)
+        guard node.is(.string) || node.is(.routeText) || node.is(.text) else { throw at(place).mismatch("a string") }
         return text(of: node)
     }
 
     /// An integer, exactly: a number without fraction and exponent, or text of a route that spells one.
     @inline(__always)
     func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(BodyError) -> Integer {
-        let magnitude = try magnitude()
+        try integer(type, at: position)
+    }
+
+    /// The same at another place.
+    @inline(__always)
+    func integer<Integer: FixedWidthInteger>(
+        _ type: Integer.Type,
+        at place: UInt32
+    ) throws(BodyError) -> Integer {
+        let magnitude = try magnitude(at: place)
         let value =
             magnitude.isNegative
             ? Integer(exactly: 0 &- Int64(truncatingIfNeeded: magnitude.value)) : Integer(exactly: magnitude.value)
         guard let value, !magnitude.isNegative || magnitude.value <= Int64.min.magnitude else {
-            throw error(.integerOutOfRange, "\(type) expected")
+            throw at(place).error(.integerOutOfRange, "\(type) expected")
         }
         return value
     }
 
     @inline(__always)
-    private func magnitude() throws(BodyError) -> (value: UInt64, isNegative: Bool) {
-        let node = node
-        guard node.bits & ~BodyNode.negative == BodyNode.Kind.number.bits else { return try unusualMagnitude() }
+    private func magnitude(at place: UInt32) throws(BodyError) -> (value: UInt64, isNegative: Bool) {
+        let node = node(at: place)
+        guard node.bits & ~BodyNode.negative == BodyNode.Kind.number.bits else {
+            return try at(place).unusualMagnitude()
+        }
         let isNegative = node.has(BodyNode.negative)
         let digits = withText { text -> UInt64? in
             text.decimal(from: Int(node.start) + (isNegative ? 1 : 0), to: node.end)
         }
-        guard let digits else { throw error(.integerOutOfRange, "an integer of at most 64 bits expected") }
+        guard let digits else {
+            throw at(place).error(.integerOutOfRange, "an integer of at most 64 bits expected")
+        }
         return (digits, isNegative)
     }
 

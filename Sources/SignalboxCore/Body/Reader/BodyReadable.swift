@@ -25,7 +25,7 @@ extension BodyReadable {
     /// - Throws: ``BodyError``; `DecodingError` when the decoder is not one of a ``Body``.
     @inlinable
     public init(from decoder: any Decoder) throws {
-        guard let body = decoder as? BodyDecoder else {
+        guard let body = BodyDecoder.found(in: decoder) else {
             throw DecodingError.notABody(Self.self, decoder.codingPath)
         }
         try self.init(reading: BodyReader(body))

@@ -21,7 +21,7 @@ public struct BodyReader: ~Copyable {
 
     /// A member that is an integer.
     public func int(_ name: StaticString) throws(BodyError) -> Int {
-        try member(name).integer(Int.self)
+        try view.integer(Int.self, at: try position(name))
     }
 
     /// A member that is an integer of a type of 64 bits at most.
@@ -29,12 +29,12 @@ public struct BodyReader: ~Copyable {
         _ name: StaticString,
         as type: Integer.Type
     ) throws(BodyError) -> Integer {
-        try member(name).integer(type)
+        try view.integer(type, at: try position(name))
     }
 
     /// A member that is text.
     public func string(_ name: StaticString) throws(BodyError) -> String {
-        try member(name).string()
+        try view.string(at: try position(name))
     }
 
     /// A member that is true or false.
@@ -84,21 +84,30 @@ public struct BodyReader: ~Copyable {
 
     @inline(__always)
     func find(_ name: StaticString) -> BodyView? {
+        search(name).map(view.at)
+    }
+
+    @inline(__always)
+    private func search(_ name: StaticString) -> UInt32? {
         guard view.node.is(.object) else { return nil }
         let found = name.withUTF8Buffer { view.member($0) }
-        guard found.isSettled else { return findText("\(name)") }
-        return found.position.map(view.at)
+        return found.isSettled ? found.position : searchText("\(name)")
     }
 
     @inline(never)
-    private func findText(_ name: String) -> BodyView? {
-        view.member(name).map(view.at)
+    private func searchText(_ name: String) -> UInt32? {
+        view.member(name)
     }
 
     @inline(__always)
     private func member(_ name: StaticString) throws(BodyError) -> BodyView {
-        guard let place = find(name) else { throw absent(name) }
-        return place
+        view.at(try position(name))
+    }
+
+    @inline(__always)
+    private func position(_ name: StaticString) throws(BodyError) -> UInt32 {
+        guard let position = search(name) else { throw absent(name) }
+        return position
     }
 
     @inline(never)
