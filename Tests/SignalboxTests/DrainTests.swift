@@ -67,6 +67,27 @@ import Testing
         gate.open()
     }
 
+    @Test func cancellingADrainEndsIt() async throws {
+        let supervisor = Supervisor.make { $0.drainLimit = .seconds(3_600) }
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .source("push"), timeout: .seconds(3_600)) { _, _ in
+            await gate.pass()
+        }
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2))
+        let sink = RecordingSink()
+        let group = ServiceGroup(services: [supervisor], logger: Supervisor.quiet)
+        let run = Task { try await group.run() }
+        #expect(intake.submit(arrivals([message("work"), message("work")]), to: sink) == 2)
+        await gate.untilArrived(1)
+        await group.triggerGracefulShutdown()
+        await #expect(throws: SourceClosed.self) { try await intake.room() }
+        run.cancel()
+        _ = try? await run.value
+        await sink.untilSettled(2)
+        #expect(sink.outcomes.values.map { $0.map(reason) } == [["stop"], ["stop"]])
+        gate.open()
+    }
+
     @Test func whatNeverReachedALaneIsAbandonedWhenTheIntakeCloses() async throws {
         let supervisor = Supervisor.make()
         let intake = try supervisor.intake(for: "push")
@@ -77,7 +98,8 @@ import Testing
             try await supervisor.run()
         }
         try await run.value
-        #expect(sink.outcomes[0]?.count == 1)
+        #expect(sink.outcomes[0]?.map(reason) == ["drain"])
+        #expect(sink.acknowledged.isEmpty)
         #expect(supervisor.report.unsettled == 0)
     }
 

@@ -14,6 +14,23 @@ import Testing
         #expect(sink.outcomes.keys.sorted() == [0, 1, 2])
     }
 
+    @Test func whatRoomPromisesIsTaken() async throws {
+        let supervisor = Supervisor.make()
+        let gate = Gate()
+        try supervisor.register("wait", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let size = message("wait").utf8.count
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(bytes: size * 3 / 2))
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals([message("wait"), message("wait"), message("wait")]), to: sink) == 2)
+            async let room: Void = intake.room()
+            gate.open()
+            try await room
+            #expect(intake.submit(arrivals(firstToken: 2, [message("wait")]), to: sink) == 1)
+            await sink.untilSettled(3)
+        }
+    }
+
     @Test func theWindowCountsBytesButTakesOneGiantWhenEmpty() async throws {
         let supervisor = Supervisor.make()
         let giant = message("x", body: "\"" + String(repeating: "a", count: 200) + "\"")

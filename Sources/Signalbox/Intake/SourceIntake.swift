@@ -24,6 +24,8 @@ final class SourceIntake: Sendable {
         var retired: [Lane] = []
         var roomWaiters: [UnsafeContinuation<Bool, Never>] = []
         var emptyWaiters: [UnsafeContinuation<Void, Never>] = []
+        /// Nobody waits for the window to empty any more.
+        var hasStoppedWaiting = false
     }
 
     init(source: SourceName, core: SupervisorCore, window: WindowLimits, holdLimit: Duration?) {
@@ -31,7 +33,7 @@ final class SourceIntake: Sendable {
         self.core = core
         self.window = Window(limits: window)
         self.holdLimit = holdLimit
-        log = SourceLog(source: source, logger: core.logger, linesPerSecond: core.configuration.logLinesPerSecond)
+        log = SourceLog(source: source, core: core)
     }
 }
 
@@ -84,21 +86,12 @@ extension SourceIntake: Intake {
 // MARK: - Routing
 
 extension SourceIntake {
-    /// Sends each arrival to its lane; consecutive ones for the same lane go together. What never reaches a lane is
-    /// returned, to be settled outside the lock.
+    /// Sends each arrival to its lane; all of a batch that are for the same lane go together, in order. What never reaches
+    /// a lane is returned, to be settled outside the lock.
     private func route(_ run: LaneRun, _ state: inout State) -> [IntakeVerdict] {
-        let table = core.registry.snapshot
-        var router = ArrivalRouter(table: table)
+        var router = ArrivalRouter(table: core.registry.snapshot)
         var verdicts: [IntakeVerdict] = []
-        var pending: (lane: Lane, range: Range<Int>)?
-        func flush() {
-            guard let (lane, range) = pending else { return }
-            pending = nil
-            let part = LaneRun(arrivals: run.arrivals, range: range, sink: run.sink, tick: run.tick)
-            if let verdict = lane.enqueue(part) {
-                verdicts.append(IntakeVerdict(run: verdict.run, outcome: verdict.outcome, plugin: lane.entry))
-            }
-        }
+        var parts = BatchParts()
         var position = run.range.lowerBound
         while position < run.range.upperBound {
             var end = position + 1
@@ -108,16 +101,15 @@ extension SourceIntake {
                 verdicts.append(IntakeVerdict(run: one, outcome: .rejected(rejection), plugin: plugin))
             case .plugin(let entry):
                 end = Arrival.endOfAlike(run.arrivals, in: position..<run.range.upperBound)
-                if let open = pending, open.lane.entry === entry, open.range.upperBound == position {
-                    pending = (open.lane, open.range.lowerBound..<end)
-                } else {
-                    flush()
-                    pending = (lane(for: entry, &state), position..<end)
-                }
+                parts.add(position..<end, for: entry)
             }
             position = end
         }
-        flush()
+        for part in parts.all {
+            let lane = lane(for: part.entry, &state)
+            guard let verdict = lane.enqueue(part.run(of: run)) else { continue }
+            verdicts.append(IntakeVerdict(run: verdict.run, outcome: verdict.outcome, plugin: part.entry))
+        }
         return verdicts
     }
 
@@ -210,17 +202,27 @@ extension SourceIntake {
         settle(held.map { IntakeVerdict(run: $0, outcome: .abandoned(.drain), plugin: nil) })
     }
 
-    /// Returns when everything that was taken is settled.
+    /// Returns when everything that was taken is settled, or after ``stopWaiting()``.
     func untilEmpty() async {
         await withUnsafeContinuation { continuation in
             let isEmpty = state.withLock { state -> Bool in
                 hasWaiters.store(true, ordering: .sequentiallyConsistent)
-                if window.isEmpty { return true }
+                if window.isEmpty || state.hasStoppedWaiting { return true }
                 state.emptyWaiters.append(continuation)
                 return false
             }
             if isEmpty { continuation.resume() }
         }
+    }
+
+    /// Lets ``untilEmpty()`` return although not everything is settled.
+    func stopWaiting() {
+        let waiters = state.withLock { state in
+            state.hasStoppedWaiting = true
+            defer { state.emptyWaiters = [] }
+            return state.emptyWaiters
+        }
+        for waiter in waiters { waiter.resume() }
     }
 
     /// The lanes that have work or may get some. Those whose task has ended are let go of.

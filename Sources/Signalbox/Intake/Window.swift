@@ -26,7 +26,9 @@ struct Window: ~Copyable {
         var taken = 0
         var takenBytes = 0
         for length in lengths {
-            guard count < limits.arrivals, bytes + length <= limits.bytes || count == 0 else { break }
+            // One arrival may reach over the bytes as long as room() would return: else an adapter would ask in vain.
+            guard count < limits.arrivals else { break }
+            guard bytes + length <= limits.bytes || Window.hasQuarter(of: limits.bytes, besides: bytes) else { break }
             count += 1
             bytes += length
             taken += 1
@@ -45,8 +47,11 @@ struct Window: ~Copyable {
     }
 
     private static func isQuarterFree(_ used: UInt64, of limits: WindowLimits) -> Bool {
-        let arrivals = Int(used >> 40)
-        let bytes = Int(used & bytesMask)
-        return arrivals <= limits.arrivals - max(1, limits.arrivals / 4) && bytes <= limits.bytes - limits.bytes / 4
+        hasQuarter(of: limits.arrivals, besides: Int(used >> 40))
+            && hasQuarter(of: limits.bytes, besides: Int(used & bytesMask))
+    }
+
+    private static func hasQuarter(of limit: Int, besides used: Int) -> Bool {
+        used <= limit - max(1, limit / 4)
     }
 }

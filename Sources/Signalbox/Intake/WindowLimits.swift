@@ -5,8 +5,8 @@
 public struct WindowLimits: Sendable, Hashable {
     /// The most arrivals, 1 to 1,000,000; 1,000 by default.
     public var arrivals: Int
-    /// The most bytes of their originals, 1 to 2^40 - 1; 16 MiB by default. One arrival larger than this is taken when the
-    /// window is empty.
+    /// The most bytes of their originals, 1 to 2^40 - 1; 16 MiB by default. While a quarter of it is free, one arrival may
+    /// reach over it.
     public var bytes: Int
 
     /// - Precondition: both are in their ranges.

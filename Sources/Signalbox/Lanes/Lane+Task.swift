@@ -89,7 +89,9 @@ extension Lane {
                 intake.settle(arrival, outcome, plugin: entry, sink: run.sink)
             }
         }
-        if found != word.rawValue { queue.withLock { $0.isStalled = false } }
+        guard found != word.rawValue else { return }
+        reportUnavailable()
+        queue.withLock { $0.isStalled = false }
     }
 
     /// Only an action with a deadline costs a look at the clock.
@@ -113,6 +115,7 @@ extension Lane {
         }
         if CallWord(rawValue: found).phase == .expired {
             intake.countLateReturn(arrival, plugin: entry)
+            reportUnavailable()
         } else {
             intake.settle(arrival, outcome, plugin: entry, sink: sink)
         }

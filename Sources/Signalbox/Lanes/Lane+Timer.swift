@@ -17,7 +17,9 @@ extension Lane {
                     queue.lastSeenCall = word.number
                     queue.lastSeenTick = now
                 } else if now - queue.lastSeenTick >= limits.timeoutTicks {
-                    return expire(word, &queue, running: overdue, waiting: unavailable, at: now)
+                    let verdicts = expire(word, &queue, running: overdue, waiting: unavailable)
+                    queue.unreported += verdicts.dropFirst().reduce(0) { $0 + $1.run.range.count }
+                    return verdicts
                 }
             }
             return letGo(word, &queue, at: now)
@@ -34,7 +36,7 @@ extension Lane {
         let verdicts = queue.withLock { queue -> [LaneVerdict] in
             let outcome = Outcome.abandoned(reason)
             let word = CallWord(rawValue: call.load(ordering: .acquiring))
-            let verdicts = expire(word, &queue, running: outcome, waiting: outcome, at: queue.lastSeenTick)
+            let verdicts = expire(word, &queue, running: outcome, waiting: outcome)
             guard verdicts.isEmpty else { return verdicts }
             return queue.takeWaiting { _ in true }.map { LaneVerdict(run: $0, outcome: outcome) }
         }
@@ -50,19 +52,17 @@ extension Lane {
         _ word: CallWord,
         _ queue: inout LaneQueue,
         running: Outcome,
-        waiting: Outcome,
-        at now: UInt64
+        waiting: Outcome
     ) -> [LaneVerdict] {
         guard word.phase == .running || word.phase == .interrupted, mark(word, .expired) else { return [] }
         queue.isStalled = true
-        queue.reportedTick = now
+        queue.reportedTick = nil
         var verdicts: [LaneVerdict] = []
         let rest = queue.takeRestOfCurrent(behindCall: word.number)
         if let called = queue.calledOfCurrent(word.number) {
             verdicts.append(LaneVerdict(run: called, outcome: running))
         }
         let unbegun = (rest.map { [$0] } ?? []) + queue.takeWaiting { _ in true }
-        queue.unreported += unbegun.reduce(0) { $0 + $1.range.count }
         return verdicts + unbegun.map { LaneVerdict(run: $0, outcome: waiting) }
     }
 
@@ -95,13 +95,17 @@ extension Lane {
     }
 
     private func reportStall(at now: UInt64) {
-        let count = queue.withLock { queue -> Int? in
-            let isDue = now - queue.reportedTick >= Lane.ticksBetweenReports
-            guard queue.isStalled, queue.unreported > 0, isDue else { return nil }
-            defer { queue.unreported = 0 }
-            queue.reportedTick = now
-            return queue.unreported
+        let count = queue.withLock { queue -> Int in
+            let isDue = queue.reportedTick.map { now - $0 >= Lane.ticksBetweenReports } ?? true
+            guard queue.isStalled, isDue else { return 0 }
+            return queue.takeUnreported(at: now)
         }
-        if let count { intake.logStall(entry, unavailable: count) }
+        if count > 0 { intake.logStall(entry, unavailable: count) }
+    }
+
+    /// Tells of arrivals that were unavailable and of which no log line has told yet.
+    func reportUnavailable() {
+        let count = queue.withLock { $0.takeUnreported(at: $0.reportedTick ?? 0) }
+        if count > 0 { intake.logStall(entry, unavailable: count) }
     }
 }

@@ -24,13 +24,21 @@ struct LaneQueue: Sendable {
     var lastSeenTick: UInt64 = 0
     /// Arrivals rejected because the lane is stalled, since the last log line about it.
     var unreported = 0
-    var reportedTick: UInt64 = 0
+    /// When that line was written; `nil` when the stall has none yet.
+    var reportedTick: UInt64?
 
     init(callsWholeRuns: Bool) {
         self.callsWholeRuns = callsWholeRuns
     }
 
     var isEmpty: Bool { first == waiting.count }
+
+    mutating func takeUnreported(at now: UInt64) -> Int {
+        guard unreported > 0 else { return 0 }
+        reportedTick = now
+        defer { unreported = 0 }
+        return unreported
+    }
 
     mutating func append(_ run: LaneRun) {
         waiting.append(run)

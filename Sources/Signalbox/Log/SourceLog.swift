@@ -6,13 +6,15 @@ import Synchronization
 /// content.
 final class SourceLog: Sendable {
     let logger: Logger
+    private let core: SupervisorCore
     private let budget: Mutex<LineBudget>
 
-    init(source: SourceName, logger: Logger, linesPerSecond: Int) {
-        var logger = logger
+    init(source: SourceName, core: SupervisorCore) {
+        var logger = core.logger
         logger[metadataKey: "source"] = "\(source)"
         self.logger = logger
-        budget = Mutex(LineBudget(linesPerSecond: linesPerSecond))
+        self.core = core
+        budget = Mutex(LineBudget(linesPerSecond: core.configuration.logLinesPerSecond))
     }
 
     func deadLetter(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?) {
@@ -52,7 +54,7 @@ final class SourceLog: Sendable {
         _ plugin: PluginEntry?,
         advice: String?
     ) {
-        let second = arrival.receivedAt.seconds
+        let second = core.secondsRun
         guard case .write(let withheld) = budget.withLock({ $0.ask(inSecond: second) }) else { return }
         var metadata: Logger.Metadata = [:]
         if case .success(let action) = arrival.reading {

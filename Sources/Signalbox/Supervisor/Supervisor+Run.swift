@@ -37,7 +37,8 @@ extension Supervisor {
             state.starts = nil
             return (starts, Array(state.intakes.values))
         }
-        for intake in intakes { intake.open() }
+        // A task that was cancelled before it began opens nothing: what waits is abandoned by the drain.
+        if !Task.isCancelled { for intake in intakes { intake.open() } }
         return starts
     }
 
@@ -77,12 +78,16 @@ extension Supervisor {
 
     private func untilSettled() async {
         let intakes = state.withLock { Array($0.intakes.values) }
+        await withTaskCancellationHandler {
+            for intake in intakes { await intake.untilEmpty() }
+        } onCancel: {
+            for intake in intakes { intake.stopWaiting() }
+        }
         // A cancelled task has no timer any more, so what is left is let go of from here.
         while Task.isCancelled, intakes.contains(where: { !$0.window.isEmpty }) {
             for lane in intakes.flatMap(\.lanes) { lane.abandon(.stop) }
             await Task.yield()
         }
-        for intake in intakes { await intake.untilEmpty() }
     }
 
     private func finish() -> (any Error)? {
@@ -90,7 +95,10 @@ extension Supervisor {
             state.phase = .stopped
             return (Array(state.intakes.values), state.firstFailure)
         }
-        for intake in intakes { intake.log.flush() }
+        for intake in intakes {
+            for lane in intake.lanes { lane.reportUnavailable() }
+            intake.log.flush()
+        }
         let report = report
         for running in report.callsStillRunning {
             core.logger.error("plugin has not returned", metadata: ["call": "\(running)"])

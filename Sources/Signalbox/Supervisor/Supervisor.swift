@@ -71,11 +71,18 @@ extension Supervisor {
     /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` when the supervisor drains or has
     ///   stopped.
     public func add(_ adapter: any Adapter, window: WindowLimits = WindowLimits()) throws(RegistrationError) {
-        _ = try intake(for: adapter.source, features: adapter.features, window: window)
-        state.withLock { state in
+        let intake = makeIntake(adapter.source, adapter.features, window)
+        let phase = try state.withLock { (state) throws(RegistrationError) in
+            let phase = try state.insert(intake)
+            // A drain that has begun has finished the stream, and nobody would run the adapter.
+            guard case .enqueued = state.starter.yield(adapter) else {
+                state.intakes[adapter.source] = nil
+                throw .closed
+            }
             state.runningAdapters += 1
-            state.starter.yield(adapter)
+            return phase
         }
+        if phase == .running { intake.open() }
     }
 
     /// The way in for a source that the caller runs itself.
@@ -87,15 +94,24 @@ extension Supervisor {
         features: AdapterFeatures = [],
         window: WindowLimits = WindowLimits()
     ) throws(RegistrationError) -> any Intake {
-        let holdLimit = features.contains(.redelivers) ? core.configuration.holdLimit : nil
-        let intake = SourceIntake(source: source, core: core, window: window, holdLimit: holdLimit)
-        let phase = try state.withLock { (state) throws(RegistrationError) in
-            guard state.phase != .draining, state.phase != .stopped else { throw .closed }
-            guard state.intakes[source] == nil else { throw .duplicateSource(source) }
-            state.intakes[source] = intake
-            return state.phase
-        }
+        let intake = makeIntake(source, features, window)
+        let phase = try state.withLock { (state) throws(RegistrationError) in try state.insert(intake) }
         if phase == .running { intake.open() }
         return intake
+    }
+
+    private func makeIntake(_ source: SourceName, _ features: AdapterFeatures, _ window: WindowLimits) -> SourceIntake {
+        let holdLimit = features.contains(.redelivers) ? core.configuration.holdLimit : nil
+        return SourceIntake(source: source, core: core, window: window, holdLimit: holdLimit)
+    }
+}
+
+extension Supervisor.State {
+    /// Adds a source, and says in which phase it joined.
+    mutating func insert(_ intake: SourceIntake) throws(RegistrationError) -> Supervisor.Phase {
+        guard phase != .draining, phase != .stopped else { throw .closed }
+        guard intakes[intake.source] == nil else { throw .duplicateSource(intake.source) }
+        intakes[intake.source] = intake
+        return phase
     }
 }

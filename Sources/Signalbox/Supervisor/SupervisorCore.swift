@@ -19,6 +19,9 @@ final class SupervisorCore: Sendable {
     /// The timer's count of ticks: the supervisor's only clock for waits.
     var now: UInt64 { ticks.load(ordering: .relaxed) }
 
+    /// Whole seconds by the timer's count.
+    var secondsRun: Int64 { Int64((Double(now) * (configuration.tick / .seconds(1))).rounded(.down)) }
+
     /// The timer's next tick.
     func advance() -> UInt64 { ticks.wrappingAdd(1, ordering: .relaxed).newValue }
 }

@@ -3,6 +3,7 @@ extension Intake {
     ///
     /// Must not be awaited by a plugin that is itself the target: its lane would wait for itself until the timeout.
     ///
+    /// - Precondition: the tokens of the batch differ from each other.
     /// - Returns: the outcomes in the order of `batch`; `abandoned(drain)` for what was not taken any more.
     public func deliver(_ batch: [Arrival]) async -> [Outcome] {
         let collector = OutcomeCollector()

@@ -21,9 +21,9 @@ final class CommandRun: Sendable {
         program.signal(SIGKILL)
     }
 
-    /// Starts `signalbox run` on a configuration with outcomes on standard output, and returns when it has subscribed.
-    static func started(_ configuration: URL) async throws -> CommandRun {
-        let run = try CommandRun(["run", configuration.path, "--outcomes"])
+    /// Starts `signalbox run` on a configuration and returns when it has subscribed.
+    static func started(_ configuration: URL, outcomes: Bool = true) async throws -> CommandRun {
+        let run = try CommandRun(["run", configuration.path] + (outcomes ? ["--outcomes"] : []))
         try await run.diagnostics.untilLine(containing: "subscribed")
         return run
     }

@@ -25,8 +25,9 @@ final class PushLog {
         logger.info("\(sentence("connected to broker \(broker), \(session)"))")
     }
 
+    /// Told at each connection, of which backoff allows few: programs wait for this line.
     func subscribed(_ count: Int) {
-        say(.info, "subscribed", "subscribed to \(count) topic filters")
+        logger.info("\(sentence("subscribed to \(count) topic filters"))")
     }
 
     func sessionLost() {
