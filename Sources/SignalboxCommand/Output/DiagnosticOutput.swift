@@ -30,8 +30,8 @@ final class DiagnosticOutput: Sendable {
         }
     }
 
-    /// Returns when all lines given before are out.
-    func flush() async {
-        await committer.flush()
+    /// Returns when all lines given before are out, or when the time has passed: what waits then is lost.
+    func flush(within limit: Duration = StandardOutput.flushLimit) async {
+        await committer.flush(within: limit)
     }
 }

@@ -64,10 +64,16 @@ final class LineCommitter: Sendable {
         return begins != nil
     }
 
-    /// Returns when all that was given before has been written or has failed.
-    func flush() async {
+    /// Returns when all that was given before has been written or has failed, or when the time has passed.
+    ///
+    /// - Returns: `false` when the time passed first.
+    @discardableResult
+    func flush(within limit: Duration) async -> Bool {
         await withCheckedContinuation { continuation in
-            queue.async { continuation.resume() }
+            let answer = FlushAnswer(continuation)
+            queue.async { answer.give(true) }
+            // On another queue: this one may be held by a reader that has stopped.
+            DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { answer.give(false) }
         }
     }
 

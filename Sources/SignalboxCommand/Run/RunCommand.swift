@@ -32,7 +32,6 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let status = await RunProgram.status(file: file, outcomes: outcomes, logger: logLevel.logger)
-        await DiagnosticOutput.shared.flush()
         throw status.code
     }
 }

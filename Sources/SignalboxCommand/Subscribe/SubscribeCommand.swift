@@ -60,7 +60,6 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let status = await SubscribeProgram.status(of: try request(), logger: logLevel.logger)
-        await DiagnosticOutput.shared.flush()
         throw status.code
     }
 

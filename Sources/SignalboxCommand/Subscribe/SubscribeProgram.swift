@@ -5,7 +5,8 @@ import SignalboxCore
 
 /// One subscription from its start to its exit status.
 enum SubscribeProgram {
-    /// Receives until enough messages are out, the time has passed, nobody reads, or a signal comes.
+    /// Receives until enough messages are out, the time has passed, nobody reads, or a signal comes. Its diagnostics are
+    /// out when it returns.
     static func status(of request: SubscribeRequest, logger: Logger) async -> CommandStatus {
         let output = StandardOutput()
         let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
@@ -15,18 +16,23 @@ enum SubscribeProgram {
             supervisor = try makeSupervisor(request, plugin, logger)
         } catch {
             tell("\(error)")
+            await DiagnosticOutput.shared.flush()
             return .unavailable
         }
+        let signals = SignalWatch()
         let timer = Task {
             guard let timeout = request.timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
             plugin.close(because: .time)
             stopper.yield()
         }
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
-        let end = await session.run(stop: stop)
+        let end = await session.run(signals, stop: stop)
         timer.cancel()
-        await output.flush()
-        return status(end, plugin, request)
+        let result = status(end, await output.finish(), plugin, request)
+        await DiagnosticOutput.shared.flush()
+        // Until here a second signal ends the program, whatever it waits for.
+        withExtendedLifetime(signals) {}
+        return result
     }
 
     private static func makeSupervisor(
@@ -46,22 +52,24 @@ enum SubscribeProgram {
 
     private static func status(
         _ end: SupervisorSession.End,
+        _ lost: OutputFailure?,
         _ plugin: MessagePlugin,
         _ request: SubscribeRequest
     ) -> CommandStatus {
-        switch end {
-        case .failed(let what):
+        if case .failed(let what) = end {
             tell(what)
             return .unavailable
-        case .outputEnded(.closed): return .done
-        case .outputEnded(let failure):
-            tell("\(failure)")
-            return .outputFailed
-        case .finished:
-            guard plugin.closing == .time, plugin.shown < request.needed else { return .done }
-            tell("\(plugin.shown) of \(request.needed) messages came in time")
-            return .timeout
         }
+        switch lost {
+        case .closed?: return .done
+        case let reason?:
+            tell("\(reason)")
+            return .outputFailed
+        case nil: break
+        }
+        guard plugin.closing == .time, plugin.shown < request.needed else { return .done }
+        tell("\(plugin.shown) of \(request.needed) messages came in time")
+        return .timeout
     }
 
     private static func tell(_ line: String) {

@@ -35,7 +35,7 @@ import Testing
         for byte in 1...100 { #expect(committer.offer([UInt8(byte)])) }
         disk.gate.signal()
         try await committer.commit([101])
-        await committer.flush()
+        #expect(await committer.flush(within: .seconds(600)))
         #expect(disk.writes.withLock { $0.flatMap { $0 } } == Array(0...101))
         #expect(disk.writes.withLock { $0.count } <= 3)
     }
@@ -60,7 +60,16 @@ import Testing
         #expect(!committer.offer([2]))
         await #expect(throws: OutputFailure.full) { try await committer.commit([2]) }
         disk.gate.signal()
-        await committer.flush()
+        #expect(await committer.flush(within: .seconds(600)))
         #expect(disk.writes.withLock { $0.map(\.count) } == [100, 10])
+    }
+
+    @Test func aFlushDoesNotWaitForAReaderThatHasStopped() async {
+        let disk = SlowDisk()
+        let committer = LineCommitter(name: "test") { disk.write($0) }
+        #expect(committer.offer([0]))
+        #expect(await !committer.flush(within: .milliseconds(1)))
+        disk.gate.signal()
+        #expect(await committer.flush(within: .seconds(600)))
     }
 }
