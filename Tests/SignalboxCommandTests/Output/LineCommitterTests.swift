@@ -72,4 +72,33 @@ import Testing
         disk.gate.signal()
         #expect(await committer.flush(within: .seconds(600)))
     }
+
+    /// Keeps what is written.
+    final class Memory: Sendable {
+        let bytes = Mutex<[UInt8]>([])
+
+        func write(_ more: [UInt8]) { bytes.withLock { $0 += more } }
+
+        func holds(_ byte: UInt8) -> Bool { bytes.withLock { $0.contains(byte) } }
+    }
+
+    @Test func aFlushIsNeverAheadOfALineThatWasTaken() async {
+        for _ in 0..<3_000 {
+            let memory = Memory()
+            let committer = LineCommitter(name: "test") { memory.write($0) }
+            let inTime = await withTaskGroup(of: Bool.self) { group in
+                for byte: UInt8 in [0, 1] {
+                    group.addTask {
+                        guard committer.offer([byte]) else { return false }
+                        return await committer.flush(within: .seconds(600)) && memory.holds(byte)
+                    }
+                }
+                return await group.reduce(true) { $0 && $1 }
+            }
+            guard inTime else {
+                Issue.record("a flush returned before its line was written")
+                return
+            }
+        }
+    }
 }
