@@ -20,10 +20,10 @@ enum CommandStatus: Int32, CaseIterable {
     case timeout = 75
     /// The drain ended with arrivals abandoned or calls that had not returned.
     case drainIncomplete = 80
-    /// A second SIGINT ended it at once.
-    case secondInterrupt = 130
-    /// A second SIGTERM ended it at once.
-    case secondTermination = 143
+    /// A second SIGINT ended it at once, or the first one `subscribe` before enough messages came.
+    case interrupted = 130
+    /// A second SIGTERM ended it at once, or the first one `subscribe` before enough messages came.
+    case terminated = 143
 
     /// The status as argument-parser throws it.
     var code: ExitCode { ExitCode(rawValue) }
@@ -48,8 +48,8 @@ enum CommandStatus: Int32, CaseIterable {
         case .outputFailed: "output could not be written"
         case .timeout: "the time passed before enough messages came"
         case .drainIncomplete: "arrivals were abandoned, or a call had not returned"
-        case .secondInterrupt: "ended at once by a second SIGINT"
-        case .secondTermination: "ended at once by a second SIGTERM"
+        case .interrupted: "a second SIGINT; subscribe: a SIGINT before enough messages came"
+        case .terminated: "a second SIGTERM; subscribe: a SIGTERM before enough messages came"
         }
     }
 }

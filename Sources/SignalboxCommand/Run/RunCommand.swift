@@ -16,7 +16,7 @@ struct RunCommand: AsyncParsableCommand {
 
             \(CommandStatus.help([
                 .done, .usage, .invalidConfiguration, .unreadableConfiguration, .unavailable, .internalError,
-                .outputFailed, .drainIncomplete, .secondInterrupt, .secondTermination,
+                .outputFailed, .drainIncomplete, .interrupted, .terminated,
             ]))
             """
     )

@@ -28,7 +28,7 @@ enum SubscribeProgram {
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
         let end = await session.run(signals, stop: stop)
         timer.cancel()
-        let result = status(end, await output.finish(), plugin, request)
+        let result = status(end, await output.finish(), signals.first, plugin, request)
         await DiagnosticOutput.shared.flush()
         // Until here a second signal ends the program, whatever it waits for.
         withExtendedLifetime(signals) {}
@@ -53,6 +53,7 @@ enum SubscribeProgram {
     private static func status(
         _ end: SupervisorSession.End,
         _ lost: OutputFailure?,
+        _ signal: CommandStatus?,
         _ plugin: MessagePlugin,
         _ request: SubscribeRequest
     ) -> CommandStatus {
@@ -67,9 +68,14 @@ enum SubscribeProgram {
             return .outputFailed
         case nil: break
         }
-        guard plugin.closing == .time, plugin.shown < request.needed else { return .done }
-        tell("\(plugin.shown) of \(request.needed) messages came in time")
-        return .timeout
+        guard request.hasNeed, plugin.shown < request.needed else { return .done }
+        if plugin.closing == .time {
+            tell("\(plugin.shown) of \(request.needed) messages came in time")
+            return .timeout
+        }
+        guard let signal else { return .done }
+        tell("\(plugin.shown) of \(request.needed) messages came before the signal")
+        return signal
     }
 
     private static func tell(_ line: String) {

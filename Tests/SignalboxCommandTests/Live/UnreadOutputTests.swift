@@ -48,7 +48,7 @@ import Testing
     @Test func aSecondSignalEndsItAtOnce() async throws {
         try await UnreadOutputTests.withDrained { process in
             process.signal(SIGTERM)
-            #expect(await process.status() == CommandStatus.secondTermination.rawValue)
+            #expect(await process.status() == CommandStatus.terminated.rawValue)
         }
     }
 }
