@@ -12,8 +12,6 @@ enum CommandStatus: Int32, CaseIterable {
     case unreadableConfiguration = 66
     /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE).
     case unavailable = 69
-    /// Something went wrong that should not (EX_SOFTWARE).
-    case internalError = 70
     /// Output could not be written (EX_IOERR).
     case outputFailed = 74
     /// `subscribe --timeout` passed before enough messages came (EX_TEMPFAIL).
@@ -44,7 +42,6 @@ enum CommandStatus: Int32, CaseIterable {
         case .invalidConfiguration: "the configuration is not right"
         case .unreadableConfiguration: "the configuration file cannot be read"
         case .unavailable: "a source or plugin could not start, or a source gave up"
-        case .internalError: "an internal error"
         case .outputFailed: "output could not be written"
         case .timeout: "the time passed before enough messages came"
         case .drainIncomplete: "arrivals were abandoned, or a call had not returned"

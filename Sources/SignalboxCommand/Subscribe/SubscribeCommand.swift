@@ -18,7 +18,7 @@ struct SubscribeCommand: AsyncParsableCommand {
               signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' --count 3 --timeout 30s
 
             \(CommandStatus.help([
-                .done, .usage, .unavailable, .internalError, .outputFailed, .timeout, .interrupted,
+                .done, .usage, .unavailable, .outputFailed, .timeout, .interrupted,
                 .terminated,
             ]))
             """
