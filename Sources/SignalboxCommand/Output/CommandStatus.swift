@@ -12,18 +12,16 @@ enum CommandStatus: Int32, CaseIterable {
     case unreadableConfiguration = 66
     /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE).
     case unavailable = 69
-    /// Something went wrong that should not (EX_SOFTWARE).
-    case internalError = 70
     /// Output could not be written (EX_IOERR).
     case outputFailed = 74
     /// `subscribe --timeout` passed before enough messages came (EX_TEMPFAIL).
     case timeout = 75
     /// The drain ended with arrivals abandoned or calls that had not returned.
     case drainIncomplete = 80
-    /// A second SIGINT ended it at once.
-    case secondInterrupt = 130
-    /// A second SIGTERM ended it at once.
-    case secondTermination = 143
+    /// A second SIGINT ended it at once, or the first one `subscribe` before enough messages came.
+    case interrupted = 130
+    /// A second SIGTERM ended it at once, or the first one `subscribe` before enough messages came.
+    case terminated = 143
 
     /// The status as argument-parser throws it.
     var code: ExitCode { ExitCode(rawValue) }
@@ -44,12 +42,11 @@ enum CommandStatus: Int32, CaseIterable {
         case .invalidConfiguration: "the configuration is not right"
         case .unreadableConfiguration: "the configuration file cannot be read"
         case .unavailable: "a source or plugin could not start, or a source gave up"
-        case .internalError: "an internal error"
         case .outputFailed: "output could not be written"
         case .timeout: "the time passed before enough messages came"
         case .drainIncomplete: "arrivals were abandoned, or a call had not returned"
-        case .secondInterrupt: "ended at once by a second SIGINT"
-        case .secondTermination: "ended at once by a second SIGTERM"
+        case .interrupted: "a second SIGINT; subscribe: a SIGINT before enough messages came"
+        case .terminated: "a second SIGTERM; subscribe: a SIGTERM before enough messages came"
         }
     }
 }

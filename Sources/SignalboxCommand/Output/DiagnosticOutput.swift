@@ -8,9 +8,11 @@ final class DiagnosticOutput: Sendable {
     private let committer: LineCommitter
     private let dropped = Atomic<Int>(0)
 
-    /// - Parameter descriptor: stderr; a test gives a pipe.
-    init(descriptor: OutputDescriptor = .standardError) {
-        committer = LineCommitter(name: "signalbox.stderr") { (bytes) throws(OutputFailure) in
+    /// - Parameters:
+    ///   - descriptor: stderr; a test gives a pipe.
+    ///   - limit: the most bytes that wait to be written.
+    init(descriptor: OutputDescriptor = .standardError, limit: Int = 16 << 20) {
+        committer = LineCommitter(name: "signalbox.stderr", limit: limit) { (bytes) throws(OutputFailure) in
             do throws(SystemError) {
                 try descriptor.write(bytes)
             } catch {
@@ -21,17 +23,18 @@ final class DiagnosticOutput: Sendable {
 
     /// Hands a line with its newline over. When 16 MiB wait it is dropped, and the next line says how many were.
     func offer(_ line: String) {
-        let missing = dropped.load(ordering: .relaxed)
+        let missing = dropped.exchange(0, ordering: .relaxed)
         let note = missing == 0 ? "" : "(\(missing) lines were dropped before this one)\n"
-        if committer.offer(Array((note + line).utf8)) {
-            dropped.wrappingSubtract(missing, ordering: .relaxed)
-        } else {
-            dropped.wrappingAdd(1, ordering: .relaxed)
+        if !committer.offer(Array((note + line).utf8)) {
+            dropped.wrappingAdd(missing + 1, ordering: .relaxed)
         }
     }
 
-    /// Returns when all lines given before are out.
-    func flush() async {
-        await committer.flush()
+    /// Returns when all lines given before are out, or when the time has passed: what waits then is lost.
+    ///
+    /// - Returns: `false` when the time passed first.
+    @discardableResult
+    func flush(within limit: Duration = StandardOutput.flushLimit) async -> Bool {
+        await committer.flush(within: limit)
     }
 }

@@ -36,17 +36,12 @@ final class LineCommitter: Sendable {
     /// - Throws: ``OutputFailure``; the line then does not count as written.
     func commit(_ line: [UInt8]) async throws(OutputFailure) {
         let result = await withCheckedContinuation { continuation in
-            let begins = state.withLock { state -> Bool? in
-                guard hasRoom(for: line, state) else { return nil }
-                state.bytes += line
+            let isTaken = state.withLock { state in
+                guard take(line, &state) else { return false }
                 state.waiting.append(continuation)
-                return begin(&state)
+                return true
             }
-            switch begins {
-            case true?: queue.async { self.writeAll() }
-            case false?: break
-            case nil: continuation.resume(returning: .failure(.full))
-            }
+            if !isTaken { continuation.resume(returning: .failure(.full)) }
         }
         try result.get()
     }
@@ -55,29 +50,32 @@ final class LineCommitter: Sendable {
     ///
     /// - Returns: `false` when too much waits; the line is not written then.
     func offer(_ line: [UInt8]) -> Bool {
-        let begins = state.withLock { state -> Bool? in
-            guard hasRoom(for: line, state) else { return nil }
-            state.bytes += line
-            return begin(&state)
-        }
-        if begins == true { queue.async { self.writeAll() } }
-        return begins != nil
+        state.withLock { take(line, &$0) }
     }
 
-    /// Returns when all that was given before has been written or has failed.
-    func flush() async {
+    /// Returns when all that was given before has been written or has failed, or when the time has passed.
+    ///
+    /// - Returns: `false` when the time passed first.
+    @discardableResult
+    func flush(within limit: Duration) async -> Bool {
         await withCheckedContinuation { continuation in
-            queue.async { continuation.resume() }
+            let answer = FlushAnswer(continuation)
+            queue.async { answer.give(true) }
+            // On another queue: this one may be held by a reader that has stopped.
+            DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { answer.give(false) }
         }
     }
 
-    private func hasRoom(for line: [UInt8], _ state: borrowing State) -> Bool {
-        state.bytes.isEmpty || state.bytes.count + line.count <= limit
-    }
-
-    private func begin(_ state: inout State) -> Bool {
-        defer { state.isWriting = true }
-        return !state.isWriting
+    /// Takes the line unless too much waits.
+    private func take(_ line: [UInt8], _ state: inout State) -> Bool {
+        guard state.bytes.isEmpty || state.bytes.count + line.count <= limit else { return false }
+        state.bytes += line
+        if !state.isWriting {
+            state.isWriting = true
+            // While the lock is held, so that the flush of whoever sees the line taken comes behind its write.
+            queue.async { self.writeAll() }
+        }
+        return true
     }
 
     private func writeAll() {

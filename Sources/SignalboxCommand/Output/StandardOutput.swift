@@ -3,28 +3,33 @@ import Synchronization
 
 /// The lines on stdout. After the first failure nothing more is written, and ``failures`` has told of it.
 final class StandardOutput: Sendable {
+    /// How long the end of the program waits for whoever reads its output.
+    static let flushLimit: Duration = .seconds(5)
+
     /// Whether lines are for a person: aligned and without JSON's quotes.
     let isTerminal: Bool
     /// Yields once when stdout can no longer be written to.
     let failures: AsyncStream<OutputFailure>
     private let committer: LineCommitter
     private let dropped = Atomic<Int>(0)
+    private let failure = FirstFailure()
 
-    /// - Parameter descriptor: stdout; a test gives a pipe.
-    init(descriptor: OutputDescriptor = .standardOutput) {
+    /// - Parameters:
+    ///   - descriptor: stdout; a test gives a pipe.
+    ///   - limit: the most bytes that wait to be written.
+    init(descriptor: OutputDescriptor = .standardOutput, limit: Int = 16 << 20) {
         isTerminal = descriptor.isTerminal
         let (failures, teller) = AsyncStream.makeStream(of: OutputFailure.self, bufferingPolicy: .bufferingOldest(1))
         self.failures = failures
-        let failed = Mutex<OutputFailure?>(nil)
-        committer = LineCommitter(name: "signalbox.stdout") { (bytes) throws(OutputFailure) in
-            if let failure = failed.withLock({ $0 }) { throw failure }
+        committer = LineCommitter(name: "signalbox.stdout", limit: limit) { [failure] (bytes) throws(OutputFailure) in
+            if let earlier = failure.value { throw earlier }
             do throws(SystemError) {
                 try descriptor.write(bytes)
             } catch {
-                let failure = error.code == EPIPE ? OutputFailure.closed : .system(error.description)
-                failed.withLock { $0 = failure }
-                teller.yield(failure)
-                throw failure
+                let reason = error.code == EPIPE ? OutputFailure.closed : .system(error.description)
+                failure.note(reason)
+                teller.yield(reason)
+                throw reason
             }
         }
     }
@@ -42,8 +47,13 @@ final class StandardOutput: Sendable {
     /// How many lines ``offer(_:)`` had to drop.
     var droppedLines: Int { dropped.load(ordering: .relaxed) }
 
-    /// Returns when all lines given before are out.
-    func flush() async {
-        await committer.flush()
+    /// Waits until all lines given before are out, at most as long as said; what waits then is lost.
+    ///
+    /// - Returns: why lines were lost since the beginning, or `nil` when all are out.
+    func finish(within limit: Duration = StandardOutput.flushLimit) async -> OutputFailure? {
+        let isComplete = await committer.flush(within: limit)
+        if let reason = failure.value { return reason }
+        guard isComplete else { return .stalled }
+        return droppedLines > 0 ? .full : nil
     }
 }

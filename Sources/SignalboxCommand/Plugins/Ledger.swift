@@ -16,7 +16,10 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Returns when the lines, each of which ends in a newline, are on the disk: all of them or, when it throws, none.
+    /// Returns when the lines, each of which ends in a newline, are all on the disk.
+    ///
+    /// - Throws: ``OutputFailure``. After a write that failed none of the lines is in the file; after an fsync that failed
+    ///   they may be in it, on the disk or not, and every later call throws too.
     func append(_ lines: [UInt8]) async throws(OutputFailure) {
         try await committer.commit(lines)
     }

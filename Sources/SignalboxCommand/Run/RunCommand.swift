@@ -15,8 +15,8 @@ struct RunCommand: AsyncParsableCommand {
               signalbox run examples/tour/signalbox.yaml --outcomes
 
             \(CommandStatus.help([
-                .done, .usage, .invalidConfiguration, .unreadableConfiguration, .unavailable, .internalError,
-                .outputFailed, .drainIncomplete, .secondInterrupt, .secondTermination,
+                .done, .usage, .invalidConfiguration, .unreadableConfiguration, .unavailable,
+                .outputFailed, .drainIncomplete, .interrupted, .terminated,
             ]))
             """
     )
@@ -32,7 +32,6 @@ struct RunCommand: AsyncParsableCommand {
 
     func run() async throws {
         let status = await RunProgram.status(file: file, outcomes: outcomes, logger: logLevel.logger)
-        await DiagnosticOutput.shared.flush()
         throw status.code
     }
 }

@@ -8,17 +8,14 @@ struct RunProgram {
     let output: StandardOutput
     let logger: Logger
 
-    /// Reads the file, runs until told to stop, and says how it went.
+    /// Reads the file, runs until told to stop, and says how it went. Its diagnostics are out when it returns.
     static func status(file: String, outcomes: Bool, logger: Logger) async -> CommandStatus {
         let text: String
         switch FileContent.read(file, limit: FileContent.configurationLimit) {
-        case .failure(let error):
-            tell("\(file): cannot be read: \(error)")
-            return .unreadableConfiguration
+        case .failure(let error): return await refused(.unreadableConfiguration, "\(file): cannot be read: \(error)")
         case .success(let bytes):
             guard let valid = String(validating: bytes, as: UTF8.self) else {
-                tell("\(file): is not UTF-8")
-                return .invalidConfiguration
+                return await refused(.invalidConfiguration, "\(file): is not UTF-8")
             }
             text = valid
         }
@@ -26,8 +23,7 @@ struct RunProgram {
             let configuration = try ConfigurationReader.read(text, file: file)
             return await status(of: configuration, outcomes: outcomes, logger: logger)
         } catch {
-            for line in error.description.split(separator: "\n") { tell(String(line)) }
-            return .invalidConfiguration
+            return await refused(.invalidConfiguration, error.description)
         }
     }
 
@@ -40,27 +36,36 @@ struct RunProgram {
         do {
             supervisor = try builder.supervisor(outcomes: outcomes)
         } catch {
-            tell("\(error)")
-            return .unavailable
+            return await refused(.unavailable, "\(error)")
         }
         let program = RunProgram(supervisor: supervisor, output: output, logger: logger)
         return await program.run()
     }
 
     private func run() async -> CommandStatus {
+        let signals = SignalWatch()
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
-        let end = await session.run()
-        await output.flush()
-        RunProgram.tell(RunSummary(report: supervisor.report, droppedLines: output.droppedLines).description)
+        let end = await session.run(signals)
         switch end {
-        case .failed(let what):
-            RunProgram.tell(what)
-            return .unavailable
-        case .outputEnded(let failure):
-            RunProgram.tell("\(failure)")
-            return .outputFailed
-        case .finished: return supervisor.report.isClean ? .done : .drainIncomplete
+        case .finished: logger.info("drained")
+        case .failed(let what): RunProgram.tell(what)
         }
+        let lost = await output.finish()
+        if let lost { RunProgram.tell("\(lost)") }
+        let report = supervisor.report
+        RunProgram.tell(RunSummary(report: report, droppedLines: output.droppedLines).description)
+        await DiagnosticOutput.shared.flush()
+        // Until here a second signal ends the program, whatever it waits for.
+        withExtendedLifetime(signals) {}
+        if case .failed = end { return .unavailable }
+        guard lost == nil else { return .outputFailed }
+        return report.isClean ? .done : .drainIncomplete
+    }
+
+    private static func refused(_ status: CommandStatus, _ lines: String) async -> CommandStatus {
+        for line in lines.split(separator: "\n") { tell(String(line)) }
+        await DiagnosticOutput.shared.flush()
+        return status
     }
 
     private static func tell(_ line: String) {

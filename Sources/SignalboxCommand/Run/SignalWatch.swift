@@ -8,29 +8,29 @@ import Synchronization
 final class SignalWatch: Sendable {
     /// Yields at the first signal.
     let firsts: AsyncStream<Void>
+    private let noted = SignalNote()
     private let sources: Mutex<[any DispatchSourceSignal]>
 
     init() {
         let (firsts, teller) = AsyncStream.makeStream(of: Void.self)
         self.firsts = firsts
         let queue = DispatchQueue(label: "signalbox.signals")
-        let hasCome = Mutex(false)
-        let made = [(SIGTERM, CommandStatus.secondTermination), (SIGINT, .secondInterrupt)].map { number, status in
+        let noted = noted
+        let made = [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)].map { number, status in
             // Without this the signal's own effect, to end the process, would come first.
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
-                let isFirst = hasCome.withLock { hasCome in
-                    defer { hasCome = true }
-                    return !hasCome
-                }
-                if isFirst { teller.yield() } else { _exit(status.rawValue) }
+                if noted.isFirst(status) { teller.yield() } else { _exit(status.rawValue) }
             }
             source.resume()
             return source
         }
         sources = Mutex(made)
     }
+
+    /// The status that stands for the first signal, once there was one.
+    var first: CommandStatus? { noted.first }
 
     deinit {
         sources.withLock { $0.forEach { $0.cancel() } }

@@ -4,10 +4,9 @@ import Signalbox
 
 /// Runs a supervisor until a signal, the end of stdout, or its own end.
 struct SupervisorSession {
-    /// How it ended.
+    /// How the supervisor ended. Whether output was lost is asked of ``StandardOutput/finish(within:)``.
     enum End: Sendable {
         case finished
-        case outputEnded(OutputFailure)
         case failed(String)
     }
 
@@ -18,12 +17,13 @@ struct SupervisorSession {
     private enum Event: Sendable {
         case ended(End)
         case stopAsked
-        case outputEnded(OutputFailure)
         case nothing
     }
 
-    /// - Parameter stop: yields when the caller wants the session to drain and end.
-    func run(stop: AsyncStream<Void> = AsyncStream { _ in }) async -> End {
+    /// - Parameters:
+    ///   - signals: kept by the caller until its output is out, so that a second signal ends the program until then.
+    ///   - stop: yields when the caller wants the session to drain and end.
+    func run(_ signals: SignalWatch, stop: AsyncStream<Void> = AsyncStream { _ in }) async -> End {
         let service = ServiceGroupConfiguration.ServiceConfiguration(
             service: supervisor,
             successTerminationBehavior: .gracefullyShutdownGroup
@@ -31,7 +31,6 @@ struct SupervisorSession {
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .warning)
         let services = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))
-        let signals = SignalWatch()
         return await withTaskGroup(of: Event.self) { group in
             group.addTask { .ended(await SupervisorSession.end(of: services)) }
             group.addTask { await SupervisorSession.first(of: signals.firsts) }
@@ -42,16 +41,11 @@ struct SupervisorSession {
     }
 
     private static func follow(_ group: inout TaskGroup<Event>, _ services: ServiceGroup) async -> End {
-        var outputFailure: OutputFailure?
         while let event = await group.next() {
             switch event {
             case .stopAsked: await services.triggerGracefulShutdown()
-            case .outputEnded(let failure):
-                outputFailure = failure
-                await services.triggerGracefulShutdown()
             case .ended(let end):
                 group.cancelAll()
-                if case .finished = end, let outputFailure { return .outputEnded(outputFailure) }
                 return end
             case .nothing: break
             }
@@ -74,7 +68,7 @@ struct SupervisorSession {
     }
 
     private static func failure(of output: StandardOutput) async -> Event {
-        for await failure in output.failures { return .outputEnded(failure) }
+        for await _ in output.failures { return .stopAsked }
         return .nothing
     }
 }

@@ -18,8 +18,8 @@ struct SubscribeCommand: AsyncParsableCommand {
               signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' --count 3 --timeout 30s
 
             \(CommandStatus.help([
-                .done, .usage, .unavailable, .internalError, .outputFailed, .timeout, .secondInterrupt,
-                .secondTermination,
+                .done, .usage, .unavailable, .outputFailed, .timeout, .interrupted,
+                .terminated,
             ]))
             """
     )
@@ -60,7 +60,6 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let status = await SubscribeProgram.status(of: try request(), logger: logLevel.logger)
-        await DiagnosticOutput.shared.flush()
         throw status.code
     }
 

@@ -5,7 +5,8 @@ import SignalboxCore
 
 /// One subscription from its start to its exit status.
 enum SubscribeProgram {
-    /// Receives until enough messages are out, the time has passed, nobody reads, or a signal comes.
+    /// Receives until enough messages are out, the time has passed, nobody reads, or a signal comes. Its diagnostics are
+    /// out when it returns.
     static func status(of request: SubscribeRequest, logger: Logger) async -> CommandStatus {
         let output = StandardOutput()
         let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
@@ -15,18 +16,23 @@ enum SubscribeProgram {
             supervisor = try makeSupervisor(request, plugin, logger)
         } catch {
             tell("\(error)")
+            await DiagnosticOutput.shared.flush()
             return .unavailable
         }
+        let signals = SignalWatch()
         let timer = Task {
             guard let timeout = request.timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
             plugin.close(because: .time)
             stopper.yield()
         }
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
-        let end = await session.run(stop: stop)
+        let end = await session.run(signals, stop: stop)
         timer.cancel()
-        await output.flush()
-        return status(end, plugin, request)
+        let result = status(end, await output.finish(), signals.first, plugin, request)
+        await DiagnosticOutput.shared.flush()
+        // Until here a second signal ends the program, whatever it waits for.
+        withExtendedLifetime(signals) {}
+        return result
     }
 
     private static func makeSupervisor(
@@ -46,22 +52,30 @@ enum SubscribeProgram {
 
     private static func status(
         _ end: SupervisorSession.End,
+        _ lost: OutputFailure?,
+        _ signal: CommandStatus?,
         _ plugin: MessagePlugin,
         _ request: SubscribeRequest
     ) -> CommandStatus {
-        switch end {
-        case .failed(let what):
+        if case .failed(let what) = end {
             tell(what)
             return .unavailable
-        case .outputEnded(.closed): return .done
-        case .outputEnded(let failure):
-            tell("\(failure)")
+        }
+        switch lost {
+        case .closed?: return .done
+        case let reason?:
+            tell("\(reason)")
             return .outputFailed
-        case .finished:
-            guard plugin.closing == .time, plugin.shown < request.needed else { return .done }
+        case nil: break
+        }
+        guard request.hasNeed, plugin.shown < request.needed else { return .done }
+        if plugin.closing == .time {
             tell("\(plugin.shown) of \(request.needed) messages came in time")
             return .timeout
         }
+        guard let signal else { return .done }
+        tell("\(plugin.shown) of \(request.needed) messages came before the signal")
+        return signal
     }
 
     private static func tell(_ line: String) {

@@ -20,6 +20,9 @@ struct SubscribeRequest: Sendable {
     let user: String?
     let password: Secret?
 
+    /// Whether it was said when the request is fulfilled; else any end is in order.
+    var hasNeed: Bool { count != nil || timeout != nil }
+
     /// How many messages make the request fulfilled.
     var needed: Int { count ?? 1 }
 

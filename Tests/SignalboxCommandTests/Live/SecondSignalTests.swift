@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite struct SecondSignalTests {
-    @Test(arguments: [(SIGTERM, CommandStatus.secondTermination), (SIGINT, .secondInterrupt)])
+    @Test(arguments: [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)])
     func itEndsADrainAtOnce(_ number: Int32, _ status: CommandStatus) async throws {
         try await Broker.with { broker in
             try await TemporaryFolder.with { folder in

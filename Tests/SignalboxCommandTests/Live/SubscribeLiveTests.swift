@@ -122,4 +122,16 @@ import Testing
             #expect(await process.status() == 0)
         }
     }
+
+    @Test(arguments: [(SIGINT, CommandStatus.interrupted), (SIGTERM, .terminated)], ["--count", "--timeout"])
+    func aSignalBeforeEnoughMessagesHasItsOwnStatus(_ signal: (Int32, CommandStatus), _ option: String) async throws {
+        try await Broker.with { broker in
+            let process = try CommandProcess([
+                "subscribe", broker.url, "--topic", "x", "--log-level", "info", option, "600",
+            ])
+            #expect(await process.errors.line(with: "subscribed to") != nil)
+            process.signal(signal.0)
+            #expect(await process.status() == signal.1.rawValue)
+        }
+    }
 }

@@ -35,7 +35,7 @@ import Testing
         for byte in 1...100 { #expect(committer.offer([UInt8(byte)])) }
         disk.gate.signal()
         try await committer.commit([101])
-        await committer.flush()
+        #expect(await committer.flush(within: .seconds(600)))
         #expect(disk.writes.withLock { $0.flatMap { $0 } } == Array(0...101))
         #expect(disk.writes.withLock { $0.count } <= 3)
     }
@@ -60,7 +60,45 @@ import Testing
         #expect(!committer.offer([2]))
         await #expect(throws: OutputFailure.full) { try await committer.commit([2]) }
         disk.gate.signal()
-        await committer.flush()
+        #expect(await committer.flush(within: .seconds(600)))
         #expect(disk.writes.withLock { $0.map(\.count) } == [100, 10])
+    }
+
+    @Test func aFlushDoesNotWaitForAReaderThatHasStopped() async {
+        let disk = SlowDisk()
+        let committer = LineCommitter(name: "test") { disk.write($0) }
+        #expect(committer.offer([0]))
+        #expect(await !committer.flush(within: .milliseconds(1)))
+        disk.gate.signal()
+        #expect(await committer.flush(within: .seconds(600)))
+    }
+
+    /// Keeps what is written.
+    final class Memory: Sendable {
+        let bytes = Mutex<[UInt8]>([])
+
+        func write(_ more: [UInt8]) { bytes.withLock { $0 += more } }
+
+        func holds(_ byte: UInt8) -> Bool { bytes.withLock { $0.contains(byte) } }
+    }
+
+    @Test func aFlushIsNeverAheadOfALineThatWasTaken() async {
+        for _ in 0..<3_000 {
+            let memory = Memory()
+            let committer = LineCommitter(name: "test") { memory.write($0) }
+            let inTime = await withTaskGroup(of: Bool.self) { group in
+                for byte: UInt8 in [0, 1] {
+                    group.addTask {
+                        guard committer.offer([byte]) else { return false }
+                        return await committer.flush(within: .seconds(600)) && memory.holds(byte)
+                    }
+                }
+                return await group.reduce(true) { $0 && $1 }
+            }
+            guard inTime else {
+                Issue.record("a flush returned before its line was written")
+                return
+            }
+        }
     }
 }
