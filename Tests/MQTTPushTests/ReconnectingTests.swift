@@ -75,6 +75,16 @@ import Testing
         #expect(!isDue)
     }
 
+    @Test func aHeldBatchWithoutAConnectionWaitsInsteadOfSpinning() {
+        let start = ContinuousClock.now
+        var pings = HoldPings(keepalive: .seconds(10), from: start)
+        #expect(pings.limit(at: start + .seconds(5)) == .zero)
+        pings.isConnected = false
+        #expect(pings.limit(at: start + .seconds(5)) == .seconds(60))
+        let isDue = pings.isDue(at: start + .seconds(5))
+        #expect(!isDue)
+    }
+
     @Test func aStopDuringABlockingCallDoesNotWaitForIt() async throws {
         let control = try LoopControl()
         let result: Void? = control.blocking { control.stop() }

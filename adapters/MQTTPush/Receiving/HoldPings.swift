@@ -1,4 +1,4 @@
-/// Keeps the broker patient while a batch is held: a ping each half keepalive, as nothing else may be sent meanwhile.
+/// Keeps the broker patient while messages are handled: a ping each half keepalive, past the library's queue.
 struct HoldPings {
     /// Whether the connection still stood when it was looked at.
     var isConnected = true
@@ -11,13 +11,13 @@ struct HoldPings {
         next = start + interval
     }
 
-    /// How long to wait at most.
+    /// How long to wait at most; without a connection no ping is ever due, and the wait is for a wake-up only.
     func limit(at now: ContinuousClock.Instant) -> Duration {
-        max(.zero, next - now)
+        isConnected ? max(.zero, next - now) : .seconds(60)
     }
 
     mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
-        guard now >= next else { return false }
+        guard isConnected, now >= next else { return false }
         next = now + interval
         return true
     }

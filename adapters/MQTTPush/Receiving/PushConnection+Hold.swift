@@ -47,11 +47,14 @@ extension PushConnection {
 
     private func pause(_ pings: inout HoldPings) {
         let socket = pings.isConnected ? client.socket : -1
-        // Without a connection no ping is ever due, and the sink wakes this thread when the batch is settled.
-        let limit: Duration = pings.isConnected ? pings.limit(at: .now) : .seconds(60)
-        let wait = SocketWait(socket: socket, for: .hangUp, wake: control.wake.readEnd, limit: limit)
+        let wait = SocketWait(
+            socket: socket,
+            for: .hangUp,
+            wake: control.wake.readEnd,
+            limit: pings.limit(at: .now)
+        )
         if wait.isWoken { control.wake.drain() }
         if wait.isClosed { pings.isConnected = false }
-        if pings.isConnected && pings.isDue(at: .now) && !client.ping() { pings.isConnected = false }
+        if pings.isDue(at: .now) && !client.ping() { pings.isConnected = false }
     }
 }
