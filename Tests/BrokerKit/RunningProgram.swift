@@ -47,7 +47,7 @@ public final class RunningProgram: Sendable {
         process.arguments = arguments
         process.standardInput = FileHandle.nullDevice
         process.terminationHandler = { [weak self] in self?.ended($0) }
-        try RunningProgram.withoutBlockedSignals { try process.run() }
+        try ProcessStart.run(process)
     }
 
     /// The process id.
@@ -81,17 +81,6 @@ public final class RunningProgram: Sendable {
             return state.waiters
         }
         for waiter in waiters { waiter.resume(returning: status) }
-    }
-
-    /// A program inherits the signals that its parent's thread blocks, and Swift's pool threads block them all: it would
-    /// never hear SIGTERM.
-    private static func withoutBlockedSignals(_ start: () throws -> Void) rethrows {
-        var none = sigset_t()
-        var before = sigset_t()
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        try start()
     }
 
     private static func find(_ program: String) throws -> URL {

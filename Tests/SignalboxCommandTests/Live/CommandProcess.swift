@@ -36,7 +36,7 @@ final class CommandProcess: Sendable {
             teller.yield(isExit ? process.terminationStatus : -process.terminationStatus)
             teller.finish()
         }
-        try process.run()
+        try ProcessStart.run(process)
     }
 
     /// Runs to the end: the status and all lines.

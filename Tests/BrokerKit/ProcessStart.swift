@@ -1,0 +1,27 @@
+public import Foundation
+import Synchronization
+
+/// Starts programs so that tests which run at the same time do not disturb each other.
+public enum ProcessStart {
+    /// Foundation notices a program's end by the end of a socket that the program inherits. A second program that is
+    /// started in the same moment inherits it too, and then the end of the first is noticed only with that of the second.
+    private static let oneAtATime = Mutex(())
+
+    /// Starts the process.
+    ///
+    /// - Throws: what `Process.run()` throws.
+    public static func run(_ process: Process) throws {
+        try oneAtATime.withLock { _ in try withoutBlockedSignals { try process.run() } }
+    }
+
+    /// A program inherits the signals that its parent's thread blocks, and Swift's pool threads block them all: it would
+    /// never hear SIGTERM.
+    private static func withoutBlockedSignals(_ start: () throws -> Void) rethrows {
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try start()
+    }
+}
