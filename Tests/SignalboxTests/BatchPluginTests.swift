@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite struct BatchPluginTests {
-    @Test func consecutiveActionsOfABatchAreHandledInOneCallInOrder() async throws {
+    @Test func theActionsOfABatchAreHandledInOneCallInOrder() async throws {
         let supervisor = Supervisor.make()
         let plugin = CollectingPlugin()
         try supervisor.register(plugin, from: .source("push"))
@@ -15,6 +15,22 @@ import Testing
             #expect(outcomes.map(reason) == ["handled", "handled", "invalidBody", "handled"])
         }
         #expect(plugin.calls.withLock { $0 } == [[1, 2, 3]])
+    }
+
+    @Test func actionsForAnotherPluginInBetweenDoNotBreakUpTheCall() async throws {
+        let supervisor = Supervisor.make()
+        let plugin = CollectingPlugin()
+        try supervisor.register(plugin, from: .source("push"))
+        try supervisor.register("other", as: Empty.self, from: .source("push")) { _, _ in }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let messages = (0..<20).map { number in
+                number % 2 == 0 ? message("collect", body: "\(number)") : message("other")
+            }
+            let outcomes = await intake.deliver(arrivals(messages))
+            #expect(outcomes.allSatisfy { $0 == .handled(reply: nil) })
+        }
+        #expect(plugin.calls.withLock { $0 } == [Array(stride(from: 0, to: 20, by: 2))])
     }
 
     @Test func whatTheCallThrowsFailsAllButTheRejected() async throws {

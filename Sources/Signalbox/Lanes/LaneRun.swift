@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// Consecutive arrivals of one submitted batch that go to the same lane.
+/// The arrivals of one submitted batch that go to the same lane, in order.
 struct LaneRun: Sendable {
     let arrivals: [Arrival]
     var range: Range<Int>

@@ -133,7 +133,7 @@ extension Supervisor {
 }
 
 extension Supervisor {
-    /// Registers a plugin that handles the consecutive actions of a batch together.
+    /// Registers a plugin that handles what a batch holds for it together.
     ///
     /// - Parameters:
     ///   - plugin: called one batch at a time per source, in order.

@@ -1,6 +1,6 @@
 /// A plugin whose work costs about the same for many actions as for one, such as making them durable with one fsync.
 ///
-/// It is called with the consecutive actions of one submitted batch that are meant for it, in order.
+/// It is called with what one submitted batch holds for it, in order.
 public protocol BatchPlugin<Info>: Sendable {
     /// What each body is decoded into; a body that does not fit is rejected by itself and left out.
     associatedtype Info: Decodable & Sendable
