@@ -3,6 +3,8 @@ import Synchronization
 
 /// The open file of a ``Ledger``. Its calls block, so they are made on the ledger's own queue.
 final class LedgerFile: Sendable {
+    /// Which file it is.
+    let identity: FileIdentity
     private let descriptor: Int32
     /// Set when the content of the disk is no longer known.
     private let broken = Mutex<OutputFailure?>(nil)
@@ -13,7 +15,7 @@ final class LedgerFile: Sendable {
         descriptor = open(path, flags, 0o600)
         guard descriptor >= 0 else { throw LedgerError(path, SystemError.last.description) }
         do throws(LedgerError) {
-            try LedgerFile.prepare(descriptor, path)
+            identity = try LedgerFile.prepare(descriptor, path)
         } catch {
             close(descriptor)
             throw error
@@ -45,7 +47,7 @@ final class LedgerFile: Sendable {
         broken.withLock { $0 = .system(why) }
     }
 
-    private static func prepare(_ descriptor: Int32, _ path: String) throws(LedgerError) {
+    private static func prepare(_ descriptor: Int32, _ path: String) throws(LedgerError) -> FileIdentity {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw LedgerError(path, SystemError.last.description) }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -56,6 +58,7 @@ final class LedgerFile: Sendable {
         }
         try endTornLine(descriptor, path, size: status.st_size)
         try makeEntryDurable(path)
+        return FileIdentity(status)
     }
 
     /// A process that was killed while it wrote may have left a part of a line, of a message that was never
