@@ -36,7 +36,7 @@ final class LedgerFile: Sendable {
             if ftruncate(descriptor, end) != 0 { refuseFromNowOn("\(error), and a part of a line was left") }
             throw .system(error.description)
         }
-        guard fsync(descriptor) == 0 else {
+        guard LedgerFile.makeDurable(descriptor) else {
             let failure = SystemError.last.description
             refuseFromNowOn("an earlier fsync failed (\(failure)); check the disk and start again")
             throw .system(failure)
@@ -82,6 +82,16 @@ final class LedgerFile: Sendable {
         let descriptor = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
         guard descriptor >= 0 else { throw LedgerError(path, SystemError.last.description) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw LedgerError(path, SystemError.last.description) }
+        guard LedgerFile.makeDurable(descriptor) else { throw LedgerError(path, SystemError.last.description) }
+    }
+
+    /// Returns when what was written is on the disk: on Darwin fsync(2) leaves it in the drive's cache, so there
+    /// fcntl(2)'s F_FULLFSYNC is asked for first, which not every file system knows.
+    private static func makeDurable(_ descriptor: Int32) -> Bool {
+        #if canImport(Darwin)
+        if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+        guard [ENOTSUP, EINVAL, ENOTTY].contains(errno) else { return false }
+        #endif
+        return fsync(descriptor) == 0
     }
 }
