@@ -4,6 +4,8 @@
 /// off again, so the file holds whole lines. When an fsync fails nobody can say what is on the disk, so nothing more is
 /// written until the program is started again.
 final class Ledger: Sendable {
+    /// Which file it is.
+    let identity: FileIdentity
     private let committer: LineCommitter
 
     /// Opens or creates the file, readable and writable for its owner alone, and locks it against other processes.
@@ -11,6 +13,7 @@ final class Ledger: Sendable {
     /// - Throws: ``LedgerError`` when it is no regular file, is locked by another process or cannot be opened.
     init(path: String) throws(LedgerError) {
         let file = try LedgerFile(path: path)
+        identity = file.identity
         committer = LineCommitter(name: "signalbox.file") { (bytes) throws(OutputFailure) in
             try file.append(bytes)
         }

@@ -3,6 +3,8 @@ import Synchronization
 
 /// The open file of a ``Ledger``. Its calls block, so they are made on the ledger's own queue.
 final class LedgerFile: Sendable {
+    /// Which file it is.
+    let identity: FileIdentity
     private let descriptor: Int32
     /// Set when the content of the disk is no longer known.
     private let broken = Mutex<OutputFailure?>(nil)
@@ -13,7 +15,7 @@ final class LedgerFile: Sendable {
         descriptor = open(path, flags, 0o600)
         guard descriptor >= 0 else { throw LedgerError(path, SystemError.last.description) }
         do throws(LedgerError) {
-            try LedgerFile.prepare(descriptor, path)
+            identity = try LedgerFile.prepare(descriptor, path)
         } catch {
             close(descriptor)
             throw error
@@ -34,7 +36,7 @@ final class LedgerFile: Sendable {
             if ftruncate(descriptor, end) != 0 { refuseFromNowOn("\(error), and a part of a line was left") }
             throw .system(error.description)
         }
-        guard fsync(descriptor) == 0 else {
+        guard LedgerFile.makeDurable(descriptor) else {
             let failure = SystemError.last.description
             refuseFromNowOn("an earlier fsync failed (\(failure)); check the disk and start again")
             throw .system(failure)
@@ -45,7 +47,7 @@ final class LedgerFile: Sendable {
         broken.withLock { $0 = .system(why) }
     }
 
-    private static func prepare(_ descriptor: Int32, _ path: String) throws(LedgerError) {
+    private static func prepare(_ descriptor: Int32, _ path: String) throws(LedgerError) -> FileIdentity {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw LedgerError(path, SystemError.last.description) }
         guard status.st_mode & S_IFMT == S_IFREG else {
@@ -56,6 +58,7 @@ final class LedgerFile: Sendable {
         }
         try endTornLine(descriptor, path, size: status.st_size)
         try makeEntryDurable(path)
+        return FileIdentity(status)
     }
 
     /// A process that was killed while it wrote may have left a part of a line, of a message that was never
@@ -79,6 +82,16 @@ final class LedgerFile: Sendable {
         let descriptor = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
         guard descriptor >= 0 else { throw LedgerError(path, SystemError.last.description) }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw LedgerError(path, SystemError.last.description) }
+        guard LedgerFile.makeDurable(descriptor) else { throw LedgerError(path, SystemError.last.description) }
+    }
+
+    /// Returns when what was written is on the disk: on Darwin fsync(2) leaves it in the drive's cache, so there
+    /// fcntl(2)'s F_FULLFSYNC is asked for first, which not every file system knows.
+    private static func makeDurable(_ descriptor: Int32) -> Bool {
+        #if canImport(Darwin)
+        if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
+        guard [ENOTSUP, EINVAL, ENOTTY].contains(errno) else { return false }
+        #endif
+        return fsync(descriptor) == 0
     }
 }

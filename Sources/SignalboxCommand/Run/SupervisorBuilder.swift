@@ -20,7 +20,7 @@ struct SupervisorBuilder {
             bounds.onOutcome = { [output] settled in output.offer(OutcomeLine.json(settled)) }
         }
         let supervisor = Supervisor(configuration: bounds, logger: logger)
-        var ledgers: [String: Ledger] = [:]
+        var ledgers = LedgerTable()
         for plugin in configuration.plugins {
             try register(plugin, in: supervisor, &ledgers)
         }
@@ -31,8 +31,7 @@ struct SupervisorBuilder {
         return supervisor
     }
 
-    private func register(_ plugin: PluginSection, in supervisor: Supervisor, _ ledgers: inout [String: Ledger]) throws
-    {
+    private func register(_ plugin: PluginSection, in supervisor: Supervisor, _ ledgers: inout LedgerTable) throws {
         let (action, rule, timeout) = (plugin.action, plugin.rule, plugin.timeout)
         switch plugin.use {
         case .log: try supervisor.register(LogPlugin(action: action, logger: logger), from: rule, timeout: timeout)
@@ -40,8 +39,7 @@ struct SupervisorBuilder {
         case .fail: try supervisor.register(FailPlugin(action: action), from: rule, timeout: timeout)
         case .suspend: try supervisor.register(SuspendPlugin(action: action), from: rule, timeout: timeout)
         case .file(let path):
-            let ledger = try ledgers[path] ?? Ledger(path: path)
-            ledgers[path] = ledger
+            let ledger = try ledgers.ledger(at: path)
             try supervisor.register(FilePlugin(action: action, ledger: ledger), from: rule, timeout: timeout)
         }
     }

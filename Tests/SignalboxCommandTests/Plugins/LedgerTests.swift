@@ -59,4 +59,16 @@ import Testing
     @Test(arguments: ["/dev/null", "/", "/nowhere/at/all"]) func whatIsNoRegularFileIsRefused(_ path: String) {
         #expect(throws: LedgerError.self) { try Ledger(path: path) }
     }
+
+    @Test func pathsOfOneFileShareItsLedger() async throws {
+        try await LedgerTests.withPath { path in
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: path)
+            var table = LedgerTable()
+            let ledger = try table.ledger(at: path)
+            #expect(try table.ledger(at: "\(folder)/./l.jsonl") === ledger)
+            #expect(try table.ledger(at: "\(folder)/link") === ledger)
+            #expect(try table.ledger(at: "\(folder)/other.jsonl") !== ledger)
+        }
+    }
 }
