@@ -30,9 +30,8 @@ final class Meter: Sendable {
     }
 
     private static func cpuSeconds() -> Double {
-        var usage = rusage()
-        getrusage(RUSAGE_SELF, &usage)
-        let micros = Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
-        return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + micros / 1e6
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }
