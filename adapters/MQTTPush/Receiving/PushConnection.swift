@@ -21,6 +21,7 @@ final class PushConnection {
     private let expectsSession: Bool
     private let began = ContinuousClock.now
     private var checked = ContinuousClock.now
+    var pings: HoldPings
 
     init(_ loop: ReceiveLoop, expectsSession: Bool, cleanStart: Bool) throws(MQTTPushError) {
         configuration = loop.configuration
@@ -31,6 +32,7 @@ final class PushConnection {
         log = loop.log
         sizing = BatchSizing(bound: configuration.batchMessages, holdLimit: configuration.holdLimit)
         self.expectsSession = expectsSession
+        pings = HoldPings(keepalive: configuration.keepalive, from: began)
         receiver.reset()
         client = try MosquittoClient(configuration, cleanStart: cleanStart, target: receiver)
     }
@@ -62,7 +64,7 @@ final class PushConnection {
             )
             if wait.isWoken { control.wake.drain() }
             if wait.isReady, let end = readBatch() { return end }
-            if let end = answerBroker() ?? keepAlive() { return end }
+            if let end = answerBroker() ?? keepAlive(isQuiet: !wait.isReady) { return end }
         }
     }
 
@@ -125,12 +127,20 @@ final class PushConnection {
         log.subscribed(granted)
     }
 
-    /// Looks after the keepalive about once a second, always after the socket was read, so that an answer to a ping that
-    /// came during a hold is seen first.
-    private func keepAlive() -> ConnectionEnd? {
-        guard .now - checked >= .seconds(1) else { return nil }
-        checked = .now
-        if isOpen && checked - began > .seconds(60) { isProven = true }
+    /// Looks after the keepalive about once a second.
+    ///
+    /// The library drops a connection whose ping it believes unanswered, and the answer may lie unread behind messages:
+    /// it is asked only when nothing was there to read. While there is, the broker is alive, and pings of our own, past
+    /// the library, keep it patient.
+    private func keepAlive(isQuiet: Bool) -> ConnectionEnd? {
+        let now = ContinuousClock.now
+        if isOpen && now - began > .seconds(60) { isProven = true }
+        guard isQuiet else {
+            guard isOpen, pings.isDue(at: now), !client.ping() else { return nil }
+            return .lost("it took no ping")
+        }
+        guard now - checked >= .seconds(1) else { return nil }
+        checked = now
         let code = client.keepAlive()
         return ended(code, code.text) ?? flush()
     }
