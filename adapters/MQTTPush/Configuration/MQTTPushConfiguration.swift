@@ -47,8 +47,9 @@ public struct MQTTPushConfiguration: Sendable {
     public var answerTimeout: Duration = .seconds(10)
     /// The waits between connections.
     public var reconnect = MQTTReconnect()
-    /// Whether a run throws `notConnected` when its first connection fails, as a command at a terminal should, instead
-    /// of trying again as a service should; `false` by default.
+    /// Whether a run throws `notConnected` when its first connection fails, and `subscriptionRefused` when the broker
+    /// refuses every topic filter before it ever granted one, as a command at a terminal should, instead of trying again
+    /// and waiting as a service should; `false` by default.
     public var firstConnectionMustSucceed = false
     /// How many topics' origins are remembered, 1 to 65,536; 1,024 by default. When full, all are forgotten at once.
     /// A topic longer than 1 KiB is not remembered; a remembered one takes 4 times its length and about 512 bytes.
