@@ -84,6 +84,21 @@ struct ConnectingTests {
         #expect(error?.description.contains("bad user name or password (134). Check username and password") == true)
     }
 
+    @Test func aRunWhoseFirstConnectionMustSucceedThrowsWhenEveryFilterIsRefused() async throws {
+        let refused: [UInt8] = [0x90, 0x04, 0x00, 0x01, 0x00, 0x87]
+        let broker = try FakeBroker([[FakeAnswers.connected, refused]])
+        defer { broker.close() }
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, try Self.topics())
+        configuration.firstConnectionMustSucceed = true
+        let adapter = try MQTTPushAdapter(
+            configuration,
+            logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let error = await #expect(throws: MQTTPushError.self) { try await adapter.run(into: RecordingIntake()) }
+        #expect(error?.code == .subscriptionRefused)
+        #expect(error?.description.contains(#""push/+/+": not authorized (135). Change the topics"#) == true)
+    }
+
     @Test func aStopBeforeTheFirstConnectionEndsTheRun() async throws {
         let adapter = try MQTTPushAdapter(
             try .test(port: 1, try Self.topics()),

@@ -83,6 +83,23 @@ import Testing
         #expect(find("a/x") !== first && cache.count == 2)
     }
 
+    @Test func longTopicsAreNotRememberedButCounted() throws {
+        var cache = RouteCache(configuration: try configuration([try MQTTTopic("a/{action}")]))
+        func find(_ topic: String) -> PushRoute {
+            Array(topic.utf8).withUnsafeBytes { cache.route(topic: $0, retained: false, qos: 1) }
+        }
+        let long = "a/" + String(repeating: "x", count: RouteCache.longestTopic - 1)
+        let route = find(long)
+        #expect(cache.count == 0 && cache.madeBytes >= 2 * long.utf8.count)
+        let made = cache.madeBytes
+        #expect(find(long) === route && cache.madeBytes == made)
+        _ = find("a/" + String(repeating: "x", count: RouteCache.longestTopic - 2))
+        #expect(cache.count == 1 && cache.madeBytes > made)
+        #expect(find(long) !== route)
+        cache.forgetMadeBytes()
+        #expect(cache.madeBytes == 0)
+    }
+
     @Test func factsAreEncodedWithTheirNames() throws {
         var facts = try route("a/x", [try MQTTTopic("a/{action}")]).facts
         var properties = PushProperties()

@@ -38,7 +38,7 @@ public struct MQTTPushAdapter: Adapter {
     /// itself. One run at a time: two would take the client id from each other.
     ///
     /// - Throws: ``MQTTPushError`` `noResources` when the system gives no thread, descriptor or memory; `notConnected`
-    ///   where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it.
+    ///   and `subscriptionRefused` where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it.
     public func run(into intake: any Intake) async throws {
         let control = try LoopControl()
         let thread = try OwnedThread { [configuration, logger] in

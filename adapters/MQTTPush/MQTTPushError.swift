@@ -5,7 +5,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Word: String {
-            case invalidBroker, invalidConfiguration, secretUnavailable, notConnected, noResources
+            case invalidBroker, invalidConfiguration, secretUnavailable, notConnected, subscriptionRefused, noResources
         }
         private let word: Word
 
@@ -17,6 +17,8 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let secretUnavailable = Code(word: .secretUnavailable)
         /// The first connection failed, and the configuration says that it must not.
         public static let notConnected = Code(word: .notConnected)
+        /// The broker refused every topic filter, and the configuration says that the first connection must succeed.
+        public static let subscriptionRefused = Code(word: .subscriptionRefused)
         /// The system gave no thread, no descriptor or no memory.
         public static let noResources = Code(word: .noResources)
 

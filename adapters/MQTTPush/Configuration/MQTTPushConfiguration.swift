@@ -35,7 +35,8 @@ public struct MQTTPushConfiguration: Sendable {
     public var limits = MessageLimits()
     /// The most messages of one batch, 1 to ``receiveMaximum``; 250 by default. When it is reached reading pauses.
     public var batchMessages = 250
-    /// The bytes of messages at which a batch is full, 1 to 8 MiB; 4 MiB by default. One message may reach over it.
+    /// The bytes at which a batch is full, 1 to 8 MiB; 4 MiB by default: those of the messages, and an estimate of those
+    /// of their facts (MQTT 5 properties, topics not seen before). One message may reach over it.
     public var batchBytes = 4 * 1024 * 1024
     /// How long the supervisor holds an arrival at most, 10 ms to 1 h; 5 s by default. Batches are sized so that a slow
     /// plugin settles them in a part of it.
@@ -46,10 +47,12 @@ public struct MQTTPushConfiguration: Sendable {
     public var answerTimeout: Duration = .seconds(10)
     /// The waits between connections.
     public var reconnect = MQTTReconnect()
-    /// Whether a run throws `notConnected` when its first connection fails, as a command at a terminal should, instead
-    /// of trying again as a service should; `false` by default.
+    /// Whether a run throws `notConnected` when its first connection fails, and `subscriptionRefused` when the broker
+    /// refuses every topic filter before it ever granted one, as a command at a terminal should, instead of trying again
+    /// and waiting as a service should; `false` by default.
     public var firstConnectionMustSucceed = false
     /// How many topics' origins are remembered, 1 to 65,536; 1,024 by default. When full, all are forgotten at once.
+    /// A topic longer than 1 KiB is not remembered; a remembered one takes 4 times its length and about 512 bytes.
     public var rememberedTopics = 1_024
 
     /// A source with a session: messages that come while it is away wait at the broker.

@@ -10,6 +10,8 @@ enum ConnectionEnd: Equatable {
     case refused(ReasonCode)
     /// The broker did not answer, or did not take what was sent, in time.
     case silent
+    /// The broker granted none of the filters, which are named with its reasons; only where that ends the run.
+    case nothingGranted(String)
     /// The connection broke, for this reason.
     case lost(String)
     /// The broker ended the connection and said why.
@@ -22,7 +24,7 @@ enum ConnectionEnd: Equatable {
     /// Trying again soon is pointless.
     var isConfigurationFault: Bool {
         switch self {
-        case .noSecret: true
+        case .noSecret, .nothingGranted: true
         case .refused(let code), .closed(let code): code.needsConfiguration
         default: false
         }
@@ -36,6 +38,7 @@ enum ConnectionEnd: Equatable {
         case .notConnected: "notConnected"
         case .refused(let code): "refused \(code.rawValue)"
         case .silent: "silent"
+        case .nothingGranted: "nothingGranted"
         case .lost: "lost"
         case .closed(let code): "closed \(code.rawValue)"
         case .brokeProtocol: "protocol"
@@ -51,6 +54,9 @@ enum ConnectionEnd: Equatable {
         case .notConnected(let reason): "broker \(broker) cannot be reached: \(reason)"
         case .refused(let code): "broker \(broker) refused the connection: \(code.text)" + advice(code)
         case .silent: "broker \(broker) does not answer"
+        case .nothingGranted(let filters):
+            "broker \(broker) refused every subscription, so no message would ever come: \(filters). Change the topics, "
+                + "or the broker's access rules"
         case .lost(let reason): "the connection to broker \(broker) was lost: \(reason)"
         case .closed(let code): "broker \(broker) ended the connection: \(code.text)" + advice(code)
         case .brokeProtocol: "broker \(broker) sent what MQTT forbids; the connection was dropped"

@@ -18,7 +18,8 @@ public struct PushFacts: OriginFacts {
     public let qos: Int
     /// Whether the connection to the broker is encrypted and the broker verified.
     public let tls: Bool
-    /// What the publisher said in MQTT 5 properties, or `nil` when it said nothing that is kept.
+    /// What the publisher said in MQTT 5 properties, or `nil` when it said nothing. Bounded: see
+    /// ``PushProperties``.
     public internal(set) var properties: PushProperties?
 }
 

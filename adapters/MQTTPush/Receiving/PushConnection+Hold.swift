@@ -10,11 +10,10 @@ extension PushConnection {
     /// - Returns: how the connection ended, when it did.
     func hold(_ batch: [Arrival], generation: UInt32) -> ConnectionEnd? {
         let began = ContinuousClock.now
-        var pings = HoldPings(keepalive: configuration.keepalive, from: began)
         sink.begin(generation: generation, count: batch.count)
-        let taken = submit(batch, &pings)
+        let taken = submit(batch)
         sink.finishSubmitting(taken: taken)
-        while !sink.isDone { pause(&pings) }
+        while !sink.isDone { pause() }
         let abandoned = sink.abandoned
         if taken < batch.count {
             log.leftUnacknowledged(batch.count - taken + abandoned)
@@ -29,11 +28,11 @@ extension PushConnection {
     }
 
     /// Submits until everything is taken or the source must stop.
-    private func submit(_ batch: [Arrival], _ pings: inout HoldPings) -> Int {
+    private func submit(_ batch: [Arrival]) -> Int {
         var taken = take(batch)
         while taken < batch.count {
             control.wantRoom()
-            while control.room == .unknown && !control.isStopping { pause(&pings) }
+            while control.room == .unknown && !control.isStopping { pause() }
             guard control.room == .free, !control.isStopping else { return taken }
             taken += take(Array(batch[taken...]))
         }
@@ -45,7 +44,7 @@ extension PushConnection {
         min(max(0, intake.submit(batch, to: sink)), batch.count)
     }
 
-    private func pause(_ pings: inout HoldPings) {
+    private func pause() {
         let socket = pings.isConnected ? client.socket : -1
         let wait = SocketWait(
             socket: socket,

@@ -18,11 +18,15 @@ final class PushConnection {
     private(set) var isOpen = false
     /// Whether the broker took acknowledgements, or the connection lasted: enough to begin waits anew after it.
     var isProven = false
+    /// Whether the broker granted a filter.
+    private(set) var isGranted = false
+    private let demandsGrant: Bool
     private let expectsSession: Bool
     private let began = ContinuousClock.now
     private var checked = ContinuousClock.now
+    var pings: HoldPings
 
-    init(_ loop: ReceiveLoop, expectsSession: Bool, cleanStart: Bool) throws(MQTTPushError) {
+    init(_ loop: ReceiveLoop, expectsSession: Bool, cleanStart: Bool, demandsGrant: Bool) throws(MQTTPushError) {
         configuration = loop.configuration
         control = loop.control
         receiver = loop.receiver
@@ -31,6 +35,8 @@ final class PushConnection {
         log = loop.log
         sizing = BatchSizing(bound: configuration.batchMessages, holdLimit: configuration.holdLimit)
         self.expectsSession = expectsSession
+        self.demandsGrant = demandsGrant
+        pings = HoldPings(keepalive: configuration.keepalive, from: began)
         receiver.reset()
         client = try MosquittoClient(configuration, cleanStart: cleanStart, target: receiver)
     }
@@ -62,7 +68,7 @@ final class PushConnection {
             )
             if wait.isWoken { control.wake.drain() }
             if wait.isReady, let end = readBatch() { return end }
-            if let end = answerBroker() ?? keepAlive() { return end }
+            if let end = answerBroker() ?? keepAlive(isQuiet: !wait.isReady) { return end }
         }
     }
 
@@ -98,7 +104,7 @@ final class PushConnection {
     }
 
     private func answerBroker() -> ConnectionEnd? {
-        if let codes = receiver.takeGranted() { note(codes) }
+        if let codes = receiver.takeGranted(), let end = note(codes) { return end }
         guard !isOpen else { return nil }
         guard let greeting = receiver.greeting else {
             return .now - began > configuration.answerTimeout ? .silent : nil
@@ -111,26 +117,51 @@ final class PushConnection {
         return ended(code, code.text) ?? flush()
     }
 
-    private func note(_ codes: [ReasonCode]) {
+    /// - Returns: the connection's end where nothing was granted and a first grant is demanded.
+    private func note(_ codes: [ReasonCode]) -> ConnectionEnd? {
         var granted = 0
+        var refused: [String] = []
         for (topic, code) in zip(configuration.topics, codes) {
             let filter = topic.pattern.filter.text
             if code.isFailure {
                 log.refused(filter, code)
+                refused.append("\(filter.debugDescription): \(code.text)")
                 continue
             }
             granted += 1
             if code.rawValue == 0 { log.lowered(filter) }
         }
+        if granted > 0 {
+            isGranted = true
+        } else if demandsGrant {
+            if client.disconnect().isSuccess { _ = flush() }
+            return .nothingGranted(PushConnection.shown(refused))
+        }
         log.subscribed(granted)
+        return nil
     }
 
-    /// Looks after the keepalive about once a second, always after the socket was read, so that an answer to a ping that
-    /// came during a hold is seen first.
-    private func keepAlive() -> ConnectionEnd? {
-        guard .now - checked >= .seconds(1) else { return nil }
-        checked = .now
-        if isOpen && checked - began > .seconds(60) { isProven = true }
+    /// The first ten, as there may be a thousand.
+    private static func shown(_ refused: [String]) -> String {
+        guard !refused.isEmpty else { return "it answered for no filter" }
+        let more = refused.count > 10 ? ", and \(refused.count - 10) more" : ""
+        return refused.prefix(10).joined(separator: ", ") + more
+    }
+
+    /// Looks after the keepalive about once a second.
+    ///
+    /// The library drops a connection whose ping it believes unanswered, and the answer may lie unread behind messages:
+    /// it is asked only when nothing was there to read. While there is, the broker is alive, and pings of our own, past
+    /// the library, keep it patient.
+    private func keepAlive(isQuiet: Bool) -> ConnectionEnd? {
+        let now = ContinuousClock.now
+        if isOpen && now - began > .seconds(60) { isProven = true }
+        guard isQuiet else {
+            guard isOpen, pings.isDue(at: now), !client.ping() else { return nil }
+            return .lost("it took no ping")
+        }
+        guard now - checked >= .seconds(1) else { return nil }
+        checked = now
         let code = client.keepAlive()
         return ended(code, code.text) ?? flush()
     }

@@ -28,6 +28,7 @@ final class PushReceiver {
 
     private var batch: ArrivalBatch
     private var routes: RouteCache
+    private var propertyBytes = 0
     private var receivedAt = WallTime(seconds: 0)
     private let subscriptions: Int
 
@@ -46,11 +47,14 @@ final class PushReceiver {
     }
 
     var count: Int { batch.count }
-    var byteCount: Int { batch.byteCount }
+    /// The bytes of the messages, and about those of the facts that are theirs alone.
+    var byteCount: Int { batch.byteCount + propertyBytes + routes.madeBytes }
 
     /// The messages read since the last call, whose tokens bear ``generation`` as it was before the call.
     func takeBatch() -> [Arrival] {
         generation &+= 1
+        propertyBytes = 0
+        routes.forgetMadeBytes()
         return batch.take()
     }
 
@@ -105,7 +109,10 @@ final class PushReceiver {
         var deadline: ContinuousClock.Instant?
         if let properties {
             let said = PushProperties(copying: properties)
-            if !said.isEmpty { origin = PushReceiver.origin(route, said) }
+            if !said.isEmpty {
+                origin = PushReceiver.origin(route, said)
+                propertyBytes += said.memoryEstimate
+            }
             deadline = said.messageExpiry.map { .now + .seconds(Int64($0)) }
         }
         switch route.envelope {

@@ -11,6 +11,7 @@ final class ReceiveLoop {
     let log: PushLog
     private var backoff: ReconnectBackoff
     private var wasConnected = false
+    private var wasGranted = false
 
     init(_ configuration: MQTTPushConfiguration, control: LoopControl, intake: any Intake, logger: Logger) {
         self.configuration = configuration
@@ -27,6 +28,13 @@ final class ReceiveLoop {
         while !control.isStopping {
             let end = try connect()
             guard end != .stopped else { break }
+            if case .nothingGranted = end {
+                throw MQTTPushError(
+                    .subscriptionRefused,
+                    end.sentence(about: configuration.broker),
+                    source: configuration.source
+                )
+            }
             if configuration.firstConnectionMustSucceed && !wasConnected {
                 throw MQTTPushError(
                     .notConnected,
@@ -47,10 +55,12 @@ final class ReceiveLoop {
         let connection = try PushConnection(
             self,
             expectsSession: wasConnected && keepsSession,
-            cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected)
+            cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected),
+            demandsGrant: configuration.firstConnectionMustSucceed && !wasGranted
         )
         let end = connection.run()
         if connection.isOpen { wasConnected = true }
+        if connection.isGranted { wasGranted = true }
         if connection.isProven { backoff.succeeded() }
         return end
     }
