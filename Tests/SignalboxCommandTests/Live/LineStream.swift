@@ -1,22 +1,27 @@
 import Foundation
+import Synchronization
 
 /// The lines of a pipe, read on a thread of their own.
 final class LineStream: Sendable {
     private let lines: AsyncStream<String>
     private let handle: FileHandle
+    private let isPaused: Bool
+    private let isClosed = Atomic(false)
 
     init(_ handle: FileHandle, isPaused: Bool = false) {
         let (lines, teller) = AsyncStream.makeStream(of: String.self)
         self.lines = lines
         self.handle = handle
+        self.isPaused = isPaused
         guard !isPaused else { return }
-        let descriptor = handle.fileDescriptor
-        Thread.detachNewThread {
+        // It holds the handle as long as it reads: a closed descriptor's number soon belongs to another pipe.
+        Thread.detachNewThread { [self] in
+            let descriptor = handle.fileDescriptor
             var pending: [UInt8] = []
             var chunk = [UInt8](repeating: 0, count: 65_536)
             while true {
                 let count = read(descriptor, &chunk, chunk.count)
-                guard count > 0 else { break }
+                guard count > 0, !isClosed.load(ordering: .acquiring) else { break }
                 pending += chunk[..<count]
                 while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
                     teller.yield(String(decoding: pending[..<end], as: UTF8.self))
@@ -25,6 +30,7 @@ final class LineStream: Sendable {
             }
             if !pending.isEmpty { teller.yield(String(decoding: pending, as: UTF8.self)) }
             teller.finish()
+            if isClosed.load(ordering: .acquiring) { try? handle.close() }
         }
     }
 
@@ -53,8 +59,9 @@ final class LineStream: Sendable {
         return found
     }
 
-    /// Reads no more: whoever writes gets an error.
+    /// Reads no more: whoever writes gets an error. A thread that reads goes on to the next bytes before it ends.
     func close() {
-        try? handle.close()
+        isClosed.store(true, ordering: .releasing)
+        if isPaused { try? handle.close() }
     }
 }
