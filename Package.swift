@@ -24,6 +24,8 @@ let package = Package(
         .library(name: "SignalboxCore", targets: ["SignalboxCore"]),
         .library(name: "SignalboxRoutes", targets: ["SignalboxRoutes"]),
         .library(name: "Signalbox", targets: ["Signalbox"]),
+        .library(name: "SignalboxTesting", targets: ["SignalboxTesting"]),
+        .library(name: "JSBridge", targets: ["JSBridge"]),
         .library(name: "MQTTPush", targets: ["MQTTPush"]),
         .executable(name: "signalbox", targets: ["SignalboxCommand"]),
     ],
@@ -45,6 +47,38 @@ let package = Package(
             ],
             swiftSettings: stayOnCaller
         ),
+        .target(
+            name: "SignalboxTesting",
+            dependencies: [
+                "SignalboxCore", "Signalbox",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: stayOnCaller
+        ),
+        .target(
+            name: "AdapterThreads",
+            dependencies: ["SignalboxCore"],
+            path: "adapters/AdapterThreads",
+            swiftSettings: stayOnCaller
+        ),
+        .systemLibrary(
+            name: "CJavaScriptCore",
+            path: "adapters/CJavaScriptCore",
+            pkgConfig: "javascriptcoregtk-4.1",
+            providers: [.apt(["libjavascriptcoregtk-4.1-dev"])]
+        ),
+        .target(
+            name: "JSBridge",
+            dependencies: [
+                "SignalboxCore", "AdapterThreads",
+                .target(name: "CJavaScriptCore", condition: .when(platforms: [.linux])),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "adapters/JSBridge",
+            exclude: ["bridge.d.ts"],
+            resources: [.embedInCode("bridge.js")],
+            swiftSettings: stayOnCaller
+        ),
         .systemLibrary(
             name: "CMosquitto",
             path: "adapters/CMosquitto",
@@ -54,7 +88,7 @@ let package = Package(
         .target(
             name: "MQTTPush",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "CMosquitto",
+                "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "CMosquitto",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/MQTTPush",
@@ -63,7 +97,7 @@ let package = Package(
         .executableTarget(
             name: "SignalboxCommand",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "Signalbox", "MQTTPush",
+                "SignalboxCore", "SignalboxRoutes", "Signalbox", "JSBridge", "MQTTPush",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -74,7 +108,7 @@ let package = Package(
         .testTarget(
             name: "SignalboxTests",
             dependencies: [
-                "Signalbox", "SignalboxCore",
+                "Signalbox", "SignalboxCore", "SignalboxTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -90,7 +124,8 @@ let package = Package(
         .testTarget(
             name: "MQTTPushTests",
             dependencies: [
-                "MQTTPush", "SignalboxCore", "SignalboxRoutes", "BrokerKit", "LedgerPublisher",
+                "MQTTPush", "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "SignalboxTesting", "BrokerKit",
+                "LedgerPublisher",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -103,7 +138,24 @@ let package = Package(
         .testTarget(
             name: "SignalboxCommandTests",
             dependencies: [
-                "SignalboxCommand", "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "BrokerKit",
+                "SignalboxCommand", "JSBridge", "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes",
+                "BrokerKit",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "JSBridgeTests",
+            dependencies: [
+                "JSBridge", "Signalbox", "SignalboxCore", "SignalboxTesting",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SignalboxTestingTests",
+            dependencies: [
+                "SignalboxTesting", "Signalbox", "SignalboxCore",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

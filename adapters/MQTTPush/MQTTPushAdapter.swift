@@ -1,3 +1,4 @@
+import AdapterThreads
 public import Logging
 public import SignalboxCore
 
@@ -41,13 +42,18 @@ public struct MQTTPushAdapter: Adapter {
     ///   and `subscriptionRefused` where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it.
     public func run(into intake: any Intake) async throws {
         let control = try LoopControl()
-        let thread = try OwnedThread { [configuration, logger] in
-            do throws(MQTTPushError) {
-                try ReceiveLoop(configuration, control: control, intake: intake, logger: logger).run()
-                control.end(nil)
-            } catch {
-                control.end(error)
+        let thread: OwnedThread
+        do throws(NoSystemResource) {
+            thread = try OwnedThread { [configuration, logger] in
+                do throws(MQTTPushError) {
+                    try ReceiveLoop(configuration, control: control, intake: intake, logger: logger).run()
+                    control.end(nil)
+                } catch {
+                    control.end(error)
+                }
             }
+        } catch {
+            throw MQTTPushError(.noResources, error.description, source: source)
         }
         try await withTaskCancellationHandler {
             try await serve(control, thread, intake)

@@ -1,10 +1,10 @@
 /// What a kind of source can do: the supervisor and the conformance suite read it.
 public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     /// The bits, one per feature.
-    public let rawValue: UInt8
+    public let rawValue: UInt32
 
     /// - Parameter rawValue: the bits, one per feature.
-    public init(rawValue: UInt8) {
+    public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 

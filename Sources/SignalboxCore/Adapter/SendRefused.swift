@@ -1,7 +1,15 @@
-/// Why a ``Sender`` did not take an action for sending.
-public enum SendRefused: Error, Sendable, Hashable {
+/// Why a ``Sender`` did not take an action for sending. The kinds; more may be added.
+public struct SendRefused: Error, Sendable, Hashable, CustomStringConvertible {
+    private enum Code: String { case closed, full, tooLarge }
+    private let code: Code
+
     /// The connection or page is gone.
-    case closed
+    public static let closed = SendRefused(code: .closed)
     /// The queue outward is at its limit.
-    case full
+    public static let full = SendRefused(code: .full)
+    /// The message is larger than the other side takes.
+    public static let tooLarge = SendRefused(code: .tooLarge)
+
+    /// The word used in logs: `closed`, `full` or `tooLarge`.
+    public var description: String { code.rawValue }
 }

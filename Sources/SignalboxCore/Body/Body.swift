@@ -22,3 +22,27 @@ public struct Body: Sendable {
         }
     }
 }
+
+extension Body {
+    /// A body read from JSON outside of an arrival: an answer that came back, or a test's input.
+    ///
+    /// - Parameters:
+    ///   - json: one JSON text (RFC 8259); copied.
+    ///   - limits: the bounds it is read under.
+    /// - Throws: what is wrong and where, with offsets from the first byte.
+    public init(json: Bytes, limits: MessageLimits = MessageLimits()) throws(BodyError) {
+        guard json.count <= limits.bytes else {
+            throw BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
+        }
+        var buffers = BatchBuffers()
+        _ = json.withUnsafeBytes { buffers.append($0) }
+        let root: Int
+        do {
+            root = try buffers.parse(from: 0, depth: limits.depth)
+        } catch {
+            throw BodyError(error.code, offset: error.position)
+        }
+        let storage = BatchStorage(buffers: buffers, tables: ArrivalTables(), pool: nil)
+        self.init(storage: storage, node: UInt32(root))
+    }
+}

@@ -1,7 +1,25 @@
 /// How a message's bytes and what its adapter knows about it become an action's name, id and body.
-public enum Envelope: Sendable {
+public struct Envelope: Sendable {
+    package enum Form: Sendable {
+        case standard
+        case route(RouteNaming)
+        case handler(ActionName)
+    }
+
+    package let form: Form
+
     /// A JSON object `{"action", "id" | "uuid", "body"}`.
-    case standard
+    public static let standard = Envelope(form: .standard)
+
     /// A route of the source named the action; the whole payload is the body.
-    case route(RouteNaming)
+    public static func route(_ naming: RouteNaming) -> Envelope {
+        Envelope(form: .route(naming))
+    }
+
+    /// The message was posted to a handler, as a page does with `messageHandlers.NAME.postMessage(value)`: the handler's
+    /// name is the action and the posted JSON value the body. An object with a member `action` is a standard envelope
+    /// instead.
+    public static func handler(_ name: ActionName) -> Envelope {
+        Envelope(form: .handler(name))
+    }
 }

@@ -14,11 +14,13 @@ struct EnvelopeReader {
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
     ) throws(BodyError) {
-        switch envelope {
+        switch envelope.form {
         case .standard:
             try readStandard(from: &buffers, into: &record)
         case .route(let naming):
             try read(naming, payload, from: &buffers, into: &record)
+        case .handler(let name):
+            try read(postedTo: name, from: &buffers, into: &record)
         }
     }
 
@@ -30,7 +32,28 @@ struct EnvelopeReader {
         guard buffers.nodes[root].is(.object) else {
             throw BodyError(.typeMismatch, offset: offset(of: buffers.nodes[root]), detail: "an object expected")
         }
-        let members = EnvelopeMembers(of: root, in: buffers)
+        try read(EnvelopeMembers(of: root, in: buffers), from: &buffers, into: &record)
+    }
+
+    private func read(
+        postedTo handler: ActionName,
+        from buffers: inout BatchBuffers,
+        into record: inout ArrivalRecord
+    ) throws(BodyError) {
+        let root = try readPayload(.json, from: &buffers)
+        if buffers.nodes[root].is(.object) {
+            let members = EnvelopeMembers(of: root, in: buffers)
+            if members.action != nil { return try read(members, from: &buffers, into: &record) }
+        }
+        record.body = UInt32(root)
+        record.setName(handler.bytes.withUnsafeBytes { buffers.append($0) }, length: handler.bytes.count)
+    }
+
+    private func read(
+        _ members: EnvelopeMembers,
+        from buffers: inout BatchBuffers,
+        into record: inout ArrivalRecord
+    ) throws(BodyError) {
         try readName(members.action, from: &buffers, into: &record)
         try readID(members, from: &buffers, into: &record)
         record.body = UInt32(members.body ?? buffers.push(emptyBody(.json)))

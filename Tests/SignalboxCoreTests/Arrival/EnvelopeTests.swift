@@ -79,4 +79,25 @@ import Testing
         #expect(action.id.text == "7")
         #expect(action.body.jsonText == #"{"device":"lamp","b":2}"#)
     }
+
+    @Test(
+        arguments: [
+            (#""Close""#, "page", #""Close""#), ("{\"isShow\":true}", "page", "{\"isShow\":true}"), ("7", "page", "7"),
+            ("null", "page", "null"), ("", "page", "null"), (#"{"body":1}"#, "page", #"{"body":1}"#),
+            (#"{"action":"pay","body":1}"#, "pay", "1"), (#"{"\u0061ction":"pay"}"#, "pay", "null"),
+            (#"[{"action":"pay"}]"#, "page", #"[{"action":"pay"}]"#),
+        ])
+    func aHandlersNameIsTheActionUnlessTheValueNamesOne(_ posted: String, name: String, body: String) throws {
+        let action = try Reading.action(posted, envelope: .handler("page"))
+        #expect(action.name.text == name)
+        #expect(action.body.jsonText == body)
+    }
+
+    @Test(arguments: [(#"{"action":7}"#, "action"), (#"{"action":"pay","id":[]}"#, "id"), ("{", "")])
+    func aValueThatNamesAnActionBadlyIsMalformed(_ posted: String, path: String) throws {
+        let arrival = try Missing.unwrap(Reading.arrival(Array(posted.utf8), envelope: .handler("page"), before: 5))
+        guard case .failure(let rejection) = arrival.reading else { return #expect(Bool(false), "\(posted) was read") }
+        #expect(rejection.reason == .malformed)
+        #expect(rejection.bodyError?.path == path)
+    }
 }

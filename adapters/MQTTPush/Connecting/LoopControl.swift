@@ -1,3 +1,4 @@
+import AdapterThreads
 import Synchronization
 
 /// Between a source's thread, which must not wait for Swift's tasks, and its task, which must not wait for the thread.
@@ -27,7 +28,7 @@ final class LoopControl: Sendable {
     private let state = Mutex(State())
 
     init() throws(MQTTPushError) {
-        wake = try WakeSignal()
+        do { wake = try WakeSignal() } catch { throw MQTTPushError(.noResources, error.description) }
     }
 
     // MARK: - The task's side

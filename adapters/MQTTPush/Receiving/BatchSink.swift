@@ -1,3 +1,4 @@
+import AdapterThreads
 import SignalboxCore
 import Synchronization
 

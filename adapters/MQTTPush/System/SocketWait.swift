@@ -1,3 +1,5 @@
+import AdapterThreads
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -44,7 +46,7 @@ struct SocketWait {
             pollfd(fd: socket, events: events, revents: 0), pollfd(fd: wake, events: Int16(POLLIN), revents: 0)
         )
         let found = withUnsafeMutablePointer(to: &waited) { pair in
-            pair.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, limit.milliseconds) }
+            pair.withMemoryRebound(to: pollfd.self, capacity: 2) { poll($0, 2, limit.pollMilliseconds) }
         }
         guard found > 0 else { return }
         let closing = Int16(POLLHUP | POLLERR | POLLNVAL) | SocketWait.peerClosed
@@ -70,14 +72,5 @@ struct SocketWait {
         let sent = Glibc.send(socket, bytes, bytes.count, flags)
         #endif
         return sent == bytes.count || (sent < 0 && (errno == EAGAIN || errno == EINTR))
-    }
-}
-
-extension Duration {
-    fileprivate var milliseconds: Int32 {
-        let (seconds, attoseconds) = components
-        guard seconds < 86_400 else { return 86_400_000 }
-        guard self > .zero else { return 0 }
-        return Int32(seconds) * 1_000 + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }

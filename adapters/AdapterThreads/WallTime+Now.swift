@@ -1,4 +1,4 @@
-import SignalboxCore
+package import SignalboxCore
 
 #if canImport(Darwin)
 import Darwin
@@ -9,7 +9,8 @@ import Glibc
 #endif
 
 extension WallTime {
-    static func now() -> WallTime {
+    /// The system's calendar time.
+    package static func now() -> WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return WallTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))

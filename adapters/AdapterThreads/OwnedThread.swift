@@ -9,10 +9,12 @@ import Glibc
 /// A thread of the operating system that runs one closure; it takes no place of Swift's cooperative pool.
 ///
 /// Exactly one of ``join()`` and ``leave()`` must be called.
-struct OwnedThread {
+package struct OwnedThread {
     private let id: pthread_t
 
-    init(_ work: @escaping @Sendable () -> Void) throws(MQTTPushError) {
+    /// - Parameter work: runs once, on the new thread.
+    /// - Throws: ``NoSystemResource`` when the system gives no thread.
+    package init(_ work: @escaping @Sendable () -> Void) throws(NoSystemResource) {
         // The new thread releases the box when it begins; if there is no new thread, we do.
         let box = Unmanaged.passRetained(ThreadWork(work))
         #if canImport(Darwin)
@@ -22,23 +24,23 @@ struct OwnedThread {
         #endif
         guard pthread_create(&created, nil, threadBegan, box.toOpaque()) == 0 else {
             box.release()
-            throw MQTTPushError(.noResources, "the system gave no thread; raise the limit of threads (ulimit -u)")
+            throw .thread
         }
         #if canImport(Darwin)
         guard let created else {
-            throw MQTTPushError(.noResources, "the system gave no thread")
+            throw .thread
         }
         #endif
         id = created
     }
 
     /// Waits until the thread has ended. Blocks: call it when the closure is known to return now.
-    func join() {
+    package func join() {
         pthread_join(id, nil)
     }
 
     /// Lets the thread end by itself.
-    func leave() {
+    package func leave() {
         pthread_detach(id)
     }
 }

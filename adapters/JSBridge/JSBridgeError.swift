@@ -1,0 +1,42 @@
+public import SignalboxCore
+
+/// Why a script source cannot be set up, or cannot go on.
+public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of error; more may be added.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Word: String {
+            case invalidConfiguration, noResources, alreadyRunning, executionTimeLimit, heapLimit
+        }
+        private let word: Word
+
+        /// A value of the configuration is out of its range.
+        public static let invalidConfiguration = Code(word: .invalidConfiguration)
+        /// The system gave no thread, no descriptor or no memory.
+        public static let noResources = Code(word: .noResources)
+        /// The engine runs already; one engine is one page.
+        public static let alreadyRunning = Code(word: .alreadyRunning)
+        /// A script used more time in one turn than it may have; the page was closed.
+        public static let executionTimeLimit = Code(word: .executionTimeLimit)
+        /// The scripts' objects need more memory than they may have; the page was closed.
+        public static let heapLimit = Code(word: .heapLimit)
+
+        /// The word used in logs, such as `executionTimeLimit`.
+        public var description: String { word.rawValue }
+    }
+
+    /// What kind of error this is.
+    public let code: Code
+    /// The source it is about.
+    public let source: SourceName
+    /// What is wrong and what to do about it, in a sentence.
+    public let detail: String
+
+    init(_ code: Code, _ detail: String, source: SourceName) {
+        self.code = code
+        self.source = source
+        self.detail = detail
+    }
+
+    /// The source and the detail.
+    public var description: String { "source \(source): \(detail)" }
+}

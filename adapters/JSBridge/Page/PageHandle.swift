@@ -1,0 +1,86 @@
+public import SignalboxCore
+
+/// A page as the program sees it: something to send to, to call, and to close. Any thread.
+///
+/// A plugin gets the page that called it with ``SignalboxCore/ActionContext/page``. The page hears of what is sent through
+/// `signalbox.on(action, listener)`; what comes before a listener is there waits for it, bounded.
+public final class PageHandle: Sender {
+    private let port: any PagePort
+
+    package init(port: any PagePort) {
+        self.port = port
+    }
+
+    /// What the page is called, or `nil` when nobody named it.
+    public var title: String? { port.title }
+
+    /// Hands an action to the page; the listener's return value is not waited for. Never blocks.
+    ///
+    /// - Parameters:
+    ///   - action: the name the page listens for.
+    ///   - id: given to the listener.
+    ///   - body: JSON.
+    /// - Throws: `closed` when the page is gone, `full` when too much waits for it, `tooLarge` when the body is larger
+    ///   than the limit of a message.
+    public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
+        try port.send(action, id: id, body: body)
+    }
+
+    /// Calls the page's listener and decodes what it returns, a promise's value too.
+    ///
+    /// - Parameters:
+    ///   - action: the name the page listens for.
+    ///   - body: the listener's argument.
+    ///   - reply: what the answer is decoded into.
+    ///   - timeout: how long to wait, from now on; above zero.
+    /// - Throws: ``PageCallError`` when there is no answer, or none that decodes; `closed` when the page goes first.
+    public func call<Reply: Decodable & Sendable>(
+        _ action: ActionName,
+        _ body: some Encodable,
+        returning reply: Reply.Type,
+        timeout: Duration = .seconds(3)
+    ) async throws(PageCallError) -> Reply {
+        let answer = try await answer(of: action, body, timeout)
+        do {
+            return try Body(json: answer ?? Bytes("null")).decode(reply)
+        } catch {
+            throw PageCallError(.invalidReply, "action \(action): \(error)")
+        }
+    }
+
+    /// Calls the page's listener and waits until it is done; what it returns is dropped.
+    ///
+    /// - Throws: ``PageCallError``, as with a reply.
+    public func call(
+        _ action: ActionName,
+        _ body: some Encodable,
+        timeout: Duration = .seconds(3)
+    ) async throws(PageCallError) {
+        _ = try await answer(of: action, body, timeout)
+    }
+
+    /// Ends the page: its calls in flight settle with an error, and its source's run returns. Any number of times; returns
+    /// at once.
+    public func close() {
+        port.close()
+    }
+
+    private func answer(
+        of action: ActionName,
+        _ body: some Encodable,
+        _ timeout: Duration
+    ) async throws(PageCallError) -> Bytes? {
+        let json: Bytes
+        do {
+            json = try BodyWriter.write(body)
+        } catch {
+            throw PageCallError(.invalidArgument, "action \(action): \(error)")
+        }
+        return try await port.call(action, body: json, timeout: timeout)
+    }
+}
+
+extension ActionContext {
+    /// The page that sent the action, or `nil` when it came from another kind of source.
+    public var page: PageHandle? { sender as? PageHandle }
+}

@@ -1,0 +1,1 @@
+// bridge.js follows
