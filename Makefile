@@ -1,14 +1,15 @@
 # Every target is a script, so that it can be read, and run, without make.
 
-.PHONY: help deps demo test lint bench docs clean
+.PHONY: help deps demo test lint bench docs api clean
 
 help:
-	@echo "make deps   install what the system must have (libmosquitto, mosquitto, its clients, pkg-config)"
+	@echo "make deps   install what the system must have (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config)"
 	@echo "make demo   build, start a broker on a free port, publish messages and show what became of each"
 	@echo "make test   every check and every test; the last line says how many passed and failed"
 	@echo "make lint   format, arrows between the modules, imports, Foundation-free modules"
 	@echo "make bench  the benchmarks, in release builds"
-	@echo "make docs   the share of documented public symbols, module by module"
+	@echo "make docs   the documentation of the libraries, and the share of documented public symbols"
+	@echo "make api    records the public symbols in docs/api; those of a frozen module may only grow"
 	@echo "make clean  remove everything that was built"
 
 deps:
@@ -28,6 +29,10 @@ bench: deps
 
 docs:
 	@.ci/docs
+	@.ci/docc
+
+api:
+	@.ci/api --record
 
 clean:
 	rm -rf .build .build-* examples/.build examples/*/.build Tests/Benchmarks/.build

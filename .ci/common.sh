@@ -6,6 +6,9 @@ export LC_ALL=C.UTF-8
 # The modules that must build on every Swift platform, and therefore without Foundation.
 FREE_MODULES="SignalboxCore SignalboxRoutes"
 
+# The modules, separated by commas, whose public symbols stay as they are (docs/architecture.md says why).
+FROZEN_MODULES="SignalboxCore"
+
 complain() {
     printf '%s\n' "$*" >&2
 }
@@ -54,4 +57,24 @@ toolchain_tool() {
     else
         return 1
     fi
+}
+
+# The modules that the package offers as libraries.
+library_modules() {
+    sed -n 's/.*\.library(name: "\([A-Za-z]*\)".*/\1/p' Package.swift | sort
+}
+
+# The folder of the modules' symbol graphs: those that SIGNALBOX_SYMBOL_GRAPHS names, else new ones.
+symbol_graphs() {
+    if [ -n "${SIGNALBOX_SYMBOL_GRAPHS:-}" ]; then echo "$SIGNALBOX_SYMBOL_GRAPHS"; else .ci/symbols; fi
+}
+
+# swift_tool NAME: the program compiled from .ci/NAME.swift, built anew when that changed.
+swift_tool() {
+    local tool=.build/ci/$1
+    mkdir -p .build/ci
+    if [ ! -x "$tool" ] || [ ".ci/$1.swift" -nt "$tool" ]; then
+        swiftc -swift-version 6 -o "$tool" ".ci/$1.swift" >&2
+    fi
+    echo "$tool"
 }

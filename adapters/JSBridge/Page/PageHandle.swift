@@ -2,7 +2,7 @@ public import SignalboxCore
 
 /// A page as the program sees it: something to send to, to call, and to close. Any thread.
 ///
-/// A plugin gets the page that called it with ``SignalboxCore/ActionContext/page``. The page hears of what is sent through
+/// A plugin gets the page that called it with `context.page`. The page hears of what is sent through
 /// `signalbox.on(action, listener)`; what comes before a listener is there waits for it, bounded.
 public final class PageHandle: Sender {
     private let port: any PagePort

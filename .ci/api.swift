@@ -1,0 +1,107 @@
+// Compares the public symbols of modules, as their symbol graphs have them, with the recorded ones.
+//
+//   api check|record GRAPHS RECORDS FROZEN MODULE...
+//
+// GRAPHS is a folder of symbol graphs, RECORDS a folder with one text file per module, FROZEN the frozen modules in one
+// word, separated by commas. A line of a record is a symbol's path and declaration; `[required]` marks what a conforming
+// type must have. In a frozen module nothing recorded may go or change, no protocol may ask for more and no enum may gain a
+// case; `record` refuses that too, so that such a change is made in the record by hand, where a reviewer sees it.
+import Foundation
+
+struct Graph: Decodable {
+    struct Symbol: Decodable {
+        struct Name: Decodable { let precise: String }
+        struct Kind: Decodable { let identifier: String }
+        struct Fragment: Decodable { let spelling: String }
+        let identifier: Name
+        let kind: Kind
+        let pathComponents: [String]
+        let declarationFragments: [Fragment]?
+    }
+
+    struct Relationship: Decodable {
+        let kind: String
+        let source: String
+        let target: String
+        let targetFallback: String?
+    }
+
+    let symbols: [Symbol]
+    let relationships: [Relationship]
+}
+
+/// Conformances that the compiler infers, and not every version of it alike.
+let inferred: Set<String> = ["Swift.SendableMetatype", "Swift.Copyable", "Swift.Escapable", "Swift.BitwiseCopyable"]
+
+func readGraphs(of module: String, in folder: String) throws -> [Graph] {
+    try FileManager.default.contentsOfDirectory(atPath: folder)
+        .filter { $0 == "\(module).symbols.json" || $0.hasPrefix("\(module)@") && $0.hasSuffix(".symbols.json") }
+        .sorted()
+        .map { file in
+            let data = try Data(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(file))
+            return try JSONDecoder().decode(Graph.self, from: data)
+        }
+}
+
+func lines(of graphs: [Graph]) -> Set<String> {
+    let relationships = graphs.flatMap(\.relationships)
+    let required = Set(relationships.filter { $0.kind == "requirementOf" }.map(\.source))
+        .subtracting(relationships.filter { $0.kind == "defaultImplementationOf" }.map(\.target))
+    var paths: [String: String] = [:]
+    var lines: Set<String> = []
+    for symbol in graphs.flatMap(\.symbols) where !symbol.identifier.precise.contains("::SYNTHESIZED::") {
+        let path = symbol.pathComponents.joined(separator: ".")
+        paths[symbol.identifier.precise] = path
+        let declaration = (symbol.declarationFragments ?? []).map(\.spelling).joined()
+            .split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let mark = required.contains(symbol.identifier.precise) ? " [required]" : ""
+        lines.insert("\(path) | \(declaration)\(mark)")
+    }
+    for relationship in relationships where relationship.kind == "conformsTo" {
+        guard let path = paths[relationship.source] else { continue }
+        let name = relationship.targetFallback ?? paths[relationship.target] ?? relationship.target
+        if !inferred.contains(name) { lines.insert("\(path) : \(name)") }
+    }
+    return lines
+}
+
+/// What of an addition breaks code that compiled before.
+func breaks(_ line: String, recorded: Set<String>) -> Bool {
+    let path = line.prefix { $0 != "|" && $0 != ":" }.trimmingCharacters(in: .whitespaces)
+    let owner = path.split(separator: ".").dropLast().joined(separator: ".")
+    let isOfKnownType = recorded.contains { $0.hasPrefix("\(owner) | ") }
+    return isOfKnownType && (line.hasSuffix("[required]") || line.contains(" | case "))
+}
+
+let arguments = Array(CommandLine.arguments.dropFirst())
+guard arguments.count > 4, ["check", "record"].contains(arguments[0]) else {
+    print("api check|record GRAPHS RECORDS FROZEN MODULE...")
+    exit(64)
+}
+let frozen = Set(arguments[3].split(separator: ",").map(String.init))
+var isEqual = true
+for module in arguments.dropFirst(4) {
+    let file = URL(fileURLWithPath: arguments[2]).appendingPathComponent("\(module).txt")
+    let now = lines(of: try readGraphs(of: module, in: arguments[1]))
+    let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    let recorded = Set(text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") })
+    let gone = recorded.subtracting(now).sorted()
+    let new = now.subtracting(recorded).sorted()
+    let isFrozen = frozen.contains(module)
+    let breaking = isFrozen ? gone.map { "- \($0)" } + new.filter { breaks($0, recorded: recorded) }.map { "+ \($0)" } : []
+    print("api: \(module)\(isFrozen ? " (frozen)" : ""): \(now.count) lines, \(gone.count) gone, \(new.count) new")
+    if !breaking.isEmpty {
+        isEqual = false
+        print("  it is frozen, and these changes break code that uses it:")
+        for line in breaking { print("  \(line)") }
+    } else if arguments[0] == "record" {
+        let title = "# The public symbols of \(module)\(isFrozen ? ", frozen" : ""). Written by `make api`."
+        try Data(([title] + now.sorted()).joined(separator: "\n").appending("\n").utf8).write(to: file)
+    } else if !gone.isEmpty || !new.isEmpty {
+        isEqual = false
+        for line in gone { print("  - \(line)") }
+        for line in new { print("  + \(line)") }
+        print("  meant so? `make api` records it")
+    }
+}
+exit(isEqual ? 0 : 1)
