@@ -39,6 +39,18 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "BridgeBenchmark",
+            dependencies: [
+                .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "JSBridge", package: "signalbox"),
+                "CJavaScriptCoreLibrary",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .systemLibrary(name: "CJavaScriptCoreLibrary", pkgConfig: "javascriptcoregtk-4.1"),
         .systemLibrary(name: "CMosquittoLibrary", pkgConfig: "libmosquitto"),
         .executableTarget(name: "RawSubscriber", dependencies: ["CMosquittoLibrary"]),
         .executableTarget(name: "RawPublisher", dependencies: ["CMosquittoLibrary"]),
