@@ -57,6 +57,9 @@ public final class JavaScriptCoreEngine: Adapter {
         } catch {
             throw JSBridgeError(.noResources, error.description, source: source)
         }
+        // Not a part of this task: it watches while this one is cancelled, too.
+        let watch = Task { [limit = configuration.executionTimeLimit] in await control.watch(limit) }
+        defer { watch.cancel() }
         try await withTaskCancellationHandler {
             try await serve(control, thread, intake)
         } onCancel: {
@@ -66,6 +69,7 @@ public final class JavaScriptCoreEngine: Adapter {
 
     /// The page's thread.
     private func runPage(_ control: PageControl, _ intake: any Intake) {
+        control.processorTime.begin()
         do throws(JSBridgeError) {
             let parts = HeadlessPage.Parts(
                 configuration: configuration,
@@ -101,7 +105,9 @@ public final class JavaScriptCoreEngine: Adapter {
                 return
             case .leftBehind:
                 thread.leave()
-                return
+                mailbox.detach(control)
+                let detail = "a script runs without end and cannot be stopped; its thread is left behind"
+                throw JSBridgeError(.executionTimeLimit, detail, source: source)
             }
         }
     }

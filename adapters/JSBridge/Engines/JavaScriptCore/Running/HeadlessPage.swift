@@ -94,15 +94,14 @@ final class HeadlessPage {
     func turn(_ work: () -> ScriptResult) {
         context.limit.begin()
         control.countTurn()
-        let result = work()
+        if case .threw(let value) = work(), !context.limit.hasEnded, let functions {
+            log.failed(functions.describe(value))
+        }
         control.countTurn()
         heap.scriptRan()
-        if context.limit.wasReached {
+        if context.limit.wasReached || control.hasOverrun {
             let limit = configuration.executionTimeLimit
             fail(.executionTimeLimit, "a script ran for \(limit) without giving the thread back")
-        }
-        if case .threw(let value) = result, !context.limit.hasEnded, let functions {
-            log.failed(functions.describe(value))
         }
     }
 
@@ -136,10 +135,11 @@ final class HeadlessPage {
     /// Settles what the page still waits for, lets it go, and waits until the program has settled what it submitted.
     private func finish() {
         context.limit.isLastTurn = true
+        context.watch(slice: context.limit.slice)
         calls.isOpen = false
         turn { functions?.close() ?? .returned(context.undefined) }
         functions = nil
-        mailbox.detach()
+        mailbox.detach(control)
         context.release()
         log.tellWithheld(isLast: true)
         while calls.unsettled > 0 {

@@ -126,10 +126,13 @@ final class PageCalls {
     ///
     /// What is not taken any more is answered to the page, unless the page ends at once: then that answers it.
     func submit() {
+        guard batch.count > 0 else { return }
         let arrivals = batch.take()
+        control.expect(arrivals.count)
         var taken = take(arrivals)
         while taken < arrivals.count {
             guard untilRoom() else {
+                control.expect(taken - arrivals.count)
                 for arrival in arrivals[taken...] {
                     inFlight.remove(arrival.token)
                     if !control.isClosing { refused.append(arrival.token) }
@@ -142,8 +145,7 @@ final class PageCalls {
 
     /// Never trusts the answer further than the batch reaches.
     private func take(_ arrivals: [Arrival]) -> Int {
-        guard !arrivals.isEmpty else { return 0 }
-        return min(max(0, intake.submit(arrivals, to: control)), arrivals.count)
+        min(max(0, intake.submit(arrivals, to: control)), arrivals.count)
     }
 
     /// - Returns: whether to try again; not when the page ends.

@@ -11,7 +11,7 @@ final class PageControl: SettlementSink {
         case roomWanted
         /// The thread returns now, so joining it does not wait.
         case ended(JSBridgeError?)
-        /// The thread is in a turn that nothing can end.
+        /// The thread is in a turn that nothing can end; all it submitted is settled.
         case leftBehind
     }
 
@@ -20,6 +20,9 @@ final class PageControl: SettlementSink {
 
     private struct State {
         var settlements: [(token: UInt64, outcome: Outcome)] = []
+        /// How many arrivals were submitted and not settled.
+        var outstanding = 0
+        var isLeftBehind = false
         var room = Room.unknown
         var event: Event?
         var waiter: CheckedContinuation<Event, Never>?
@@ -30,8 +33,11 @@ final class PageControl: SettlementSink {
     private let stopping = Atomic(false)
     /// The page ends now.
     private let closing = Atomic(false)
+    /// A turn lasts too long, and the engine has not ended it.
+    private let overrun = Atomic(false)
     /// The page's turns and the pauses between them, counted: odd within a turn.
     private let turns = Atomic(0)
+    let processorTime = ThreadTime()
     private let state = Mutex(State())
 
     init() throws(NoSystemResource) {
@@ -40,6 +46,9 @@ final class PageControl: SettlementSink {
 
     var isStopping: Bool { stopping.load(ordering: .relaxed) }
     var isClosing: Bool { closing.load(ordering: .relaxed) }
+
+    var hasOverrun: Bool { overrun.load(ordering: .relaxed) }
+    var turn: Int { turns.load(ordering: .relaxed) }
 
     // MARK: - The task's side
 
@@ -75,16 +84,33 @@ final class PageControl: SettlementSink {
         wake.wake()
     }
 
+    /// Asks the page to end at once because of the turn it is in.
+    func endOverrun() {
+        overrun.store(true, ordering: .relaxed)
+        close()
+    }
+
+    /// Gives the thread up, once what it submitted is settled.
+    func leaveBehind() {
+        let isSettled = state.withLock { state in
+            state.isLeftBehind = true
+            return state.outstanding == 0
+        }
+        if isSettled { post(.leftBehind) }
+    }
+
     // MARK: - The sink
 
     func mayAcknowledge(_ token: UInt64) {}
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
-        let isFirst = state.withLock { state in
+        let (isFirst, isLast) = state.withLock { state in
             state.settlements.append((token, outcome))
-            return state.settlements.count == 1
+            state.outstanding -= 1
+            return (state.settlements.count == 1, state.isLeftBehind && state.outstanding == 0)
         }
         if isFirst { wake.wake() }
+        if isLast { post(.leftBehind) }
     }
 
     // MARK: - The thread's side
@@ -99,6 +125,11 @@ final class PageControl: SettlementSink {
     /// Takes what was settled since the last call, in order, in exchange for an empty array.
     func exchange(_ settlements: inout [(token: UInt64, outcome: Outcome)]) {
         state.withLock { swap(&$0.settlements, &settlements) }
+    }
+
+    /// Notes that so many arrivals are about to be submitted, or were not taken after all.
+    func expect(_ count: Int) {
+        state.withLock { $0.outstanding += count }
     }
 
     /// Says that JavaScript begins, or has ended.

@@ -124,9 +124,10 @@ final class PageMailbox: PagePort {
         if isClosed { control.close() }
     }
 
-    /// The page takes and answers nothing more: whoever waits for an answer of it gets none.
-    func detach() {
+    /// The page of this thread takes and answers nothing more: whoever waits for an answer of it gets none.
+    func detach(_ control: PageControl) {
         let callers = state.withLock { state -> [Caller] in
+            guard state.control === control else { return [] }
             state.control = nil
             let waiting = Set(state.messages.map(\.number))
             defer { state.callers = state.callers.filter { waiting.contains($0.key) } }
@@ -157,6 +158,8 @@ final class PageMailbox: PagePort {
         let caller = state.withLock { state -> Caller? in
             guard let caller = state.callers.removeValue(forKey: number) else { return nil }
             state.messages.removeAll { $0.number == number }
+            // A page that ends when it is idle may be so now.
+            if state.callers.isEmpty { state.control?.wake.wake() }
             return caller
         }
         caller?.resume(returning: result)
