@@ -58,12 +58,12 @@ extension ConformanceTrial {
             stage.stop()
             try await untilStopping(stage)
             try await stage.clock.tick {
-                try await wait("the run to return when the drain limit has passed", in: stage) { $0.hasReturned }
+                try await wait("the run to return when the drain limit has passed", in: stage) { $0.hasEnded }
             }
         }
         try await abandon { [self] stage in
             stage.stopAtOnce()
-            try await wait("the run to return when it is stopped at once", in: stage) { $0.hasReturned }
+            try await wait("the run to return when it is stopped at once", in: stage) { $0.hasEnded }
         }
     }
 
@@ -101,7 +101,12 @@ extension ConformanceTrial {
 
     private func untilStopping(_ stage: ConformanceStage) async throws {
         try await wait("the run to be asked to stop", in: stage) { $0.isStopAsked }
-        await letOthersRun()
+        // An adapter that returns too early gets the time to do so; one that is right is not judged by it.
+        _ = await TimeLimit.within(.milliseconds(50)) { [record, number = stage.number] in
+            await record.until { $0.runs[number].hasReturned }
+        } late: {
+            true
+        }
     }
 
     /// Each arrival taken was handled; none was abandoned, as the drain had time.

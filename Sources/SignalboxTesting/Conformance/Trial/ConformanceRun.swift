@@ -18,6 +18,8 @@ struct ConformanceRun: Sendable {
     private(set) var hasBegun = false
     private(set) var isStopAsked = false
     private(set) var hasReturned = false
+    /// Whether the supervisor of the run has ended.
+    private(set) var hasEnded = false
     /// The ids of the arrivals taken, in order; `nil` for an unreadable one.
     private(set) var taken: [String?] = []
     /// How many arrivals were acknowledged, and how many abandoned.
@@ -147,9 +149,13 @@ extension ConformanceRun {
         }
     }
 
-    /// The supervisor has ended.
-    mutating func ended() {
+    mutating func supervisorEnded() {
+        hasEnded = true
         if inside > 0 { found("every arrival taken is settled", "\(inside) were not when the supervisor ended") }
-        if hasBegun && !hasReturned { found("the run returns before its supervisor does", "it had not returned") }
+    }
+
+    /// Nothing of the run goes on.
+    mutating func end() {
+        if hasBegun && !hasReturned { found("a run that was cancelled returns", "it had not when all else was over") }
     }
 }

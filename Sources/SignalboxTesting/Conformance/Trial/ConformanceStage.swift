@@ -79,7 +79,8 @@ final class ConformanceStage: Sendable {
 
     /// Runs the supervisor until it is stopped; returns what it threw.
     func run() async -> (any Error)? {
-        await withTaskGroup(of: Part.self) { group in
+        defer { record.change { $0.inRun(number) { $0.supervisorEnded() } } }
+        return await withTaskGroup(of: Part.self) { group in
             group.addTask { [supervisor] in
                 do {
                     try await supervisor.run()

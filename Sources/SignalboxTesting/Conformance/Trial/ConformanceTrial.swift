@@ -94,7 +94,7 @@ extension ConformanceTrial {
                 group.cancelAll()
             }
         }
-        record.change { $0.inRun(stage.number) { $0.ended() } }
+        record.change { $0.inRun(stage.number) { $0.end() } }
     }
 
     private func makeStage(_ limits: ConformanceLimits) throws -> ConformanceStage {
