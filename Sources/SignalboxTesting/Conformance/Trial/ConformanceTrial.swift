@@ -118,6 +118,7 @@ extension ConformanceTrial {
 
     /// Sends messages once the adapter's run has begun.
     func send(_ messages: [ConformanceMessage]) async throws {
+        guard !messages.isEmpty else { return }
         await record.until { record in record.runs.last.map { $0.hasBegun } ?? false }
         do {
             try await subject.send(messages)
