@@ -33,6 +33,13 @@ import Testing
         await #expect(throws: BodyError.self) { try await tester.reply(as: String.self, to: "1") }
     }
 
+    @Test @MainActor func aPluginOnTheMainActorCanBeAsked() async {
+        let plugin = ScreenPlugin()
+        let outcome = await PluginTester(plugin).outcome(of: "3")
+        #expect(outcome == .handled(reply: nil))
+        #expect(plugin.seen == [3])
+    }
+
     @Test func everyKindOfPluginAndClosureCanBeAsked() async throws {
         let testers = [
             PluginTester(LaterPlugin()),
@@ -115,6 +122,13 @@ struct LoadingPlugin: Plugin {
     let action: ActionName = "loading"
 
     func callAsAction(_ info: Info, context: ActionContext) async throws {}
+}
+
+@MainActor final class ScreenPlugin: Plugin {
+    nonisolated let action: ActionName = "screen"
+    private(set) var seen: [Int] = []
+
+    func callAsAction(_ info: Int, context: ActionContext) async throws { seen.append(info) }
 }
 
 struct SilentPlugin: SyncPlugin {

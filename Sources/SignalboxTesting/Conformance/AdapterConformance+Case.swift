@@ -22,7 +22,8 @@ extension AdapterConformance {
         case answersEverySender
         /// When the window is full the adapter waits for room; then all messages come, in order.
         case windowFullThenDrained
-        /// On a graceful stop what has begun is finished and told, and only then the run returns.
+        /// On a graceful stop what has begun is finished and told, and only then the run returns; what was not taken comes
+        /// again, or its sender is told.
         case drainOnStop
         /// Stopping twice is stopping once, and a run can follow a run.
         case stopIsIdempotent

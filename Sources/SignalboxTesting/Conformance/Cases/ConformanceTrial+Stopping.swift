@@ -2,10 +2,11 @@ import SignalboxCore
 
 extension ConformanceTrial {
     func drainOnStop() async throws {
-        let messages = messages(6)
-        try await run(ConformanceLimits(window: 8, isSlow: true)) { [self] stage in
+        let window = 4
+        let messages = messages(window + 2)
+        try await run(ConformanceLimits(window: window, isSlow: true)) { [self] stage in
             async let sending: Void = send(messages)
-            try await untilInside(messages.count, stage)
+            try await untilInside(window, stage)
             stage.stop()
             try await untilStopping(stage)
             stage.slow.open()
@@ -16,11 +17,11 @@ extension ConformanceTrial {
         let handled = Set(record.value.calls.map(\.id))
         if features.contains(.replies) {
             for message in messages {
-                guard !handled.contains(message.id.text) else {
+                if handled.contains(message.id.text) {
                     try await checkReply(to: message)
-                    continue
+                } else {
+                    try await checkAbandonment(of: message)
                 }
-                try await checkAnswer(to: message, "an error") { if case .error = $0 { true } else { false } }
             }
         }
         guard features.contains(.redelivers) else { return }
@@ -81,16 +82,19 @@ extension ConformanceTrial {
         }
         if record.value.runs.last.map({ $0.abandoned }) == 0 { found("what hangs is abandoned", "it was not") }
         if features.contains(.replies) {
-            for message in abandoned {
-                try await checkAnswer(to: message, "an error with code drain or stop") { answer in
-                    [.error(code: "drain"), .error(code: "stop")].contains(answer)
-                }
-            }
+            for message in abandoned { try await checkAbandonment(of: message) }
         }
         let before = record.value.calls.count
         let marker = messages(1)
         try await run(ConformanceLimits(hangs: false)) { [self] stage in try await deliver(marker, to: stage) }
         checkEachOnce((features.contains(.redelivers) ? abandoned : []) + marker, since: before)
+    }
+
+    /// The sender hears that the message was let go of.
+    private func checkAbandonment(of message: ConformanceMessage) async throws {
+        try await checkAnswer(to: message, "an error with code drain or stop") { answer in
+            [.error(code: "drain"), .error(code: "stop")].contains(answer)
+        }
     }
 
     /// Waits until so many are inside, or until one is where the adapter waits for each batch.
