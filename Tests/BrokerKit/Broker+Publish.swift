@@ -30,4 +30,18 @@ extension Broker {
     public func publish(_ text: String, to topic: String, retain: Bool = false) async throws {
         try await publish(Array(text.utf8), to: topic, retain: retain)
     }
+
+    /// Publishes each text, which has one line, as a message of its own with QoS 1, in this order over one connection;
+    /// returns when the broker has acknowledged all.
+    ///
+    /// - Throws: ``BrokerKitError`` when the broker did not take them.
+    public func publish(lines: [String], to topic: String) async throws {
+        guard !lines.isEmpty else { return }
+        let file = folder.appendingPathComponent("lines-\(UUID().uuidString)")
+        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let arguments = ["-h", "127.0.0.1", "-p", "\(port)", "-V", "5", "-q", "1", "-t", topic, "-l"]
+        let status = try await RunningProgram("mosquitto_pub", arguments, input: file).status()
+        guard status == 0 else { throw BrokerKitError("mosquitto_pub to \(topic) ended with status \(status)") }
+    }
 }

@@ -17,6 +17,7 @@ public final class RunningProgram: Sendable {
     ///   - program: a path, or a name that is looked up in `PATH` and the system's folders.
     ///   - arguments: what follows the name.
     ///   - environment: added to this process's environment.
+    ///   - input: the file that is its standard input, or `nil` for none.
     ///   - output: the file that takes standard output, or `nil` to discard it.
     ///   - errors: the file that takes standard error, or `nil` to discard it.
     /// - Throws: ``BrokerKitError`` when there is no such program, and Foundation's errors.
@@ -24,11 +25,13 @@ public final class RunningProgram: Sendable {
         _ program: String,
         _ arguments: [String],
         environment: [String: String] = [:],
+        input: URL? = nil,
         output: URL? = nil,
         errors: URL? = nil
     ) throws {
         process = Process()
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) } ?? FileHandle.nullDevice
         process.standardOutput = try RunningProgram.handle(for: output)
         process.standardError = try RunningProgram.handle(for: errors)
         try start(program, arguments)
@@ -37,6 +40,7 @@ public final class RunningProgram: Sendable {
     /// Starts a program whose output and errors go into pipes that the caller reads.
     public init(_ program: String, _ arguments: [String], output: Pipe, errors: Pipe) throws {
         process = Process()
+        process.standardInput = FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = errors
         try start(program, arguments)
@@ -45,7 +49,6 @@ public final class RunningProgram: Sendable {
     private func start(_ program: String, _ arguments: [String]) throws {
         process.executableURL = try RunningProgram.find(program)
         process.arguments = arguments
-        process.standardInput = FileHandle.nullDevice
         process.terminationHandler = { [weak self] in self?.ended($0) }
         try ProcessStart.run(process)
     }

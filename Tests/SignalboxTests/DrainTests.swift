@@ -2,6 +2,7 @@ import Logging
 import ServiceLifecycle
 import Signalbox
 import SignalboxCore
+import SignalboxTesting
 import Synchronization
 import Testing
 

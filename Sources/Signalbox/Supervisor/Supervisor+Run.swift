@@ -25,9 +25,14 @@ extension Supervisor {
                 await untilSettled()
             }
         } onGracefulShutdown: {
-            self.state.withLock { $0.starter }.finish()
+            self.shutDown()
         }
         if let failure = finish() { throw failure }
+    }
+
+    /// Begins the graceful end of ``run()``, as the graceful shutdown of its service does. Any thread, any number of times.
+    package func shutDown() {
+        state.withLock { $0.starter }.finish()
     }
 
     private func open() throws -> AsyncStream<any Adapter> {

@@ -16,11 +16,12 @@ extension PushConnection {
         sink.finishSubmitting(taken: taken)
         while !sink.isDone { pause() }
         let abandoned = sink.abandoned
-        if taken < batch.count {
-            log.leftUnacknowledged(batch.count - taken + abandoned)
-            return .stopped
+        if taken < batch.count { log.leftUnacknowledged(batch.count - taken + abandoned) }
+        if taken < batch.count || abandoned > 0 {
+            // What is queued is never written; earlier batches' acknowledgements shall reach the broker.
+            SocketFarewell(client.socket)?.wait(limit: PushConnection.farewellLimit)
+            return taken < batch.count || control.isStopping ? .stopped : .abandoned(abandoned)
         }
-        if abandoned > 0 { return control.isStopping ? .stopped : .abandoned(abandoned) }
         sizing.held(batch.count, for: .now - began)
         guard pings.isConnected else { return .lost("it broke while messages were handled; they may come again") }
         if let end = flush() { return end }

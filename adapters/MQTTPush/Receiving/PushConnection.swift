@@ -7,6 +7,9 @@ import SignalboxRoutes
 /// Whenever it reads, nothing waits to be written: acknowledgements are flushed whole before the next batch is read, so
 /// no flush can release those of messages that are not settled.
 final class PushConnection {
+    /// How long the broker may take to read what was sent to it before the connection is closed all the same.
+    static let farewellLimit = Duration.seconds(1)
+
     let configuration: MQTTPushConfiguration
     let control: LoopControl
     let client: MosquittoClient
@@ -185,7 +188,9 @@ final class PushConnection {
 
     /// Says goodbye; the broker keeps the session.
     private func finish() -> ConnectionEnd {
+        let farewell = SocketFarewell(client.socket)
         if isOpen && client.disconnect().isSuccess { _ = flush() }
+        farewell?.wait(limit: PushConnection.farewellLimit)
         return .stopped
     }
 }

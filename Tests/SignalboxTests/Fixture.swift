@@ -1,5 +1,4 @@
 import Logging
-import ServiceLifecycle
 import Signalbox
 import SignalboxCore
 
@@ -25,20 +24,6 @@ extension Supervisor {
     }
 
     static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
-
-    /// Runs the supervisor as a service while `body` works, then shuts it down gracefully and waits for the end.
-    func whileRunning(_ body: () async throws -> Void) async throws {
-        let group = ServiceGroup(services: [self], logger: Supervisor.quiet)
-        async let run: Void = group.run()
-        do {
-            try await body()
-        } catch {
-            await group.triggerGracefulShutdown()
-            throw error
-        }
-        await group.triggerGracefulShutdown()
-        try await run
-    }
 }
 
 /// Makes batches of arrivals from JSON texts, with tokens 0, 1, 2 ...

@@ -1,0 +1,46 @@
+import SignalboxCore
+
+extension AdapterConformance {
+    /// The cases of the suite. More may be added; an adapter that conforms passes each that applies to its features.
+    public enum Case: String, CaseIterable, Sendable, Hashable, CustomStringConvertible {
+        /// Every message reaches its plugin once, whole, and nothing comes again in the next run.
+        case deliverAll
+        /// Plugins see the messages of a source in the order in which they were sent, under a small window too.
+        case orderPerSource
+        /// A run is cancelled before it starts, while it starts, twice and after its end, many times; everything sent is
+        /// still delivered.
+        case concurrentStartAndStop
+        /// A plugin that throws fails its own arrivals and no others.
+        case throwingPlugin
+        /// An action without a plugin is rejected, and the messages around it are handled.
+        case unknownAction
+        /// A message that is no action becomes a rejected arrival with its bytes, and the messages around it are handled.
+        case malformedArrival
+        /// A plugin that does not allow the source is never called.
+        case forbiddenSource
+        /// Every message is answered with its own outcome. Needs `replies`.
+        case answersEverySender
+        /// When the window is full the adapter waits for room; then all messages come, in order.
+        case windowFullThenDrained
+        /// On a graceful stop what has begun is finished and told, and only then the run returns; what was not taken comes
+        /// again, or its sender is told.
+        case drainOnStop
+        /// Stopping twice is stopping once, and a run can follow a run.
+        case stopIsIdempotent
+        /// A plugin that never returns fails its own call with a timeout; other plugins go on.
+        case hungPlugin
+        /// What is abandoned is never acknowledged: it comes again, or its sender is told.
+        case abandonedIsNotAcknowledged
+        /// With a slow plugin no more arrivals are inside or offered than the window and one batch.
+        case memoryBoundedUnderSlowPlugin
+
+        /// The case's name.
+        public var description: String { rawValue }
+
+        /// Why the case does not apply to an adapter, or `nil` when it does.
+        func inapplicable(to features: AdapterFeatures) -> String? {
+            guard self == .answersEverySender, !features.contains(.replies) else { return nil }
+            return "the adapter answers nobody"
+        }
+    }
+}

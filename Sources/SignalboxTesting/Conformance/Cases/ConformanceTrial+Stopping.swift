@@ -1,0 +1,122 @@
+import SignalboxCore
+
+extension ConformanceTrial {
+    func drainOnStop() async throws {
+        let window = 4
+        let messages = messages(window + 2)
+        try await run(ConformanceLimits(window: window, isSlow: true)) { [self] stage in
+            async let sending: Void = send(messages)
+            try await untilInside(window, stage)
+            stage.stop()
+            try await untilStopping(stage)
+            stage.slow.open()
+            try await wait("the run to return", in: stage) { $0.hasReturned }
+            try? await sending
+        }
+        checkWhatWasTaken()
+        let handled = Set(record.value.calls.map(\.id))
+        if features.contains(.replies) {
+            for message in messages {
+                if handled.contains(message.id.text) {
+                    try await checkReply(to: message)
+                } else {
+                    try await checkAbandonment(of: message)
+                }
+            }
+        }
+        guard features.contains(.redelivers) else { return }
+        let marker = self.messages(1)
+        try await run { [self] stage in try await deliver(marker, to: stage) }
+        checkEachOnce(messages + marker)
+    }
+
+    func hungPlugin() async throws {
+        let before = [message(ConformanceStage.recording), message(ConformanceStage.hanging)]
+        let after = [
+            message(ConformanceStage.hanging), message(ConformanceStage.recordingToo),
+            message(ConformanceStage.recording),
+        ]
+        try await run(ConformanceLimits(timeout: .seconds(1))) { [self] stage in
+            async let sending: Void = send(before)
+            try await wait("the plugin to hang") { $0.begun.contains(before[1].id.text) }
+            await stage.clock.tick(12)
+            try await wait("the timeout") { $0.settled.contains(before[1].id.text) }
+            try await sending
+            try await deliver(after, to: stage)
+        }
+        let words = ["handled", "timeout", "unavailable", "handled", "handled"]
+        checkOutcomes(zip(before + after, words).map { ($0, $1) })
+        if features.contains(.replies) {
+            try await checkAnswer(to: before[1], isError: "timeout")
+            try await checkAnswer(to: after[0], isError: "unavailable")
+            try await checkReply(to: after[2])
+        }
+        try await checkNothingComesAgain()
+    }
+
+    func abandonedIsNotAcknowledged() async throws {
+        try await abandon { [self] stage in
+            stage.stop()
+            try await untilStopping(stage)
+            try await stage.clock.tick {
+                try await wait("the run to return when the drain limit has passed", in: stage) { $0.hasEnded }
+            }
+        }
+        try await abandon { [self] stage in
+            stage.stopAtOnce()
+            try await wait("the run to return when it is stopped at once", in: stage) { $0.hasEnded }
+        }
+    }
+
+    /// Handles some messages, abandons others, and looks at what comes in the next run.
+    private func abandon(_ stop: @escaping @Sendable (ConformanceStage) async throws -> Void) async throws {
+        let handled = messages(3)
+        let abandoned = [message(ConformanceStage.hanging), message(ConformanceStage.hanging)]
+        try await run(ConformanceLimits(window: 8)) { [self] stage in
+            try await deliver(handled, to: stage)
+            async let sending: Void = send(abandoned)
+            try await wait("the plugin to hang") { $0.begun.contains(abandoned[0].id.text) }
+            try await untilInside(abandoned.count, stage)
+            try await stop(stage)
+            try? await sending
+        }
+        if record.value.runs.last.map({ $0.abandoned }) == 0 { found("what hangs is abandoned", "it was not") }
+        if features.contains(.replies) {
+            for message in abandoned { try await checkAbandonment(of: message) }
+        }
+        let before = record.value.calls.count
+        let marker = messages(1)
+        try await run(ConformanceLimits(hangs: false)) { [self] stage in try await deliver(marker, to: stage) }
+        checkEachOnce((features.contains(.redelivers) ? abandoned : []) + marker, since: before)
+    }
+
+    /// The sender hears that the message was let go of.
+    private func checkAbandonment(of message: ConformanceMessage) async throws {
+        try await checkAnswer(to: message, "an error with code drain or stop") { answer in
+            [.error(code: "drain"), .error(code: "stop")].contains(answer)
+        }
+    }
+
+    /// Waits until so many are inside, or until one is where the adapter waits for each batch.
+    private func untilInside(_ count: Int, _ stage: ConformanceStage) async throws {
+        let least = subject.waitsForEachBatch ? 1 : count
+        try await wait("\(least) arrivals to be inside", in: stage) { $0.inside >= least }
+    }
+
+    private func untilStopping(_ stage: ConformanceStage) async throws {
+        try await wait("the run to be asked to stop", in: stage) { $0.isStopAsked }
+        // An adapter that returns too early gets the time to do so; one that is right is not judged by it.
+        _ = await TimeLimit.within(.milliseconds(50)) { [record, number = stage.number] in
+            await record.until { $0.runs[number].hasReturned }
+        } late: {
+            true
+        }
+    }
+
+    /// Each arrival taken was handled; none was abandoned, as the drain had time.
+    private func checkWhatWasTaken() {
+        let words = record.value.told.map(\.word)
+        let others = words.filter { $0 != "handled" }
+        if !others.isEmpty { found("what was taken before the stop is handled", others.joined(separator: ", ")) }
+    }
+}

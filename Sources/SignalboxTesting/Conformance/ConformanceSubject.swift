@@ -1,0 +1,41 @@
+public import SignalboxCore
+
+/// An adapter and its far side - a broker's publisher, a page, a peer - as the conformance suite sees them.
+///
+/// Each case makes a subject of its own, for a source of its own, and ends it. Nothing may be shared between subjects that
+/// would let one hear another's messages.
+public protocol ConformanceSubject: Sendable {
+    /// The adapter, for the source that the subject was made for. Runs follow each other on the same object.
+    var adapter: any Adapter { get }
+
+    /// The most arrivals the adapter submits at once, as its configuration states.
+    var batchBound: Int { get }
+
+    /// Whether the adapter submits nothing more until it has heard of every arrival of a batch, as one that can
+    /// acknowledge only all together does; `false` by default. Such an adapter need not fill a window.
+    var waitsForEachBatch: Bool { get }
+
+    /// Lets the far side send the messages, in this order, and returns when it has handed all over.
+    ///
+    /// Called only while the adapter's run is in progress, which may not have connected yet: what is sent then must reach
+    /// it. It may wait as long as the source holds it back; the suite does not rely on its return while a plugin waits.
+    /// What is sent while the adapter stops may be refused, and the call may then throw.
+    func send(_ messages: [ConformanceMessage]) async throws
+
+    /// What the far side was answered to the message it sent with this id, waited for. Asked only where the adapter's
+    /// features contain `replies`, also after the run in which the message was sent.
+    func answer(to id: ActionID) async throws -> ConformanceAnswer
+
+    /// Frees what the subject holds. The adapter does not run any more, unless it never ended.
+    func end() async
+}
+
+extension ConformanceSubject {
+    /// `false`.
+    public var waitsForEachBatch: Bool { false }
+
+    /// For an adapter without `replies`, which is not asked: throws.
+    public func answer(to id: ActionID) async throws -> ConformanceAnswer {
+        throw ConformanceError("the subject does not implement answer(to:), although its adapter replies")
+    }
+}

@@ -1,0 +1,13 @@
+/// What a case wants of the supervisor of one run.
+struct ConformanceLimits: Sendable {
+    /// The arrivals in the source's window.
+    var window = 1_000
+    /// The timeout of the plugin that hangs.
+    var timeout: Duration = .seconds(3_600)
+    /// Whether the plugin that records waits at its gate.
+    var isSlow = false
+    /// Whether the plugin that hangs does so.
+    var hangs = true
+    /// Whether the case runs the adapter itself, and not the supervisor.
+    var isManual = false
+}

@@ -1,0 +1,161 @@
+import SignalboxCore
+
+/// One run of a watched adapter: what it submitted and heard, checked against the contract as it happens. Without threads
+/// or waiting.
+struct ConformanceRun: Sendable {
+    /// An arrival between its first submit and its settlement.
+    private struct Entry {
+        var isTaken = false
+        var isAcknowledged = false
+    }
+
+    /// A token is unique among the arrivals of one sink.
+    struct Key: Hashable, Sendable {
+        let sink: ObjectIdentifier
+        let token: UInt64
+    }
+
+    private(set) var hasBegun = false
+    private(set) var isStopAsked = false
+    private(set) var hasReturned = false
+    /// Whether the supervisor of the run has ended.
+    private(set) var hasEnded = false
+    /// The ids of the arrivals taken, in order; `nil` for an unreadable one.
+    private(set) var taken: [String?] = []
+    /// How many arrivals were acknowledged, and how many abandoned.
+    private(set) var acknowledged = 0
+    private(set) var abandoned = 0
+    /// How often the window took less than was offered.
+    private(set) var refusals = 0
+    /// The most arrivals that were inside or offered at once.
+    private(set) var peak = 0
+
+    private let source: SourceName
+    private let features: AdapterFeatures
+    private let batchBound: Int
+    private var entries: [Key: Entry] = [:]
+    private var mustWaitForRoom = false
+    private var problems: [ConformanceRecord.Problem] = []
+
+    init(_ adapter: any Adapter, batchBound: Int) {
+        source = adapter.source
+        features = adapter.features
+        self.batchBound = batchBound
+    }
+
+    /// How many arrivals were taken and are not settled.
+    var inside: Int { entries.values.count { $0.isTaken } }
+
+    var summary: String {
+        let state = hasReturned ? "returned" : isStopAsked ? "asked to stop" : hasBegun ? "running" : "not begun"
+        return "\(state), \(taken.count) arrivals taken, \(inside) of them unsettled, \(refusals) submits cut short"
+    }
+
+    mutating func takeProblems() -> [ConformanceRecord.Problem] {
+        defer { problems = [] }
+        return problems
+    }
+
+    private mutating func found(_ expected: String, _ seen: String) {
+        problems.append(ConformanceRecord.Problem(expected: expected, seen: seen))
+    }
+}
+
+// MARK: - What the adapter does
+
+extension ConformanceRun {
+    mutating func begin() {
+        hasBegun = true
+    }
+
+    mutating func askToStop() {
+        isStopAsked = true
+    }
+
+    mutating func offer(_ keys: [Key], from origins: Set<SourceName>, withSenders senders: Int) {
+        if let other = origins.first(where: { $0 != source }) {
+            found("the origin of an arrival names the adapter's source", "\(other) instead of \(source)")
+        }
+        let expectedSenders = features.contains(.pushes) ? keys.count : 0
+        if senders != expectedSenders {
+            found("\(expectedSenders) of \(keys.count) arrivals have a sender, by the adapter's features", "\(senders)")
+        }
+        if hasReturned { found("no submit after the run returned", "a submit of \(keys.count) arrivals") }
+        if mustWaitForRoom {
+            found(
+                "no submit before room() returned, after one that was cut short",
+                "a submit of \(keys.count) arrivals"
+            )
+        }
+        if keys.count > batchBound { found("at most \(batchBound) arrivals in a submit", "\(keys.count)") }
+        for key in keys {
+            if entries.updateValue(Entry(), forKey: key) != nil {
+                found("tokens of unsettled arrivals differ", "token \(key.token) twice")
+            }
+        }
+        peak = max(peak, entries.count)
+    }
+
+    mutating func take(_ count: Int, of keys: [Key], ids: [String?]) {
+        for key in keys.prefix(count) { entries[key]?.isTaken = true }
+        for key in keys.dropFirst(count) where entries.removeValue(forKey: key) == nil {
+            found("an arrival that was not taken is not settled", "token \(key.token) was")
+        }
+        taken += ids.prefix(count)
+        guard count < keys.count else { return }
+        refusals += 1
+        mustWaitForRoom = true
+    }
+
+    mutating func roomReturned() {
+        mustWaitForRoom = false
+    }
+
+    mutating func returned() {
+        hasReturned = true
+        let unheard = entries.values.count { $0.isTaken && !$0.isAcknowledged }
+        if unheard > 0 {
+            found(
+                "the run returns when it has heard of every arrival taken",
+                "\(unheard) were neither settled nor acknowledged"
+            )
+        }
+    }
+}
+
+// MARK: - What the supervisor does
+
+extension ConformanceRun {
+    mutating func acknowledge(_ key: Key) {
+        guard let entry = entries[key] else {
+            return found("mayAcknowledge comes before settle, for arrivals taken", "token \(key.token) otherwise")
+        }
+        if entry.isAcknowledged { found("mayAcknowledge comes once", "token \(key.token) again") }
+        entries[key]?.isAcknowledged = true
+        acknowledged += 1
+    }
+
+    mutating func settle(_ key: Key, _ outcome: Outcome) {
+        guard let entry = entries.removeValue(forKey: key) else {
+            return found("an arrival taken is settled once", "token \(key.token) otherwise: \(outcome.word)")
+        }
+        if case .abandoned = outcome {
+            abandoned += 1
+            if entry.isAcknowledged {
+                found("an abandoned arrival is not acknowledged", "token \(key.token): \(outcome.word)")
+            }
+        } else if !entry.isAcknowledged {
+            found("a decided arrival may be acknowledged first", "token \(key.token): \(outcome.word)")
+        }
+    }
+
+    mutating func supervisorEnded() {
+        hasEnded = true
+        if inside > 0 { found("every arrival taken is settled", "\(inside) were not when the supervisor ended") }
+    }
+
+    /// Nothing of the run goes on.
+    mutating func end() {
+        if hasBegun && !hasReturned { found("a run that was cancelled returns", "it had not when all else was over") }
+    }
+}

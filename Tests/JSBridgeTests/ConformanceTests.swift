@@ -1,0 +1,18 @@
+import SignalboxTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct ConformanceTests {
+    @Test func aHeadlessPageConforms() async {
+        let report = await Self.suite.run()
+        #expect(report.isConforming, "\(report)")
+        #expect(report.passed == AdapterConformance.Case.allCases)
+    }
+
+    @Test func twentyOfEachCaseAtOnceConformToo() async {
+        let report = await Self.suite.stress()
+        #expect(report.isConforming, "\(report)")
+    }
+
+    private static let suite = AdapterConformance { source in try PageSubject(source) }
+}

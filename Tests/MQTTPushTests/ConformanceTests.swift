@@ -1,0 +1,26 @@
+import BrokerKit
+import SignalboxTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct ConformanceTests {
+    @Test func aPushSourceConforms() async throws {
+        try await Broker.with { broker in
+            let report = await Self.suite(broker).run()
+            #expect(report.isConforming, "\(report)")
+            #expect(report.passed.count == AdapterConformance.Case.allCases.count - 1)
+            #expect(report.skipped == [.answersEverySender: "the adapter answers nobody"])
+        }
+    }
+
+    @Test func twentyOfEachCaseAtOnceConformToo() async throws {
+        try await Broker.with { broker in
+            let report = await Self.suite(broker).stress()
+            #expect(report.isConforming, "\(report)")
+        }
+    }
+
+    private static func suite(_ broker: Broker) -> AdapterConformance {
+        AdapterConformance { source in try await MQTTPushSubject(source, broker: broker) }
+    }
+}

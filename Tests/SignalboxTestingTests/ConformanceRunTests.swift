@@ -1,0 +1,97 @@
+import SignalboxCore
+import Testing
+
+@testable import SignalboxTesting
+
+/// What the watching intake finds when it is the supervisor that does wrong.
+@Suite struct ConformanceRunTests {
+    private final class Sink: SettlementSink {
+        func mayAcknowledge(_ token: UInt64) {}
+        func settle(_ token: UInt64, _ outcome: Outcome) {}
+    }
+
+    private let sink = Sink()
+
+    private func key(_ token: UInt64) -> ConformanceRun.Key {
+        ConformanceRun.Key(sink: ObjectIdentifier(sink), token: token)
+    }
+
+    /// A run that has two arrivals inside.
+    private func makeRun() -> ConformanceRun {
+        var run = ConformanceRun(InMemoryAdapter(source: "memory", features: []), batchBound: 2)
+        run.begin()
+        run.offer([key(1), key(2)], from: ["memory"], withSenders: 0)
+        run.take(2, of: [key(1), key(2)], ids: ["a", nil])
+        return run
+    }
+
+    private func handle(_ token: UInt64, in run: inout ConformanceRun) {
+        run.acknowledge(key(token))
+        run.settle(key(token), .handled(reply: nil))
+    }
+
+    @Test func aRunThatKeepsTheContractHasNoProblem() {
+        var run = makeRun()
+        handle(1, in: &run)
+        run.settle(key(2), .abandoned(.drain))
+        run.returned()
+        run.supervisorEnded()
+        run.end()
+        #expect(run.takeProblems().isEmpty)
+        #expect(run.taken == ["a", nil] && run.acknowledged == 1 && run.abandoned == 1 && run.peak == 2)
+    }
+
+    @Test func anArrivalSettledTwiceIsFound() {
+        var run = makeRun()
+        handle(1, in: &run)
+        run.settle(key(1), .handled(reply: nil))
+        #expect(run.takeProblems().map(\.expected) == ["an arrival taken is settled once"])
+    }
+
+    @Test func anAbandonedArrivalThatWasAcknowledgedIsFound() {
+        var run = makeRun()
+        run.acknowledge(key(1))
+        run.settle(key(1), .abandoned(.stop))
+        #expect(run.takeProblems().map(\.expected) == ["an abandoned arrival is not acknowledged"])
+    }
+
+    @Test func aDecidedArrivalThatMayNotBeAcknowledgedIsFound() {
+        var run = makeRun()
+        run.settle(key(1), .handled(reply: nil))
+        #expect(run.takeProblems().map(\.expected) == ["a decided arrival may be acknowledged first"])
+    }
+
+    @Test func anAcknowledgementAfterTheOutcomeAndASecondOneAreFound() {
+        var run = makeRun()
+        run.acknowledge(key(1))
+        handle(1, in: &run)
+        run.acknowledge(key(1))
+        #expect(
+            run.takeProblems().map(\.expected) == [
+                "mayAcknowledge comes once", "mayAcknowledge comes before settle, for arrivals taken",
+            ]
+        )
+    }
+
+    @Test func anArrivalThatWasNotTakenAndIsSettledIsFound() {
+        var run = makeRun()
+        handle(1, in: &run)
+        handle(2, in: &run)
+        run.offer([key(3)], from: ["memory"], withSenders: 0)
+        handle(3, in: &run)
+        run.take(0, of: [key(3)], ids: ["c"])
+        #expect(run.takeProblems().map(\.expected) == ["an arrival that was not taken is not settled"])
+    }
+
+    @Test func anArrivalThatIsNeverSettledAndARunThatNeverReturnsAreFound() {
+        var run = makeRun()
+        handle(1, in: &run)
+        run.supervisorEnded()
+        run.end()
+        #expect(
+            run.takeProblems().map(\.expected) == [
+                "every arrival taken is settled", "a run that was cancelled returns",
+            ]
+        )
+    }
+}

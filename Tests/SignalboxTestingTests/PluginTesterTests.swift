@@ -1,0 +1,173 @@
+import SignalboxCore
+import SignalboxTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct PluginTesterTests {
+    @Test func aValidBodyIsHandled() async {
+        let tester = PluginTester(LoadingPlugin())
+        let outcome = await tester.outcome(of: #"{"isShow":true}"#)
+        #expect(outcome == .handled(reply: nil))
+    }
+
+    @Test func anInvalidBodyIsRejectedWithItsPath() async throws {
+        let tester = PluginTester(LoadingPlugin())
+        guard case .rejected(let rejection) = await tester.outcome(of: #"{"isShow":1}"#) else {
+            Issue.record("the body was not rejected")
+            return
+        }
+        #expect(rejection.reason == .invalidBody)
+        #expect(rejection.bodyError?.path == "body.isShow")
+    }
+
+    @Test func bytesThatAreNoJSONAreMalformed() async {
+        let outcome = await PluginTester(LoadingPlugin()).outcome(of: #"{"isShow":"#)
+        #expect(reason(outcome) == "malformed")
+    }
+
+    @Test func aReplyIsDecodedAndWhatIsNotHandledIsThrown() async throws {
+        let tester = PluginTester(DoublingPlugin())
+        #expect(try await tester.reply(as: Int.self, to: "21") == 42)
+        #expect(try await tester.outcome(encoding: 4) == .handled(reply: Bytes("8")))
+        await #expect(throws: Outcome.Rejection.self) { try await tester.reply(as: Int.self, to: "true") }
+        await #expect(throws: BodyError.self) { try await tester.reply(as: String.self, to: "1") }
+    }
+
+    @Test @MainActor func aPluginOnTheMainActorCanBeAsked() async {
+        let plugin = ScreenPlugin()
+        let outcome = await PluginTester(plugin).outcome(of: "3")
+        #expect(outcome == .handled(reply: nil))
+        #expect(plugin.seen == [3])
+    }
+
+    @Test func everyKindOfPluginAndClosureCanBeAsked() async throws {
+        let testers = [
+            PluginTester(LaterPlugin()),
+            PluginTester("later", as: Int.self) { number, _ in
+                await Task.yield()
+                return -number
+            },
+            PluginTester("now", as: Int.self) { number, _ in -number },
+        ]
+        for tester in testers { #expect(try await tester.reply(as: Int.self, to: "7") == -7) }
+        let seen = Watched<[Int]>([])
+        let silent = [
+            PluginTester(SilentPlugin(seen: seen)),
+            PluginTester("later", as: Int.self) { number, _ in
+                await Task.yield()
+                seen.change { $0.append(number) }
+            },
+            PluginTester("now", as: Int.self) { number, _ in seen.change { $0.append(number) } },
+        ]
+        for tester in silent { #expect(await tester.outcome(of: "7") == .handled(reply: nil)) }
+        #expect(seen.value == [7, 7, 7])
+    }
+
+    @Test func aBatchPluginGetsTheValidBodiesOfABatchTogether() async {
+        let plugin = SummingPlugin()
+        let outcomes = await PluginTester(plugin).outcomes(of: ["1", "true", "2"])
+        #expect(outcomes.map(reason) == ["handled", "invalidBody", "handled"])
+        #expect(plugin.calls.value == [[1, 2]])
+    }
+
+    @Test func thePluginFindsWhatTheTesterWasTold() async throws {
+        var tester = PluginTester("ask", as: String?.self) { _, context in
+            let label = (context.origin.facts as? InMemoryFacts)?.label ?? "none"
+            return "\(context.origin.source) \(label) \(context.id)"
+        }
+        tester.source = "chat"
+        tester.facts = InMemoryFacts(label: "friend")
+        tester.payload = .text
+        let outcome = await tester.outcome(of: "no JSON", id: ActionID("7"))
+        #expect(outcome == .handled(reply: Bytes(#""chat friend 7""#)))
+        let late = await tester.outcome(of: "", deadline: .now - .seconds(1))
+        #expect(reason(late) == "expired")
+    }
+
+    @Test func whatThePluginSendsIsRecorded() async throws {
+        var tester = PluginTester("greet", as: String.self) { name, context in
+            try context.sender?.send("greeting", "hello \(name)")
+        }
+        #expect(await tester.outcome(of: #""Ada""#) == .handled(reply: nil))
+        #expect(tester.sent == [SentAction(action: "greeting", body: Bytes(#""hello Ada""#))])
+        #expect(try tester.sent[0].decode(String.self) == "hello Ada")
+        tester.sender = nil
+        #expect(await tester.outcome(of: #""Ada""#) == .handled(reply: nil))
+        #expect(tester.sent.count == 1)
+    }
+
+    @Test func aPluginThatHangsTimesOutWithoutWaiting() async {
+        let clock = ManualClock()
+        let gate = Gate()
+        var tester = PluginTester("hang", as: RawBody.self) { _, _ in await gate.pass() }
+        tester.clock = clock
+        tester.timeout = .seconds(3_600)
+        let outcome = await clock.tick(every: .seconds(60)) { [tester] in await tester.outcome(of: "{}") }
+        #expect(reason(outcome) == "timeout")
+        gate.open()
+    }
+
+    @Test func whatAPluginThrowsIsItsFailure() async {
+        let tester = PluginTester("fail", as: RawBody.self) { _, _ in throw Broken() }
+        let outcome = await tester.outcome(of: "{}")
+        #expect(reason(outcome) == "threw")
+    }
+}
+
+struct Broken: Error {}
+
+struct LoadingPlugin: Plugin {
+    struct Info: Decodable { let isShow: Bool }
+
+    let action: ActionName = "loading"
+
+    func callAsAction(_ info: Info, context: ActionContext) async throws {}
+}
+
+@MainActor final class ScreenPlugin: Plugin {
+    nonisolated let action: ActionName = "screen"
+    private(set) var seen: [Int] = []
+
+    func callAsAction(_ info: Int, context: ActionContext) async throws { seen.append(info) }
+}
+
+struct SilentPlugin: SyncPlugin {
+    let action: ActionName = "silent"
+    let seen: Watched<[Int]>
+
+    func callAsAction(_ info: Int, context: ActionContext) throws { seen.change { $0.append(info) } }
+}
+
+struct DoublingPlugin: SyncPlugin {
+    let action: ActionName = "double"
+
+    func callAsAction(_ info: Int, context: ActionContext) throws -> Int { info * 2 }
+}
+
+struct LaterPlugin: Plugin {
+    let action: ActionName = "later"
+
+    func callAsAction(_ info: Int, context: ActionContext) async throws -> Int {
+        await Task.yield()
+        return -info
+    }
+}
+
+final class SummingPlugin: BatchPlugin {
+    let action: ActionName = "sum"
+    let calls = Watched<[[Int]]>([])
+
+    func callAsActions(_ batch: [(info: Int, context: ActionContext)]) async throws {
+        calls.change { $0.append(batch.map(\.info)) }
+    }
+}
+
+/// The word that says what became of an arrival.
+func reason(_ outcome: Outcome) -> String {
+    switch outcome {
+    case .handled: "handled"
+    case .rejected(let rejection): "\(rejection.reason)"
+    case .failed(let failure): "\(failure.reason)"
+    case .abandoned(let abandonment): "\(abandonment)"
+    }
+}
