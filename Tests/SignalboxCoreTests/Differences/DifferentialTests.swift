@@ -3,7 +3,7 @@ import SignalboxCore
 import Testing
 
 /// Foundation and Signalbox over the same documents: they agree, or differ by an intended difference.
-@Suite struct DifferentialTests {
+@Suite(.enabled(if: IntendedDifference.isMeasuredHere)) struct DifferentialTests {
     private static let documents = 3_000
 
     @Test(arguments: 1...5)
