@@ -1,11 +1,12 @@
 # Every target is a script, so that it can be read, and run, without make.
 
-.PHONY: help deps demo test lint bench docs api clean
+.PHONY: help deps demo test fuzz lint bench docs api clean
 
 help:
 	@echo "make deps   install what the system must have (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config)"
 	@echo "make demo   build, start a broker on a free port, publish messages and show what became of each"
 	@echo "make test   every check and every test; the last line says how many passed and failed"
+	@echo "make fuzz   the reader under libFuzzer, for a minute or SECONDS=n; goes on where it ended"
 	@echo "make lint   format, arrows between the modules, imports, Foundation-free modules"
 	@echo "make bench  the benchmarks, in release builds"
 	@echo "make docs   the documentation of the libraries, and the share of documented public symbols"
@@ -20,6 +21,10 @@ demo: deps
 
 test:
 	@.ci/test
+
+# Make hands SECONDS on in the environment too, where bash would count on from it.
+fuzz:
+	@env -u SECONDS .ci/fuzz --seconds $(or $(SECONDS),60)
 
 lint:
 	@.ci/lint

@@ -225,12 +225,14 @@ extension SourceIntake {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// The lanes that have work or may get some. Those whose task has ended are let go of.
+    /// The lanes that have work or may get some.
     var lanes: [Lane] {
-        state.withLock { state in
-            if !state.retired.isEmpty { state.retired.removeAll(where: \.hasEnded) }
-            return state.lanes.values + state.retired
-        }
+        state.withLock { $0.lanes.values + $0.retired }
+    }
+
+    /// A lane's task has ended: nothing comes to it any more.
+    func letGo(of lane: Lane) {
+        state.withLock { state in state.retired.removeAll { $0 === lane } }
     }
 
     /// Closes the lane of a plugin that was removed; what waits there is still handled.

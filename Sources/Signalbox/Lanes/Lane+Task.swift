@@ -24,6 +24,7 @@ extension Lane {
                 await Task.yield()
             }
         }
+        intake.letGo(of: self)
     }
 
     private func next() async -> LaneRun? {
@@ -31,10 +32,7 @@ extension Lane {
         return await withUnsafeContinuation { continuation in
             let (isReady, run) = queue.withLock { queue -> (Bool, LaneRun?) in
                 if let run = queue.startNext(call: nextCall) { return (true, run) }
-                guard !queue.isClosed else {
-                    queue.hasEnded = true
-                    return (true, nil)
-                }
+                guard !queue.isClosed else { return (true, nil) }
                 queue.parked = continuation
                 return (false, nil)
             }

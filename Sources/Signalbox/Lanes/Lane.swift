@@ -23,9 +23,6 @@ final class Lane: Sendable {
     /// Whether a call that was settled without waiting for it has not returned yet.
     var isStalled: Bool { queue.withLock { $0.isStalled } }
 
-    /// Whether the lane's task is over.
-    var hasEnded: Bool { queue.withLock { $0.hasEnded } }
-
     /// Adds a run. Gives it back when the lane is stalled: what waits there is unavailable.
     func enqueue(_ run: LaneRun) -> LaneVerdict? {
         let (parked, verdict) = queue.withLock { queue -> (UnsafeContinuation<LaneRun?, Never>?, LaneVerdict?) in
@@ -50,7 +47,6 @@ final class Lane: Sendable {
         let parked = queue.withLock { queue in
             defer { queue.parked = nil }
             queue.isClosed = true
-            if queue.parked != nil { queue.hasEnded = true }
             return queue.parked
         }
         parked?.resume(returning: nil)

@@ -15,8 +15,6 @@ struct LaneQueue: Sendable {
     var isStalled = false
     /// No more runs come; the lane's task ends when the queue is empty.
     var isClosed = false
-    /// The lane's task has seen that.
-    var hasEnded = false
     /// The lane's task, waiting for work.
     var parked: UnsafeContinuation<LaneRun?, Never>?
     /// The call last seen running and the tick of that look.

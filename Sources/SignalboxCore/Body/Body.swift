@@ -42,6 +42,10 @@ extension Body {
         } catch {
             throw BodyError(error.code, offset: error.position)
         }
+        // The whole is one message, in which errors of decoding have offsets too.
+        var record = ArrivalRecord(token: 0, receivedAt: WallTime(seconds: 0), origin: ArrivalRecord.none)
+        record.originalLength = UInt32(json.count)
+        buffers.records.append(record)
         let storage = BatchStorage(buffers: buffers, tables: ArrivalTables(), pool: nil)
         self.init(storage: storage, node: UInt32(root))
     }

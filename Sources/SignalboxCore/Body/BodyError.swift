@@ -6,7 +6,8 @@ public struct BodyError: Error, Sendable, Hashable {
     public let code: Code
     /// Where in the message, such as `body.items[3].name`; empty when the whole is meant.
     ///
-    /// A member's name is shown when it consists of ASCII letters, digits, `_` and `-`, else `?` stands for it.
+    /// A member's name is shown when it consists of ASCII letters, digits, `_` and `-`, else `?` stands for it. `?`
+    /// also ends a path to a place behind more than 1,000 members or elements, which is not searched further.
     public let path: String
     /// Byte offset in the original message, where one is known.
     public let offset: Int?

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The memory that ``Bytes``, ``Body``, ``ActionName``, ``ActionID`` and ``Arrival`` are ranges of.
 ///
 /// It never changes once made, so it is shared between threads without a lock. When the last range is released its
@@ -9,6 +11,9 @@ package final class BatchStorage: Sendable {
     @usableFromInline package let nodes: [BodyNode]
     package let records: [ArrivalRecord]
     package let tables: ArrivalTables
+    /// Where an object's next member is expected: the object's position, and the name's in the low half. Each value is
+    /// right about its object, so that it does not matter whose is kept.
+    private let expectation = Atomic<UInt64>(0)
     private let pool: ArrivalPool?
 
     package init(bytes: [UInt8]) {
@@ -29,5 +34,18 @@ package final class BatchStorage: Sendable {
 
     deinit {
         pool?.giveBack(BatchBuffers(bytes: bytes, nodes: nodes, records: records))
+    }
+}
+
+extension BatchStorage {
+    /// The position of the name behind the member that was found last, when that was in the object at `object`.
+    func expectedKey(of object: UInt32) -> UInt32? {
+        let (owner, key) = expectation.load(ordering: .relaxed).quotientAndRemainder(dividingBy: 1 << 32)
+        return owner == object && key > 0 ? UInt32(key) : nil
+    }
+
+    /// - Parameter key: the name's position, or the object's end.
+    func expect(_ key: UInt32, of object: UInt32) {
+        expectation.store(UInt64(object) << 32 | UInt64(key), ordering: .relaxed)
     }
 }

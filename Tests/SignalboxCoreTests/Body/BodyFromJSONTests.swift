@@ -12,6 +12,11 @@ import Testing
         #expect(body.jsonText == #"{"sum":3}"#)
     }
 
+    @Test func whatDoesNotDecodeSaysWhere() throws {
+        let body = try Body(json: Bytes(#"{"sum": 3.5}"#))
+        #expect(Reading.decodingError(body, as: Reply.self)?.offset == 8)
+    }
+
     @Test(
         arguments: [
             ("", BodyError.Code.unexpectedEnd, Optional(0)), ("{\"a\":1,}", .invalidSyntax, 7), ("[[[]]]", .tooDeep, 2),

@@ -86,6 +86,38 @@ import Testing
         #expect(throws: expected) { try body.decode(Order.self) }
     }
 
+    @Test func whatIsNotInTheMessageHasNoOffset() throws {
+        let captures = [RouteNaming.Capture(name: "n", value: "")]
+        let shapes: [(String, Envelope)] = [
+            ("", Reading.anyRoute), (#"{"action":"a"}"#, .standard),
+            ("", .route(RouteNaming(action: "test", captures: captures))),
+        ]
+        for (message, envelope) in shapes {
+            var batch = ArrivalBatch(pool: ArrivalPool())
+            for _ in 0..<2 { Reading.append(Array(message.utf8), to: &batch, envelope: envelope) }
+            Reading.append(Array("[1]".utf8), to: &batch, envelope: Reading.anyRoute)
+            for arrival in batch.take().prefix(2) {
+                let body = try arrival.reading.get().body
+                #expect(Reading.decodingError(body, as: Int.self)?.offset == nil)
+                #expect(Reading.decodingError(body, as: [String: Int].self)?.offset == nil)
+            }
+        }
+    }
+
+    @Test func placesFarAwayAreNotSearchedForEver() throws {
+        let flat = "[" + String(repeating: "1,", count: 30_000) + "true]"
+        #expect(try Reading.decodingError(flat, as: [Int].self)?.path == "body[30000]")
+        for (count, path) in [(998, "body[999][0]"), (999, "body.?")] {
+            let nested = "[" + String(repeating: "[],", count: count) + "[],[true]]"
+            let error = try Reading.decodingError(nested, as: [[Int]].self)
+            #expect(error?.path == path)
+            #expect(error?.offset == nested.utf8.count - 6)
+        }
+        let members = (0..<1_001).map { #""m\#($0)":1"# }.joined(separator: ",")
+        let error = try Reading.decodingError("{\(members),\"last\":true}", as: [String: Int].self)
+        #expect(error?.path == "body.?")
+    }
+
     @Test func namesThatCouldBeContentAreNotShown() throws {
         let error = try Reading.decodingError(#"{"a secret":"x"}"#, as: [String: Int].self)
         #expect(error?.path == "body.?")

@@ -59,4 +59,16 @@ import Testing
         #expect(try body.decode([String: String].self).count == 2)
         #expect(try body.decode(RawBody.self).bytes.elementsEqual("{}".utf8))
     }
+
+    @Test(arguments: ["7", ".5", "e5", "-1"])
+    func theTextOfACaptureEndsWhereItEnds(_ neighbour: String) throws {
+        let captures = ["n", neighbour, "m"].map { RouteNaming.Capture(name: $0, value: "12") }
+        let envelope = Envelope.route(RouteNaming(action: "test", captures: captures))
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        Reading.append([], to: &batch, envelope: envelope)
+        Reading.append(Array(neighbour.utf8), to: &batch, envelope: Reading.anyRoute, payload: .text)
+        let body = try Missing.unwrap(batch.take().first).reading.get().body
+        #expect(try body.decode([String: Int].self) == ["n": 12, neighbour: 12, "m": 12])
+        #expect(try body.decode([String: Double].self) == ["n": 12, neighbour: 12, "m": 12])
+    }
 }

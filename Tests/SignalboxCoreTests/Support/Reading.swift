@@ -91,7 +91,10 @@ enum Reading {
         as type: Value.Type,
         captures: [RouteNaming.Capture] = []
     ) throws -> BodyError? {
-        let body = try body(text, captures: captures)
+        decodingError(try body(text, captures: captures), as: type)
+    }
+
+    static func decodingError<Value: Decodable>(_ body: Body, as type: Value.Type) -> BodyError? {
         do {
             _ = try body.decode(type)
             return nil

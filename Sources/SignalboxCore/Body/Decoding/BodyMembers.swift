@@ -6,8 +6,13 @@ struct BodyMembers: Sequence, IteratorProtocol {
 
     /// - Precondition: `view` is at an object.
     init(of view: BodyView) {
+        self.init(of: view, from: view.position + 1)
+    }
+
+    /// - Precondition: `view` is at an object, and `key` is one of its members' names or its end.
+    init(of view: BodyView, from key: UInt32) {
         self.view = view
-        key = view.position + 1
+        self.key = key
         end = view.node.next
     }
 

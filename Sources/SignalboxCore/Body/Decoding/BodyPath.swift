@@ -15,31 +15,53 @@ struct BodyCodingKey: CodingKey {
 }
 
 extension BodyView {
-    /// The steps from the root to this place, found by walking the index: decoding keeps no path.
+    /// How many members may be passed over on the way to a place. A type that tries one form after the other makes an
+    /// error per try: walks without a bound would cost the square of the message's size.
+    private static let mostPassed = 1_000
+
+    /// The steps from the root to this place, found by walking the index: decoding keeps no path. The last step is `?`
+    /// when the place is too far away.
     var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
         var current = at(root)
-        while current.position != position, let (key, child) = current.step(towards: position) {
+        var passed = 0
+        while current.position != position, let (key, child) = current.step(towards: position, passed: &passed) {
             path.append(key)
             current = at(child)
         }
         return path
     }
 
-    private func step(towards target: UInt32) -> (key: BodyCodingKey, child: UInt32)? {
+    private typealias Step = (key: BodyCodingKey, child: UInt32)
+
+    private func step(towards target: UInt32, passed: inout Int) -> Step? {
+        let unknown = (BodyCodingKey(stringValue: "?"), target)
         switch node.kind {
         case .object:
-            for key in BodyMembers(of: self) where contains(target, in: key + 1) {
-                return (BodyCodingKey(stringValue: text(of: node(at: key))), key + 1)
+            for key in BodyMembers(of: self) {
+                if contains(target, in: key + 1) { return member(key) }
+                passed += 1
+                guard passed < BodyView.mostPassed else { return unknown }
             }
+        case .array where isFlat:
+            return (BodyCodingKey(intValue: Int(target - position) - 1), target)
         case .array:
-            for (index, element) in BodyElements(of: self).enumerated() where contains(target, in: element) {
-                return (BodyCodingKey(intValue: index), element)
+            for (index, element) in BodyElements(of: self).enumerated() {
+                if contains(target, in: element) { return (BodyCodingKey(intValue: index), element) }
+                passed += 1
+                guard passed < BodyView.mostPassed else { return unknown }
             }
         default: break
         }
         return nil
     }
+
+    private func member(_ key: UInt32) -> Step {
+        (BodyCodingKey(stringValue: text(of: node(at: key))), key + 1)
+    }
+
+    /// Of an array: no element contains another, so that an index is a difference of positions.
+    private var isFlat: Bool { node.next - position - 1 == node.count }
 
     private func contains(_ target: UInt32, in value: UInt32) -> Bool {
         switch node(at: value).kind {

@@ -17,6 +17,8 @@ extension BodyView {
 
     /// The value's first byte counted from the message's, or `nil` when the value is not the message's.
     private var offset: Int? {
+        // What is empty lies nowhere; only quotes can be around nothing.
+        guard node.length > 0 || node.is(.string) else { return nil }
         let start = node.firstByte
         var (low, high) = (0, storage.records.count)
         while low < high {

@@ -2,6 +2,30 @@ extension BodyView {
     /// The position of the value of the member called `name`, names being compared as `String`s.
     @inline(__always)
     func member(_ name: String) -> UInt32? {
+        node.count < BodyView.manyMembers ? memberOfFew(name) : memberOfMany(name)
+    }
+
+    /// From so many members on, an object's members are expected in their order.
+    private static let manyMembers: UInt32 = 65
+
+    /// Whoever reads all members, as a dictionary does, would search through the square of their number; one comparison
+    /// for each is enough where they are read as they come.
+    @inline(never)
+    private func memberOfMany(_ name: String) -> UInt32? {
+        if let expected = storage.expectedKey(of: position) {
+            var members = BodyMembers(of: self, from: expected)
+            if let key = members.next(), text(of: node(at: key)) == name { return found(key + 1) }
+        }
+        return memberOfFew(name).map(found)
+    }
+
+    private func found(_ member: UInt32) -> UInt32 {
+        storage.expect(node(at: member).next, of: position)
+        return member
+    }
+
+    @inline(__always)
+    private func memberOfFew(_ name: String) -> UInt32? {
         var name = name
         let found = name.withUTF8 { member($0) }
         return found.isSettled ? found.position : memberByText(name)

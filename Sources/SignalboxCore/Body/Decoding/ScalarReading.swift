@@ -85,8 +85,10 @@ extension BodyView {
     /// The flags of a route's text that is a JSON number from its first to its last byte, else `nil`.
     func routeNumberFlags() -> UInt32? {
         let node = node
-        return withText { whole in
-            guard let number = try? whole.number(from: Int(node.start)), number.end == node.end else { return nil }
+        return storage.bytes.withUnsafeBufferPointer { bytes in
+            // What lies behind the text, another capture or message, must not look like a part of it.
+            let text = ByteScan(bytes, end: node.end)
+            guard let number = try? text.number(from: Int(node.start)), number.end == node.end else { return nil }
             return number.flags
         }
     }

@@ -1,0 +1,132 @@
+/// Random JSON texts, in every form that RFC 8259 allows and with the flaws that readers are known to differ in.
+struct DocumentGenerator {
+    var random: SeededGenerator
+    /// One of so many places has a flaw.
+    let flawEvery: Int
+
+    init(seed: UInt64, flawEvery: Int = 60) {
+        random = SeededGenerator(seed: seed)
+        self.flawEvery = flawEvery
+    }
+
+    mutating func document() -> [UInt8] {
+        finished(value(depth: Int.random(in: 0...5, using: &random)))
+    }
+
+    /// With what may stand around a value, and now and then damaged.
+    mutating func finished(_ value: [UInt8]) -> [UInt8] {
+        var text: [UInt8] = flaw(6) ? [0xEF, 0xBB, 0xBF] : []
+        text += space() + value + space()
+        if pick(400) { text = wide(text) }
+        for _ in 0..<(pick(3) ? Int.random(in: 1...3, using: &random) : 0) { mutate(&text) }
+        return text
+    }
+
+    mutating func value(depth: Int) -> [UInt8] {
+        switch Int.random(in: 0..<(depth > 0 ? 9 : 5), using: &random) {
+        case 0: Array(one(of: ["null", "true", "false"]).utf8)
+        case 1, 2: number()
+        case 3, 4: string()
+        case 5, 6: list(depth: depth)
+        default: table(depth: depth)
+        }
+    }
+
+    mutating func number() -> [UInt8] {
+        let special = [
+            "0", "-0", "-0.0", "1.0", "1e2", "1E+2", "9007199254740993", "-9007199254740993", "9223372036854775807",
+            "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "18446744073709551615",
+            "18446744073709551616", "1e400", "-1e400", "1e-400", "1e308", "1.7976931348623157e308", "5e-324", "0e999",
+            "0.1", "100000000000000000000000", "123456789012345678901234567890", "255", "256", "-129", "16777217",
+        ]
+        if pick(3) { return Array(one(of: special).utf8) }
+        var text = pick(4) ? "-" : ""
+        text += pick(5) ? "0" : "\(Int.random(in: 1...9, using: &random))" + digits(upTo: pick(3) ? 25 : 3)
+        if pick(3) { text += "." + digits(from: 1, upTo: pick(4) ? 25 : 4) }
+        if pick(5) { text += one(of: ["e", "E", "e-", "E+"]) + digits(from: 1, upTo: 2) }
+        return Array(text.utf8)
+    }
+
+    mutating func string() -> [UInt8] {
+        let pieces = [
+            "a", "b", "key", "\u{E9}", "e\u{301}", "\u{65E5}\u{672C}", "\u{1F600}", "\u{7F}", "\u{2028}", "\u{FFFE}",
+            #"\""#, #"\\"#, #"\/"#, #"\b\f\n\r\t"#, #"\u0000"#, #"\u0061"#, #"\u00e9"#, #"\uD83D\uDE00"#, #"\uffff"#,
+            "\u{212A}",
+            "a longer piece of text ",
+        ]
+        let flaws = [#"\uD800"#, #"\uDC00"#, #"\uD800\u0041"#, #"\x"#, #"\u12"#, "\u{1}", "\n", "\u{0}"]
+        var text: [UInt8] = [UInt8(ascii: "\"")]
+        for _ in 0..<Int.random(in: 0..<4, using: &random) { text += Array(one(of: pieces).utf8) }
+        if flaw() { text += Array(one(of: flaws).utf8) }
+        if flaw() { text.append(one(of: [0x80, 0xC3, 0xED, 0xFF])) }
+        return text + [UInt8(ascii: "\"")]
+    }
+
+    /// With members of a few names, so that some occur twice.
+    mutating func table(depth: Int, members: (inout DocumentGenerator) -> [[UInt8]] = { _ in [] }) -> [UInt8] {
+        var parts = members(&self)
+        for _ in 0..<(pick(12) ? Int.random(in: 17..<40, using: &random) : Int.random(in: 0..<4, using: &random)) {
+            let name = pick(3) ? string() : Array("\"n\(UInt16(truncatingIfNeeded: random.next()))\"".utf8)
+            parts.append(name + space() + [UInt8(ascii: ":")] + space() + value(depth: depth - 1))
+        }
+        if flaw(), let again = parts.first { parts.append(again) }
+        if flaw() { parts += ["\"caf\u{E9}\":0", "\"cafe\u{301}\":1"].map { Array($0.utf8) } }
+        return joined(parts, "{", "}")
+    }
+
+    private mutating func list(depth: Int) -> [UInt8] {
+        let elements = (0..<Int.random(in: 0..<5, using: &random)).map { _ in value(depth: depth - 1) }
+        return joined(elements, "[", "]")
+    }
+
+    mutating func joined(_ parts: [[UInt8]], _ open: Unicode.Scalar, _ close: Unicode.Scalar) -> [UInt8] {
+        var text = [UInt8(ascii: open)] + space()
+        for (index, part) in parts.enumerated() {
+            if index > 0 { text += [UInt8(ascii: ",")] + space() }
+            text += part + space()
+        }
+        if flaw() { text += [UInt8(ascii: ",")] + space() }
+        return text + [UInt8(ascii: close)]
+    }
+
+    private mutating func space() -> [UInt8] {
+        pick(4) ? Array(one(of: [" ", "\n", "\t", "\r\n", "   "]).utf8) : []
+    }
+
+    private mutating func digits(from least: Int = 0, upTo most: Int) -> String {
+        (0..<Int.random(in: least...most, using: &random)).map { _ in "\(Int.random(in: 0...9, using: &random))" }
+            .joined()
+    }
+
+    /// The same text in another encoding.
+    private mutating func wide(_ text: [UInt8]) -> [UInt8] {
+        let units = Array(String(decoding: text, as: UTF8.self).utf16)
+        let isBig = pick(2)
+        let mark: [UInt16] = pick(2) ? [0xFEFF] : []
+        return (mark + units).flatMap { unit in
+            let (high, low) = (UInt8(unit >> 8), UInt8(unit & 0xFF))
+            return isBig ? [high, low] : [low, high]
+        }
+    }
+
+    private mutating func mutate(_ text: inout [UInt8]) {
+        guard !text.isEmpty else { return }
+        let place = Int.random(in: 0..<text.count, using: &random)
+        let telling = Array("\"\\{}[],:0-.eu \u{0}".utf8) + [0x80, 0xC3, 0xED, 0xFF]
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: text[place] = UInt8(truncatingIfNeeded: random.next())
+        case 1: text[place] = one(of: telling)
+        case 2: text.insert(one(of: telling), at: place)
+        case 3: text.remove(at: place)
+        default: text.removeSubrange(place...)
+        }
+    }
+
+    mutating func flaw(_ part: Int = 1) -> Bool { pick(flawEvery * part) }
+
+    mutating func pick(_ oneOf: Int) -> Bool { Int.random(in: 0..<oneOf, using: &random) == 0 }
+
+    mutating func one<Element>(of elements: [Element]) -> Element {
+        elements[Int.random(in: 0..<elements.count, using: &random)]
+    }
+}

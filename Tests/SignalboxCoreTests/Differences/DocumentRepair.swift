@@ -1,0 +1,124 @@
+import Foundation
+import SignalboxCore
+
+/// A document with one intended difference taken out of it: what is left must be read alike, or differ by another one.
+struct DocumentRepair {
+    let difference: IntendedDifference
+    let document: [UInt8]
+
+    private init(_ difference: IntendedDifference, _ document: [UInt8]) {
+        self.difference = difference
+        self.document = document
+    }
+
+    /// For a document that only Foundation reads.
+    static func refused(_ document: [UInt8], because error: BodyError) -> DocumentRepair? {
+        guard let offset = error.offset, document.indices.contains(offset) else { return encoding(document) }
+        switch error.code {
+        case .duplicateKey: return repeatedName(document, at: offset)
+        case .invalidSyntax where offset == 0 && document.starts(with: [0xEF, 0xBB, 0xBF]):
+            return DocumentRepair(.byteOrderMark, Array(document.dropFirst(3)))
+        case .invalidSyntax: return trailingComma(document, before: offset) ?? encoding(document)
+        case .notAnInteger: return fraction(document, at: offset)
+        case .inexactNumber: return inexact(document, at: offset)
+        default: return encoding(document)
+        }
+    }
+
+    /// For a document that both read, to values that differ in a number.
+    static func differing(_ document: [UInt8]) -> DocumentRepair? {
+        let text = DocumentText(bytes: document)
+        if let number = text.number(where: isInexact) { return inexact(document, at: number.lowerBound) }
+        return text.number(where: isMissedByFoundation).map {
+            DocumentRepair(.longNumber, text.replacing($0, with: "0"))
+        }
+    }
+
+    private static func isInexact(_ literal: String) -> Bool {
+        guard !literal.contains(where: { ".eE".contains($0) }) else { return false }
+        guard case .number(nil, _)? = try? JSONForm.signalbox(Array(literal.utf8)) else { return false }
+        return true
+    }
+
+    /// Foundation's `Double` is beside the nearest one, which the standard library and Signalbox agree on.
+    private static func isMissedByFoundation(_ literal: String) -> Bool {
+        guard case .number(let theirs?, let integer) = JSONForm.foundation(Array(literal.utf8)),
+            case .number(let ours?, integer) = try? JSONForm.signalbox(Array(literal.utf8))
+        else { return false }
+        return ours == Double(literal) && theirs != ours && abs(theirs - ours) <= abs(ours) * 1e-12
+    }
+
+    /// For a document that only Signalbox reads.
+    static func accepted(_ document: [UInt8]) -> DocumentRepair? {
+        let text = DocumentText(bytes: document)
+        if let huge = text.number(where: { Double($0)?.isFinite == false }) {
+            return DocumentRepair(.hugeNumber, text.replacing(huge, with: "0"))
+        }
+        return text.number(where: isTiny).map { DocumentRepair(.tinyNumber, text.replacing($0, with: "0")) }
+    }
+
+    private static func isTiny(_ literal: String) -> Bool {
+        Float(literal) == 0 && literal.contains { "123456789eE".contains($0) }
+    }
+
+    /// For a document that `JSONDecoder` reads because it does not look at a value.
+    static func unasked(_ document: [UInt8], because error: BodyError) -> DocumentRepair? {
+        let text = DocumentText(bytes: document)
+        guard let offset = error.offset, let token = text.token(at: offset), text.text(of: token) != "" else {
+            return nil
+        }
+        return DocumentRepair(.unaskedFault, text.replacing(token, with: "null"))
+    }
+
+    /// The later of the two names gets another, which nothing else has.
+    private static func repeatedName(_ document: [UInt8], at offset: Int) -> DocumentRepair? {
+        let text = DocumentText(bytes: document)
+        guard let name = text.token(at: offset), name.lowerBound == offset else { return nil }
+        let isSame = text.tokens.contains { $0.upperBound <= offset && document[$0] == document[name] }
+        let renamed = text.replacing(offset..<offset + 1, with: "\"renamed at \(offset) ")
+        return DocumentRepair(isSame ? .repeatedName : .equalNames, renamed)
+    }
+
+    private static func trailingComma(_ document: [UInt8], before offset: Int) -> DocumentRepair? {
+        guard Array("]}".utf8).contains(document[offset]) else { return nil }
+        let space: [UInt8] = [0x20, 0x09, 0x0A, 0x0D]
+        guard let last = document[..<offset].lastIndex(where: { !space.contains($0) }),
+            document[last] == UInt8(ascii: ",")
+        else { return nil }
+        return DocumentRepair(.trailingComma, DocumentText(bytes: document).replacing(last..<last + 1, with: ""))
+    }
+
+    private static func fraction(_ document: [UInt8], at offset: Int) -> DocumentRepair? {
+        let text = DocumentText(bytes: document)
+        guard let number = text.token(at: offset), let value = Double(text.text(of: number)) else { return nil }
+        guard let integer = Int64(exactly: value) else { return nil }
+        return DocumentRepair(.fractionAsInteger, text.replacing(number, with: "\(integer)"))
+    }
+
+    private static func inexact(_ document: [UInt8], at offset: Int) -> DocumentRepair? {
+        let text = DocumentText(bytes: document)
+        guard let number = text.token(at: offset) else { return nil }
+        return DocumentRepair(.inexactInteger, text.replacing(number, with: text.text(of: number) + ".0"))
+    }
+
+    private static func encoding(_ document: [UInt8]) -> DocumentRepair? {
+        guard let encoding = detected(document) else { return nil }
+        // Half a character at the end is passed over.
+        let whole = document.count <= 3 ? document.prefix(2) : document[...]
+        guard let text = String(bytes: whole, encoding: encoding) else { return nil }
+        return DocumentRepair(.otherEncoding, Array(text.utf8))
+    }
+
+    /// By the mark at the beginning, else by where the zeros of the first characters are (RFC 4627 section 3).
+    private static func detected(_ document: [UInt8]) -> String.Encoding? {
+        let zeros = document.prefix(4).map { $0 == 0 }
+        switch zeros {
+        case [true, true, true, false]: return .utf32BigEndian
+        case [false, true, true, true]: return .utf32LittleEndian
+        case _ where document.starts(with: [0xFF, 0xFE]) || document.starts(with: [0xFE, 0xFF]): return .utf16
+        case [true, false, true, false], [true, false], [true, false, false]: return .utf16BigEndian
+        case [false, true, false, true], [false, true], [false, true, false]: return .utf16LittleEndian
+        default: return nil
+        }
+    }
+}
