@@ -1,5 +1,6 @@
 import Signalbox
 import SignalboxCore
+import SignalboxTesting
 import Testing
 
 @Suite struct ReleaseTests {
