@@ -14,6 +14,7 @@ let package = Package(
             dependencies: [
                 .product(name: "SignalboxCore", package: "signalbox"),
                 .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxTesting", package: "signalbox"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: [.treatAllWarnings(as: .error)]

@@ -6,7 +6,7 @@ import Testing
     /// The naive loop loses this message: without `mosquitto_threaded_set` libmosquitto writes the acknowledgement to the
     /// socket before it calls back, so a process that dies inside the callback has already told the broker that all is
     /// well. Here the acknowledgement leaves only after the plugin has returned.
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func aMessageWhosePluginWasKilledComesAgain() async throws {
         try await Workplace.with { place in
             let hanging = try place.configuration(
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func aMessageThatWasHandledDoesNotComeAgain() async throws {
         try await Workplace.with { place in
             let ledger = place.file("ledger.jsonl").path

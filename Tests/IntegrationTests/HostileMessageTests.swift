@@ -34,7 +34,7 @@ import Testing
         Case(topic: "push/a/closed", payload: Array("{}".utf8), reason: "sourceNotAllowed", detail: "plugin"),
     ]
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func eachHasOneOutcomeOneLogLineOneDeadLetterAndDoesNotComeBack() async throws {
         try await Workplace.with { place in
             let plugins = [place.plugin("work", use: "log"), place.plugin("closed", use: "log", source: "urgent")]

@@ -1,7 +1,7 @@
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConformanceTests {
     @Test func aHeadlessPageConforms() async {
         let report = await Self.suite.run()

@@ -2,7 +2,7 @@ import BrokerKit
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConformanceTests {
     @Test func aPushSourceConforms() async throws {
         try await Broker.with { broker in

@@ -5,7 +5,7 @@ import MQTTPush
 import SignalboxCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConnectingTests {
     private static let canary = "canary-5f0e9d"
 

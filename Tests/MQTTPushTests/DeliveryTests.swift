@@ -4,7 +4,7 @@ import MQTTPush
 import SignalboxCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct DeliveryTests {
     private static func topics() throws -> [MQTTTopic] { [try MQTTTopic("push/{action}/{id}")] }
 

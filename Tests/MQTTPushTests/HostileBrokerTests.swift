@@ -3,7 +3,7 @@ import MQTTPush
 import SignalboxCore
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct HostileBrokerTests {
     /// Runs a source against a broker that plays `script` first and then behaves.
     private func survive(

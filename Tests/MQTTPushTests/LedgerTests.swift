@@ -4,7 +4,7 @@ import MQTTPush
 import SignalboxCore
 import Testing
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 struct LedgerTests {
     @Test func everyMessageTheBrokerAcknowledgedArrivesAlthoughItIsRestartedInTheMiddle() async throws {
         let count = 5_000

@@ -5,7 +5,7 @@ import SignalboxCore
 import SignalboxRoutes
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ReceivingTests {
     private struct Loading: Decodable, Equatable {
         let device: String

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MQTTPush
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct SocketFarewellTests {
     @Test func aConnectionIsHeldUntilTheBrokerHasReadToItsEndAndClosed() async throws {
         let (own, broker) = try Self.makePair()

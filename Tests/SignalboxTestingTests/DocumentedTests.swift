@@ -6,7 +6,7 @@ import SignalboxTesting
 import Testing
 
 /// What docs/testing.md shows.
-@Suite(.timeLimit(.minutes(1))) struct DocumentedTests {
+@Suite(.timeLimit(.minutes(10))) struct DocumentedTests {
     private struct SlowPlugin: Plugin {
         let action: ActionName = "slow"
         let gate: Gate
@@ -14,9 +14,10 @@ import Testing
         func callAsAction(_ info: RawBody, context: ActionContext) async throws { await gate.pass() }
     }
 
-    @Test func theListOfCasesIsTheSuites() throws {
+    @Test(arguments: ["docs/testing.md", "Sources/SignalboxTesting/SignalboxTesting.docc/WriteAnAdapter.md"])
+    func theListOfCasesIsTheSuites(_ page: String) throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        let path = root + "/docs/testing.md"
+        let path = root + "/" + page
         guard FileManager.default.fileExists(atPath: path) else {
             print("skipped: there is no \(path)")
             return

@@ -1,7 +1,7 @@
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct FaultyConformanceTests {
+@Suite(.timeLimit(.minutes(10))) struct FaultyConformanceTests {
     struct Expectation: Sendable, CustomTestStringConvertible {
         let fault: FaultyAdapter.Fault
         let testCase: AdapterConformance.Case

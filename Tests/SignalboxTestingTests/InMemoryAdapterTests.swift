@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct InMemoryAdapterTests {
+@Suite(.timeLimit(.minutes(10))) struct InMemoryAdapterTests {
     @Test func anApplicationAnswersWhatATestSends() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page)

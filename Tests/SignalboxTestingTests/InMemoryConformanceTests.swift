@@ -2,7 +2,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct InMemoryConformanceTests {
+@Suite(.timeLimit(.minutes(10))) struct InMemoryConformanceTests {
     static let kinds: [AdapterFeatures] = [[], .replies, .redelivers, [.replies, .pushes], [.replies, .redelivers]]
 
     @Test(arguments: kinds) func anInMemoryAdapterConforms(_ features: AdapterFeatures) async {

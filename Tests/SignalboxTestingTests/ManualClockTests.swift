@@ -1,7 +1,7 @@
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ManualClockTests {
+@Suite(.timeLimit(.minutes(10))) struct ManualClockTests {
     @Test func everySleeperWhoseTimeHasComeIsWokenAndNoOther() async throws {
         let clock = ManualClock()
         let woken = Watched<Set<Int>>([])

@@ -3,7 +3,7 @@ import SignalboxTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PluginTesterTests {
+@Suite(.timeLimit(.minutes(10))) struct PluginTesterTests {
     @Test func aValidBodyIsHandled() async {
         let tester = PluginTester(LoadingPlugin())
         let outcome = await tester.outcome(of: #"{"isShow":true}"#)

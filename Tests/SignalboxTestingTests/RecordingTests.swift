@@ -2,7 +2,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RecordingTests {
+@Suite(.timeLimit(.minutes(10))) struct RecordingTests {
     @Test func aSinkKeepsWhatItHeardInOrder() async {
         let sink = RecordingSink()
         async let second: Void = sink.untilSettled(2)

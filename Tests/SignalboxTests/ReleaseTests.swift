@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func aSupervisorThatHasStoppedIsReleasedWithItsLanes() async throws {
         let (released, continuation) = AsyncStream.makeStream(of: Never.self)
         try await runOnce(Witness(continuation))

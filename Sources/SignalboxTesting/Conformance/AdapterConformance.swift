@@ -21,12 +21,12 @@ public struct AdapterConformance: Sendable {
     private let make: @Sendable (SourceName) async throws -> any ConformanceSubject
 
     /// - Parameters:
-    ///   - limit: how long one case may take in real time, 60 s by default. It only guards against an adapter that hangs;
+    ///   - limit: how long one case may take in real time, 300 s by default. It only guards against an adapter that hangs;
     ///     a case that reaches it is a finding, and what the adapter still runs is left behind.
     ///   - make: makes a subject for a source; called for each case, in the stress form at the same time from several
     ///     tasks. Source names differ, within the program's run and between runs.
     public init(
-        limit: Duration = .seconds(60),
+        limit: Duration = .seconds(300),
         make: @escaping @Sendable (SourceName) async throws -> any ConformanceSubject
     ) {
         self.limit = limit

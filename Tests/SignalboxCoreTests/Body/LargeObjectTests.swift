@@ -81,7 +81,7 @@ import Testing
     }
 
     /// The square of the members would take many minutes.
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(10)))
     func readingAllMembersIsNoSearchForEach() throws {
         let body = try Reading.body(try LargeObjectTests.object(60_000))
         #expect(try body.decode([String: Int].self).count == 60_000)

@@ -22,7 +22,10 @@ struct LineAdapter: Adapter {
             Array(line.utf8).withUnsafeBytes { bytes in
                 batch.append(bytes, token: number, origin: origin, receivedAt: .now)
             }
-            guard await submit(batch.take(), to: intake, sink) else { break }
+            guard await submit(batch.take(), to: intake, sink) else {
+                answer(number, .abandoned(.drain))
+                break
+            }
         }
         await sink.untilAllSettled()
     }
