@@ -10,6 +10,7 @@ public struct ConformanceMessage: Sendable, Hashable {
     public let body: String
 
     /// - Parameters:
+    ///   - id: differs from those of all other messages.
     ///   - action: `nil` for a message that cannot be read.
     ///   - body: JSON in one line.
     public init(id: ActionID, action: ActionName?, body: String) {
