@@ -38,7 +38,7 @@ import Testing
 
     @Test func aConfigurationThatIsNotThereHasAStatusOfItsOwn() async throws {
         let finished = try await CommandProcess.run(["run", "/nowhere/signalbox.yaml"])
-        #expect(finished.status == CommandStatus.unreadableConfiguration.rawValue)
+        #expect(finished.status == CommandStatus.unreadableFile.rawValue)
     }
 
     @Test func eachMistakeOfAConfigurationIsOneLineWithItsPlace() async throws {
