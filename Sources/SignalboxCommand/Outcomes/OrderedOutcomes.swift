@@ -113,8 +113,9 @@ final class OrderedOutcomes: Sendable {
     }
 
     private func hasPlace(for arrival: Arrival, _ state: State) -> Bool {
-        guard !state.places.isEmpty else { return true }
-        return state.places.count < window.arrivals && state.bytes + arrival.originalLength <= window.bytes
+        guard state.places.count < window.arrivals else { return false }
+        // Where there is room one arrival may reach over the limit: whoever waited for room can go on.
+        return hasRoom(state) || state.bytes + arrival.originalLength <= window.bytes
     }
 
     private func hasRoom(_ state: State) -> Bool {

@@ -54,10 +54,7 @@ struct OutcomeLine {
             TerminalText.column(TerminalText.body(body ?? original), width: 32),
             LineEscape.escaped(reply.map { "-> " + String(decoding: JSONText.compact($0), as: UTF8.self) } ?? reason),
         ]
-        let line = columns.joined(separator: "  ")
-        return Array(
-            (line.prefix(upTo: line.lastIndex { $0 != " " }.map(line.index(after:)) ?? line.endIndex) + "\n").utf8
-        )
+        return TerminalText.line(columns)
     }
 
     private var source: String { settled.arrival.origin.source.text }

@@ -7,7 +7,7 @@ struct RecordedRun: Sendable {
     private var count = 0
     /// How many lines differ, are missing, or are too many.
     private(set) var differences = 0
-    /// The first of them, each a sentence or two.
+    /// The first of them.
     private(set) var shown: [RunDifference] = []
 
     /// - Parameter content: the lines as they were written to a file.

@@ -1,5 +1,5 @@
 /// One line that is not as recorded.
-struct RunDifference: Sendable, Hashable, CustomStringConvertible {
+struct RunDifference: Sendable, Hashable {
     /// Counted from 1.
     let line: Int
     /// The recorded line, or `nil` when the recorded run is shorter.
@@ -7,9 +7,12 @@ struct RunDifference: Sendable, Hashable, CustomStringConvertible {
     /// The line of this run, or `nil` when this run is shorter.
     let got: [UInt8]?
 
-    /// Two lines, below each other so that the eye finds the place.
-    var description: String {
-        "line \(line): expected \(RunDifference.text(expected))\nline \(line): got      \(RunDifference.text(got))"
+    /// What was expected and what came, one below the other so that the eye finds the place.
+    var lines: [String] {
+        [
+            "line \(line): expected \(RunDifference.text(expected))",
+            "line \(line): got      \(RunDifference.text(got))",
+        ]
     }
 
     private static func text(_ line: [UInt8]?) -> String {

@@ -30,7 +30,7 @@ struct CommandRefusal: Error, Sendable, CustomStringConvertible {
     ///
     /// - Returns: the status, when the lines are out.
     func told() async -> CommandStatus {
-        DiagnosticOutput.shared.tell(description)
+        for line in description.split(separator: "\n") { DiagnosticOutput.shared.tell(String(line)) }
         await DiagnosticOutput.shared.flush()
         return status
     }

@@ -30,9 +30,9 @@ final class DiagnosticOutput: Sendable {
         }
     }
 
-    /// Says something about the program itself, each line with its name before it.
-    func tell(_ lines: String) {
-        for line in lines.split(separator: "\n") { offer("signalbox: \(LineEscape.escaped(String(line)))\n") }
+    /// Says something about the program itself, in one line with the program's name before it.
+    func tell(_ line: String) {
+        offer("signalbox: \(LineEscape.escaped(line))\n")
     }
 
     /// Returns when all lines given before are out, or when the time has passed: what waits then is lost.

@@ -109,6 +109,18 @@ import Testing
         #expect(ids == ["0", "1", "2", "3", "0"])
     }
 
+    @Test func whereThereIsRoomOneArrivalMayReachOverTheBytes() async throws {
+        let ids = try await OrderedOutcomesTests.withTrial(WindowLimits(bytes: 40)) { trial in
+            // A message has 26 bytes: after the first a quarter is still free, after the second it is not.
+            #expect(trial.submit(["slow", "fast", "fast"]) == 2)
+            #expect(trial.submit(["fast"]) == 0)
+            trial.release()
+            try await trial.intake.room()
+            #expect(trial.submit(["fast"]) == 1)
+        }
+        #expect(ids == ["0", "1", "0"])
+    }
+
     @Test func whatTheSupervisorDoesNotTakeHasNoLine() async throws {
         let pipe = Pipe()
         let output = StandardOutput(descriptor: OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor))

@@ -16,17 +16,17 @@ import Testing
     @Test func aDifferenceSaysTheLineWhatWasExpectedAndWhatCame() {
         let run = RecordedRunTests.run("a\nb\nc\n", ["a", "x", "c"])
         #expect(run.differences == 1)
-        #expect(run.shown.map(\.description) == ["line 2: expected b\nline 2: got      x"])
+        #expect(run.shown.flatMap(\.lines) == ["line 2: expected b", "line 2: got      x"])
     }
 
     @Test func linesTooManyAndLinesTooFewAreDifferences() {
         #expect(
-            RecordedRunTests.run("a\n", ["a", "b"]).shown.map(\.description)
-                == ["line 2: expected no line\nline 2: got      b"]
+            RecordedRunTests.run("a\n", ["a", "b"]).shown.flatMap(\.lines)
+                == ["line 2: expected no line", "line 2: got      b"]
         )
         #expect(
-            RecordedRunTests.run("a\nb\n", ["a"]).shown.map(\.description)
-                == ["line 2: expected b\nline 2: got      no line"]
+            RecordedRunTests.run("a\nb\n", ["a"]).shown.flatMap(\.lines)
+                == ["line 2: expected b", "line 2: got      no line"]
         )
         #expect(RecordedRunTests.run("", ["a"]).differences == 1)
         #expect(RecordedRunTests.run("\n", [""]).differences == 0)
