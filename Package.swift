@@ -76,7 +76,7 @@ let package = Package(
             ],
             path: "adapters/JSBridge",
             exclude: ["bridge.d.ts"],
-            resources: [.embedInCode("bridge.js")],
+            resources: [.embedInCode("bridge.js"), .embedInCode("Engines/JavaScriptCore/headless.js")],
             swiftSettings: stayOnCaller
         ),
         .systemLibrary(
@@ -149,6 +149,7 @@ let package = Package(
             dependencies: [
                 "JSBridge", "Signalbox", "SignalboxCore", "SignalboxTesting",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict
         ),

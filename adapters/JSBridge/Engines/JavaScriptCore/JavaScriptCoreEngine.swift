@@ -1,3 +1,4 @@
+import AdapterThreads
 public import Logging
 public import SignalboxCore
 
@@ -11,6 +12,8 @@ public final class JavaScriptCoreEngine: Adapter {
     public let configuration: JavaScriptCoreConfiguration
     /// The page, before it begins too: what is sent then waits, bounded.
     public let page: PageHandle
+    private let mailbox: PageMailbox
+    private let errors = ScriptErrorCount()
     private let logger: Logger
 
     /// - Parameters:
@@ -18,9 +21,11 @@ public final class JavaScriptCoreEngine: Adapter {
     ///   - logger: hears of script errors, of `console`, and of dropped messages.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
     public init(_ configuration: JavaScriptCoreConfiguration, logger: Logger) throws(JSBridgeError) {
+        try configuration.validate()
         self.configuration = configuration
         self.logger = logger
-        fatalError("the engine follows")
+        mailbox = PageMailbox(configuration)
+        page = PageHandle(port: mailbox)
     }
 
     /// The configured source.
@@ -30,7 +35,7 @@ public final class JavaScriptCoreEngine: Adapter {
     public var features: AdapterFeatures { [.replies, .pushes] }
 
     /// How many scripts, timers and listeners threw, or were rejected without anybody looking, since the engine was made.
-    public var scriptErrors: Int { 0 }
+    public var scriptErrors: Int { errors.value }
 
     /// Runs the scripts, and then timers and answers, until its task is cancelled, the page is closed, or it is idle and
     /// ``JavaScriptCoreConfiguration/endsWhenIdle``.
@@ -39,5 +44,71 @@ public final class JavaScriptCoreEngine: Adapter {
     /// flight get their outcome, then the page ends.
     ///
     /// - Throws: ``JSBridgeError`` `alreadyRunning`, `noResources`, `executionTimeLimit`, `heapLimit`.
-    public func run(into intake: any Intake) async throws {}
+    public func run(into intake: any Intake) async throws {
+        guard mailbox.begin() else {
+            throw JSBridgeError(.alreadyRunning, "the engine runs already; one engine is one page", source: source)
+        }
+        defer { mailbox.end() }
+        let control: PageControl
+        let thread: OwnedThread
+        do throws(NoSystemResource) {
+            control = try PageControl()
+            thread = try OwnedThread { [self] in runPage(control, intake) }
+        } catch {
+            throw JSBridgeError(.noResources, error.description, source: source)
+        }
+        // Not a part of this task: it watches while this one is cancelled, too.
+        let watch = Task { [limit = configuration.executionTimeLimit] in await control.watch(limit) }
+        defer { watch.cancel() }
+        try await withTaskCancellationHandler {
+            try await serve(control, thread, intake)
+        } onCancel: {
+            control.stop()
+        }
+    }
+
+    /// The page's thread.
+    private func runPage(_ control: PageControl, _ intake: any Intake) {
+        control.processorTime.begin()
+        do throws(JSBridgeError) {
+            let parts = HeadlessPage.Parts(
+                configuration: configuration,
+                control: control,
+                mailbox: mailbox,
+                handle: page,
+                intake: intake,
+                log: PageLog(logger, configuration: configuration, errors: errors)
+            )
+            let page = try HeadlessPage(parts)
+            mailbox.attach(control)
+            try page.run()
+            control.end(nil)
+        } catch {
+            control.end(error)
+        }
+    }
+
+    private func serve(_ control: PageControl, _ thread: OwnedThread, _ intake: any Intake) async throws {
+        while true {
+            switch await control.nextEvent() {
+            case .roomWanted:
+                do throws(SourceClosed) {
+                    try await intake.room()
+                    control.answer(.free)
+                } catch {
+                    control.answer(.closed)
+                    control.stop()
+                }
+            case .ended(let error):
+                thread.join()
+                if let error { throw error }
+                return
+            case .leftBehind:
+                thread.leave()
+                mailbox.detach(control)
+                let detail = "a script runs without end and cannot be stopped; its thread is left behind"
+                throw JSBridgeError(.executionTimeLimit, detail, source: source)
+            }
+        }
+    }
 }

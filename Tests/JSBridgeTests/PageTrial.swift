@@ -1,0 +1,85 @@
+import JSBridge
+import Logging
+import ServiceLifecycle
+import Signalbox
+import SignalboxCore
+
+/// A page under a supervisor, what it reports, and what it logs.
+struct PageTrial: Sendable {
+    static let source: SourceName = "page"
+
+    let supervisor: Supervisor
+    let engine: JavaScriptCoreEngine
+    /// What the scripts gave to `report`, as JSON, in order.
+    let reports: EventList<String>
+    /// The log lines of page and supervisor.
+    let log: EventList<String>
+
+    /// - Parameters:
+    ///   - scripts: named `one.js`, `two.js`, ... A script reports with `report(value)`.
+    ///   - configure: changes the engine's configuration.
+    ///   - supervise: changes the supervisor's.
+    init(
+        _ scripts: String...,
+        configure: (inout JavaScriptCoreConfiguration) -> Void = { _ in },
+        supervise: (inout SupervisorConfiguration) -> Void = { _ in }
+    ) throws {
+        let (log, reports) = (EventList<String>(), EventList<String>())
+        let logger = Logger(label: "page") { _ in RecordingLog(log) }
+        let names = ["one.js", "two.js", "three.js"]
+        let given = zip(names, scripts).map { PageScript(name: $0, source: $1) }
+        let prelude = PageScript(
+            name: "prelude.js",
+            source: "const report = (value) => signalbox.call('report', value);"
+        )
+        var configuration = JavaScriptCoreConfiguration(source: PageTrial.source, scripts: [prelude] + given)
+        configure(&configuration)
+        var supervision = SupervisorConfiguration()
+        supervise(&supervision)
+        supervisor = Supervisor(configuration: supervision, logger: logger)
+        engine = try JavaScriptCoreEngine(configuration, logger: logger)
+        self.reports = reports
+        self.log = log
+        try supervisor.register("report", as: RawBody.self, from: .script()) { body, _ in
+            reports.append(contentsOf: [body.bytes.text ?? "not text"])
+        }
+    }
+
+    /// Runs page and supervisor while `body` works, then drains them.
+    func run(_ body: () async throws -> Void) async throws {
+        try supervisor.add(engine)
+        let group = ServiceGroup(
+            services: [supervisor],
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        async let run: Void = group.run()
+        do {
+            try await body()
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+        await group.triggerGracefulShutdown()
+        try await run
+    }
+
+    /// Runs the page until it ends by itself, and gives what it reported.
+    @discardableResult
+    func untilEnd() async throws -> [String] {
+        try supervisor.add(engine)
+        try await supervisor.run()
+        return reports.all
+    }
+
+    /// Waits for a log line with the text.
+    @discardableResult
+    func hears(_ text: String) async -> String {
+        await log.wait { $0.contains { $0.contains(text) } }.first { $0.contains(text) } ?? ""
+    }
+}
+
+/// What the plugins of these tests take.
+struct Payment: Codable, Sendable, Hashable {
+    let amount: Int
+    let currency: String
+}

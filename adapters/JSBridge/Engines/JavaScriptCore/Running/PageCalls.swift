@@ -1,0 +1,158 @@
+import AdapterThreads
+import SignalboxCore
+
+/// The page's messages on their way into the program, and which of them have no outcome yet. Belongs to the page's
+/// thread.
+final class PageCalls {
+    private let control: PageControl
+    private let intake: any Intake
+    private let handle: PageHandle
+    private let origin: Origin
+    private let limits: MessageLimits
+    private let batchMessages: Int
+    private var batch: ArrivalBatch
+    private var receivedAt = WallTime(seconds: 0)
+    private var inFlight: Set<UInt64> = []
+    private var refused: [UInt64] = []
+    private var buffer: [CChar] = []
+    private var lastHandler: (text: String, envelope: Envelope)?
+    /// Whether messages are still taken: not in the page's last turn.
+    var isOpen = true
+
+    init(_ parts: HeadlessPage.Parts) {
+        control = parts.control
+        intake = parts.intake
+        handle = parts.handle
+        limits = parts.configuration.limits
+        batchMessages = parts.configuration.batchMessages
+        batch = ArrivalBatch(pool: ArrivalPool(), limits: parts.configuration.limits)
+        origin = Origin(
+            source: parts.configuration.source,
+            facts: ScriptFacts(engine: "JavaScriptCore", isMainFrame: .yes)
+        )
+    }
+
+    /// How many messages were submitted, or are about to be, and have no outcome.
+    var unsettled: Int { inFlight.count }
+
+    /// Whether messages were not taken, and the page has not been told.
+    var hasRefused: Bool { !refused.isEmpty }
+
+    /// The numbers of the messages that were not taken because the source ends.
+    func takeRefused() -> [UInt64] {
+        defer { refused = [] }
+        return refused
+    }
+
+    /// - Returns: whether the number had no outcome before.
+    func settle(_ number: UInt64) -> Bool {
+        inFlight.remove(number) != nil
+    }
+
+    // MARK: - Taking
+
+    /// Takes a message from the page, and submits when the batch is full.
+    ///
+    /// - Parameters:
+    ///   - handler: what it was posted to, or `nil` when it is a standard envelope.
+    ///   - timeout: in milliseconds from now, or 0.
+    func post(_ handler: String?, _ json: borrowing ScriptText, number: UInt64, timeout: Double) {
+        guard isOpen, !control.isClosing else { return }
+        guard !control.isStopping else { return refused.append(number) }
+        guard inFlight.insert(number).inserted else { return }
+        if batch.count == 0 { receivedAt = .now() }
+        let deadline = timeout > 0 ? ContinuousClock.now + .milliseconds(min(timeout, 1e15)) : nil
+        append(handler.map(envelope) ?? .success(.standard), json, token: number, deadline: deadline)
+        if batch.count >= batchMessages || batch.byteCount >= PageCalls.batchBytes { submit() }
+    }
+
+    /// A batch of large messages is submitted earlier.
+    private static let batchBytes = 1_048_576
+
+    private func append(
+        _ envelope: Result<Envelope, Outcome.Rejection>,
+        _ json: borrowing ScriptText,
+        token: UInt64,
+        deadline: ContinuousClock.Instant?
+    ) {
+        guard json.length <= limits.bytes else {
+            let error = BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
+            let beginning = Array(json.text(atMost: limits.bytes / 3).utf8)
+            return beginning.withUnsafeBytes { reject(Outcome.Rejection(.malformed, error), $0, token: token) }
+        }
+        json.withUTF8(in: &buffer) { bytes in
+            switch envelope {
+            case .success(let envelope):
+                batch.append(
+                    bytes,
+                    token: token,
+                    origin: origin,
+                    sender: handle,
+                    receivedAt: receivedAt,
+                    deadline: deadline,
+                    envelope: envelope
+                )
+            case .failure(let rejection):
+                reject(rejection, bytes, token: token)
+            }
+        }
+    }
+
+    private func reject(_ rejection: Outcome.Rejection, _ original: UnsafeRawBufferPointer, token: UInt64) {
+        batch.append(
+            rejected: rejection,
+            original: original,
+            token: token,
+            origin: origin,
+            sender: handle,
+            receivedAt: receivedAt
+        )
+    }
+
+    private func envelope(of handler: String) -> Result<Envelope, Outcome.Rejection> {
+        if let lastHandler, lastHandler.text == handler { return .success(lastHandler.envelope) }
+        do throws(ActionNameError) {
+            let envelope = Envelope.handler(try ActionName(handler))
+            lastHandler = (handler, envelope)
+            return .success(envelope)
+        } catch {
+            return .failure(Outcome.Rejection(.malformed, detail: "the handler's name names no action: \(error)"))
+        }
+    }
+
+    // MARK: - Submitting
+
+    /// Submits what was taken. While the intake has no room the thread stands still here, and the script with it.
+    ///
+    /// What is not taken any more is answered to the page, unless the page ends at once: then that answers it.
+    func submit() {
+        guard batch.count > 0 else { return }
+        let arrivals = batch.take()
+        control.expect(arrivals.count)
+        var taken = take(arrivals)
+        while taken < arrivals.count {
+            guard untilRoom() else {
+                control.expect(taken - arrivals.count)
+                for arrival in arrivals[taken...] {
+                    inFlight.remove(arrival.token)
+                    if !control.isClosing { refused.append(arrival.token) }
+                }
+                return
+            }
+            taken += take(Array(arrivals[taken...]))
+        }
+    }
+
+    /// Never trusts the answer further than the batch reaches.
+    private func take(_ arrivals: [Arrival]) -> Int {
+        min(max(0, intake.submit(arrivals, to: control)), arrivals.count)
+    }
+
+    /// - Returns: whether to try again; not when the page ends.
+    private func untilRoom() -> Bool {
+        guard !control.isStopping, !control.isClosing else { return false }
+        control.wantRoom()
+        while control.room == .unknown && !control.isStopping && !control.isClosing { control.wake.wait(for: nil) }
+        return control.room == .free && !control.isStopping && !control.isClosing
+    }
+}

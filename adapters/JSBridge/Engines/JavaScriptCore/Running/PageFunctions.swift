@@ -1,0 +1,101 @@
+import SignalboxCore
+
+/// The functions of bridge.js and headless.js that a page's thread calls, and the natives they were given.
+struct PageFunctions {
+    private let context: ScriptContext
+    private let reply: ScriptObject
+    private let refuse: ScriptObject
+    private let receive: ScriptObject
+    private let closeAll: ScriptObject
+    private let fire: ScriptObject
+    private let describing: ScriptObject
+
+    /// Sets a page's globals up.
+    ///
+    /// - Throws: `noResources` when there is no memory for them.
+    init(_ page: HeadlessPage) throws(JSBridgeError) {
+        context = page.context
+        let natives = PageFunctions.natives(of: page)
+        let headless = PageFunctions.start(PackageResources.headless_js, "headless.js", context, natives)
+        guard let natives, let headless else { throw PageFunctions.noMemory(page) }
+        for name in ["setTimeout", "clearTimeout"] {
+            if let function = context.member(name, of: headless) {
+                context.set(name, of: natives, to: .object(function))
+            }
+        }
+        guard let bridge = PageFunctions.start(PackageResources.bridge_js, "bridge.js", context, natives),
+            let reply = context.member("reply", of: bridge), let refuse = context.member("refuse", of: bridge),
+            let receive = context.member("receive", of: bridge), let close = context.member("close", of: bridge),
+            let fire = context.member("fire", of: headless), let describe = context.member("describe", of: headless),
+            let rejected = context.member("rejected", of: headless)
+        else { throw PageFunctions.noMemory(page) }
+        context.callOnRejection(rejected)
+        self.reply = reply
+        self.refuse = refuse
+        self.receive = receive
+        closeAll = close
+        self.fire = fire
+        describing = describe
+    }
+
+    private static func start(
+        _ script: [UInt8],
+        _ name: String,
+        _ context: ScriptContext,
+        _ natives: ScriptObject?
+    ) -> ScriptObject? {
+        guard let natives,
+            case .returned(let value) = context.evaluate(String(decoding: script, as: UTF8.self), name: name),
+            let function = context.keep(value),
+            case .returned(let functions) = context.call(function, .object(natives))
+        else { return nil }
+        return context.keep(functions)
+    }
+
+    private static func noMemory(_ page: HeadlessPage) -> JSBridgeError {
+        JSBridgeError(.noResources, "no memory for a page's functions", source: page.configuration.source)
+    }
+
+    // MARK: - Calling the page
+
+    func settle(_ number: UInt64, _ outcome: Outcome) -> ScriptResult {
+        guard case .handled(let answer) = outcome else {
+            let refusal = PageRefusal(outcome)
+            return context.call(
+                refuse,
+                .number(Double(number)),
+                .text(refusal.outcome),
+                .text(refusal.code),
+                .text(refusal.message),
+                refusal.path.map { .text($0) } ?? .undefined
+            )
+        }
+        return context.call(reply, .number(Double(number)), answer.map { .utf8($0) } ?? .undefined)
+    }
+
+    func deliver(_ message: PageMessage) -> ScriptResult {
+        context.call(
+            receive,
+            .text(message.action.text),
+            message.id.map { .text($0.text) } ?? .null,
+            .utf8(message.body),
+            .number(Double(message.number))
+        )
+    }
+
+    func fireTimer(_ id: Int) -> ScriptResult {
+        context.call(fire, .number(Double(id)))
+    }
+
+    func close() -> ScriptResult {
+        context.call(closeAll, .text("the page ends"))
+    }
+
+    /// What was thrown, in words.
+    func describe(_ thrown: ScriptValue) -> String {
+        guard case .returned(let value) = context.call(describing, .value(thrown)) else {
+            return "an error without text"
+        }
+        return context.text(of: value, atMost: LineText.longest) ?? "an error without text"
+    }
+}

@@ -1,0 +1,33 @@
+import SignalboxCore
+
+/// What a page is told about a message that was not handled: enough to correct the page, and nothing about the program.
+struct PageRefusal {
+    let outcome: String
+    let code: String
+    let message: String
+    /// Where in the message, when that was at fault.
+    let path: String?
+
+    /// - Precondition: the outcome is not `handled`.
+    init(_ outcome: Outcome) {
+        self.outcome = outcome.name
+        switch outcome {
+        case .handled:
+            preconditionFailure("a handled message is answered, not refused")
+        case .rejected(let rejection):
+            code = rejection.reason.description
+            // The detail of this one is the plugin's access rule.
+            message = rejection.reason == .sourceNotAllowed ? "this page may not call the action" : rejection.detail
+            path = rejection.bodyError.flatMap { $0.path.isEmpty ? nil : $0.path }
+        case .failed(let failure):
+            code = failure.reason.description
+            // What the plugin threw is for the program's log: it may tell of files and queries.
+            message = failure.reason == .timeout ? "the plugin did not answer in time" : "the plugin failed"
+            path = nil
+        case .abandoned(let abandonment):
+            code = abandonment.description
+            message = "the program let go of the message: \(abandonment)"
+            path = nil
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Synchronization
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The processor time of a thread, read from others. Unknown on Apple platforms, where a thread has no clock.
+final class ThreadTime: Sendable {
+    #if canImport(Darwin)
+    /// Measures the calling thread from now on.
+    func begin() {}
+
+    /// What the thread has used, or `nil` when it is unknown or the thread has ended.
+    var used: Duration? { nil }
+    #else
+    private let clock = Mutex<clockid_t?>(nil)
+
+    /// Measures the calling thread from now on.
+    func begin() {
+        var id = clockid_t()
+        guard pthread_getcpuclockid(pthread_self(), &id) == 0 else { return }
+        clock.withLock { $0 = id }
+    }
+
+    /// What the thread has used, or `nil` when it is unknown or the thread has ended.
+    var used: Duration? {
+        guard let id = clock.withLock({ $0 }) else { return nil }
+        var time = timespec()
+        guard clock_gettime(id, &time) == 0 else { return nil }
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+    #endif
+}
