@@ -3,8 +3,8 @@
 .PHONY: help deps demo test lint bench docs clean
 
 help:
-	@echo "make deps   install what the system must have (libmosquitto, mosquitto, its clients, pkg-config)"
-	@echo "make demo   build, start a broker on a free port, publish messages and show what became of each"
+	@echo "make deps   install what the system must have (libjavascriptcoregtk, libmosquitto, mosquitto, ...)"
+	@echo "make demo   build, start a broker on a free port, publish messages and show what became of each; run a page"
 	@echo "make test   every check and every test; the last line says how many passed and failed"
 	@echo "make lint   format, arrows between the modules, imports, Foundation-free modules"
 	@echo "make bench  the benchmarks, in release builds"

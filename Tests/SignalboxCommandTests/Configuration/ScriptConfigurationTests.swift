@@ -65,8 +65,8 @@ import Testing
         ("{ fiels: [a] }", "2:21: sources.page.script.fiels: unknown key 'fiels'; did you mean 'files'?"),
         ("{ files: [a], title: 7 }", "2:40: sources.page.script.title: expected text, found the number 7"),
         (
-            "{ files: [a], execution_time_limit: 0s }",
-            "2:55: sources.page.script.execution_time_limit: expected 1ms to 1d"
+            "{ files: [a], execution_time_limit: 61m }",
+            "2:55: sources.page.script.execution_time_limit: expected 1ms to 1h"
         ),
         ("{ files: [a], heap_limit: 1KiB }", "2:45: sources.page.script.heap_limit: expected 1048576 to"),
         ("{ files: [a], timer_limit: 0 }", "2:46: sources.page.script.timer_limit: expected 1 to 1000000, found 0"),

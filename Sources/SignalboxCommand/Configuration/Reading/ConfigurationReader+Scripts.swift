@@ -1,5 +1,6 @@
 extension ConfigurationReader {
     private static let counts = 1...1_000_000
+    private static let executionTimes: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
     private static let heapSizes = (1 << 20)...(1 << 40)
 
     func script(_ value: YAMLValue) -> ScriptSection? {
@@ -11,7 +12,9 @@ extension ConfigurationReader {
         var section = ScriptSection()
         section.files = files(mapping)
         section.title = mapping.optional("title").flatMap(text)
-        section.executionTimeLimit = mapping.optional("execution_time_limit")?.duration(ConfigurationReader.timeouts)
+        section.executionTimeLimit = mapping.optional("execution_time_limit")?.duration(
+            ConfigurationReader.executionTimes
+        )
         section.heapLimit = mapping.optional("heap_limit")?.size(ConfigurationReader.heapSizes)
         section.timerLimit = mapping.optional("timer_limit")?.integer(ConfigurationReader.counts)
         section.messagesToPage = mapping.optional("messages_to_page")?.integer(ConfigurationReader.counts)
