@@ -12,7 +12,7 @@ struct SendCommand: AsyncParsableCommand {
             is used. One JSON object: source, action, id, body, outcome, reason, detail, path, reply.
 
             EXAMPLE
-              signalbox send payment --body '{"amount": 1299}' --config examples/tour/page.yaml
+              signalbox send payment --body '{}' --config examples/tour/page.yaml
 
             \(CommandStatus.help([
                 .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
