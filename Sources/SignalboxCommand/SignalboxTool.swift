@@ -15,7 +15,7 @@ struct SignalboxTool: AsyncParsableCommand {
 
             \(CommandStatus.help(CommandStatus.allCases))
             """,
-        subcommands: [RunCommand.self, SubscribeCommand.self]
+        subcommands: [RunCommand.self, SubscribeCommand.self, BridgeCommand.self, SendCommand.self]
     )
 
     static func main() async {

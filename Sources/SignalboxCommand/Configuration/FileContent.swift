@@ -6,6 +6,10 @@ enum FileContent {
     static let configurationLimit = 1 << 20
     /// The most bytes of a file that holds one value.
     static let valueLimit = 64 << 10
+    /// The most bytes of one script of a page.
+    static let scriptLimit = 16 << 20
+    /// The most bytes of a recorded run.
+    static let recordLimit = 64 << 20
 
     /// The bytes of a file.
     ///
@@ -16,6 +20,11 @@ enum FileContent {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return .failure(FileReadError(description: SystemError.last.description)) }
         defer { close(descriptor) }
+        return read(descriptor, limit: limit)
+    }
+
+    /// The bytes of an open file up to its end. Blocks as long as whoever writes to it takes.
+    static func read(_ descriptor: Int32, limit: Int) -> Result<[UInt8], FileReadError> {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
         while true {

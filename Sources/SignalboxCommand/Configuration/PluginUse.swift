@@ -2,7 +2,7 @@
 enum PluginUse: Sendable, Hashable {
     /// Writes a log line to stderr.
     case log
-    /// Writes a line to stdout.
+    /// Writes a line to stdout; in `bridge` and `send`, whose stdout is outcomes, to stderr.
     case print
     /// Appends a line to the file at this path and returns when it is durable.
     case file(path: String)
@@ -10,7 +10,9 @@ enum PluginUse: Sendable, Hashable {
     case fail
     /// Never returns and ignores cancellation: for trying what happens to calls that hang.
     case suspend
+    /// Does nothing and answers this.
+    case reply(ReplyValue)
 
     /// The words after `use:`, in the order in which messages list them.
-    static let words = ["log", "print", "file", "fail", "suspend"]
+    static let words = ["log", "print", "file", "fail", "suspend", "reply"]
 }

@@ -5,8 +5,11 @@ import SignalboxCore
 struct SourceSection: Sendable {
     /// The entry's key.
     let name: SourceName
-    /// How to reach it.
-    let mqtt: MQTTSection
+    /// What kind of source it is, and how to reach it.
+    let kind: SourceKind
     /// How much of it may be inside at once.
     let window: WindowLimits
+
+    /// The source of what `signalbox send` sends; no entry may have this name.
+    static let internalName: SourceName = "internal"
 }

@@ -4,23 +4,26 @@ import ArgumentParser
 enum CommandStatus: Int32, CaseIterable {
     /// All was done, and a drain, if there was one, left nothing.
     case done = 0
+    /// `bridge` and `send`: a message was not handled; `bridge`: a script failed, a limit closed the page, or the lines
+    /// are not those of `--expect`.
+    case notAsExpected = 1
     /// The arguments are not right (sysexits: EX_USAGE).
     case usage = 64
-    /// The configuration is not right (EX_DATAERR).
+    /// The configuration, or what `send` is to send, is not right (EX_DATAERR).
     case invalidConfiguration = 65
-    /// The configuration file cannot be read (EX_NOINPUT).
-    case unreadableConfiguration = 66
+    /// A file that was named cannot be read: the configuration, a script, a recorded run (EX_NOINPUT).
+    case unreadableFile = 66
     /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE).
     case unavailable = 69
     /// Output could not be written (EX_IOERR).
     case outputFailed = 74
-    /// `subscribe --timeout` passed before enough messages came (EX_TEMPFAIL).
+    /// `--timeout` passed before `subscribe` had enough messages, or before a page or a call had ended (EX_TEMPFAIL).
     case timeout = 75
     /// The drain ended with arrivals abandoned or calls that had not returned.
     case drainIncomplete = 80
-    /// A second SIGINT ended it at once, or the first one `subscribe` before enough messages came.
+    /// A second SIGINT ended it at once, or the first one before `subscribe`, `bridge` or `send` had what it waits for.
     case interrupted = 130
-    /// A second SIGTERM ended it at once, or the first one `subscribe` before enough messages came.
+    /// A second SIGTERM ended it at once, or the first one before `subscribe`, `bridge` or `send` had what it waits for.
     case terminated = 143
 
     /// The status as argument-parser throws it.
@@ -38,15 +41,16 @@ enum CommandStatus: Int32, CaseIterable {
     private var meaning: String {
         switch self {
         case .done: "done"
+        case .notAsExpected: "a message was not handled, a script failed, or --expect differs"
         case .usage: "the arguments are not right"
-        case .invalidConfiguration: "the configuration is not right"
-        case .unreadableConfiguration: "the configuration file cannot be read"
+        case .invalidConfiguration: "the configuration, or the body to send, is not right"
+        case .unreadableFile: "a file that was named cannot be read"
         case .unavailable: "a source or plugin could not start, or a source gave up"
         case .outputFailed: "output could not be written"
-        case .timeout: "the time passed before enough messages came"
+        case .timeout: "--timeout passed first"
         case .drainIncomplete: "arrivals were abandoned, or a call had not returned"
-        case .interrupted: "a second SIGINT; subscribe: a SIGINT before enough messages came"
-        case .terminated: "a second SIGTERM; subscribe: a SIGTERM before enough messages came"
+        case .interrupted: "a second SIGINT; subscribe, bridge, send: a SIGINT before the end"
+        case .terminated: "a second SIGTERM; subscribe, bridge, send: a SIGTERM before the end"
         }
     }
 }

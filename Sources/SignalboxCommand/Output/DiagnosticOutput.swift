@@ -30,6 +30,11 @@ final class DiagnosticOutput: Sendable {
         }
     }
 
+    /// Says something about the program itself, in one line with the program's name before it.
+    func tell(_ line: String) {
+        offer("signalbox: \(LineEscape.escaped(line))\n")
+    }
+
     /// Returns when all lines given before are out, or when the time has passed: what waits then is lost.
     ///
     /// - Returns: `false` when the time passed first.

@@ -15,7 +15,7 @@ struct RunCommand: AsyncParsableCommand {
               signalbox run examples/tour/signalbox.yaml --outcomes
 
             \(CommandStatus.help([
-                .done, .usage, .invalidConfiguration, .unreadableConfiguration, .unavailable,
+                .done, .usage, .invalidConfiguration, .unreadableFile, .unavailable,
                 .outputFailed, .drainIncomplete, .interrupted, .terminated,
             ]))
             """

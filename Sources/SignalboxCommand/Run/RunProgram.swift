@@ -10,36 +10,18 @@ struct RunProgram {
 
     /// Reads the file, runs until told to stop, and says how it went. Its diagnostics are out when it returns.
     static func status(file: String, outcomes: Bool, logger: Logger) async -> CommandStatus {
-        let text: String
-        switch FileContent.read(file, limit: FileContent.configurationLimit) {
-        case .failure(let error): return await refused(.unreadableConfiguration, "\(file): cannot be read: \(error)")
-        case .success(let bytes):
-            guard let valid = String(validating: bytes, as: UTF8.self) else {
-                return await refused(.invalidConfiguration, "\(file): is not UTF-8")
-            }
-            text = valid
-        }
-        do throws(ConfigurationError) {
-            let configuration = try ConfigurationReader.read(text, file: file)
-            return await status(of: configuration, outcomes: outcomes, logger: logger)
-        } catch {
-            return await refused(.invalidConfiguration, error.description)
-        }
-    }
-
-    private static func status(of configuration: RunConfiguration, outcomes: Bool, logger: Logger) async
-        -> CommandStatus
-    {
-        let output = StandardOutput()
-        let builder = SupervisorBuilder(configuration: configuration, output: output, logger: logger)
-        let supervisor: Supervisor
         do {
-            supervisor = try builder.supervisor(outcomes: outcomes)
+            let configuration = try ConfigurationFile.read(file, runsFiles: true).get()
+            let output = StandardOutput()
+            let builder = SupervisorBuilder(configuration: configuration, printing: .output(output), logger: logger)
+            var told: (@Sendable (SettledArrival) -> Void)?
+            if outcomes { told = { output.offer(OutcomeLine($0).runLine) } }
+            let supervisor = try builder.supervisor(onOutcome: told)
+            try builder.addSources(to: supervisor)
+            return await RunProgram(supervisor: supervisor, output: output, logger: logger).run()
         } catch {
-            return await refused(.unavailable, "\(error)")
+            return await CommandRefusal(error).told()
         }
-        let program = RunProgram(supervisor: supervisor, output: output, logger: logger)
-        return await program.run()
     }
 
     private func run() async -> CommandStatus {
@@ -48,27 +30,17 @@ struct RunProgram {
         let end = await session.run(signals)
         switch end {
         case .finished: logger.info("drained")
-        case .failed(let what): RunProgram.tell(what)
+        case .failed(let what): DiagnosticOutput.shared.tell(what)
         }
         let lost = await output.finish()
-        if let lost { RunProgram.tell("\(lost)") }
+        if let lost { DiagnosticOutput.shared.tell("\(lost)") }
         let report = supervisor.report
-        RunProgram.tell(RunSummary(report: report, droppedLines: output.droppedLines).description)
+        DiagnosticOutput.shared.tell(RunSummary(report: report, droppedLines: output.droppedLines).description)
         await DiagnosticOutput.shared.flush()
         // Until here a second signal ends the program, whatever it waits for.
         withExtendedLifetime(signals) {}
         if case .failed = end { return .unavailable }
         guard lost == nil else { return .outputFailed }
         return report.isClean ? .done : .drainIncomplete
-    }
-
-    private static func refused(_ status: CommandStatus, _ lines: String) async -> CommandStatus {
-        for line in lines.split(separator: "\n") { tell(String(line)) }
-        await DiagnosticOutput.shared.flush()
-        return status
-    }
-
-    private static func tell(_ line: String) {
-        DiagnosticOutput.shared.offer("signalbox: \(LineEscape.escaped(line))\n")
     }
 }

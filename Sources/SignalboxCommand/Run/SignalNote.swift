@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The first signal that came.
+/// What came first of that which ends a program early: a signal, or the end of its time.
 final class SignalNote: Sendable {
     private let noted = Mutex<CommandStatus?>(nil)
 
     /// The status that stands for it.
     var first: CommandStatus? { noted.withLock { $0 } }
 
-    /// Notes the signal with this status.
+    /// Notes what has this status.
     ///
     /// - Returns: whether none came before.
     func isFirst(_ status: CommandStatus) -> Bool {

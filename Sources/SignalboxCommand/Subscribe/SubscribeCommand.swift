@@ -83,7 +83,7 @@ struct SubscribeCommand: AsyncParsableCommand {
             broker: try checked { () throws(MQTTPushError) in try MQTTBroker(url: broker) },
             patterns: patterns,
             count: count,
-            timeout: try timeout.map(SubscribeCommand.duration),
+            timeout: try timeout.map(TimeoutOption.duration),
             isRaw: raw,
             retries: retry,
             user: user,
@@ -98,15 +98,6 @@ struct SubscribeCommand: AsyncParsableCommand {
             return try make()
         } catch {
             throw ValidationError(error.detail)
-        }
-    }
-
-    private static func duration(_ text: String) throws -> Duration {
-        let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        do {
-            return try DurationText.duration(in: isNumber ? "\(text)s" : text)
-        } catch {
-            throw ValidationError("--timeout: \(error)")
         }
     }
 }

@@ -15,7 +15,7 @@ enum SubscribeProgram {
         do {
             supervisor = try makeSupervisor(request, plugin, logger)
         } catch {
-            tell("\(error)")
+            DiagnosticOutput.shared.tell("\(error)")
             await DiagnosticOutput.shared.flush()
             return .unavailable
         }
@@ -58,27 +58,23 @@ enum SubscribeProgram {
         _ request: SubscribeRequest
     ) -> CommandStatus {
         if case .failed(let what) = end {
-            tell(what)
+            DiagnosticOutput.shared.tell(what)
             return .unavailable
         }
         switch lost {
         case .closed?: return .done
         case let reason?:
-            tell("\(reason)")
+            DiagnosticOutput.shared.tell("\(reason)")
             return .outputFailed
         case nil: break
         }
         guard request.hasNeed, plugin.shown < request.needed else { return .done }
         if plugin.closing == .time {
-            tell("\(plugin.shown) of \(request.needed) messages came in time")
+            DiagnosticOutput.shared.tell("\(plugin.shown) of \(request.needed) messages came in time")
             return .timeout
         }
         guard let signal else { return .done }
-        tell("\(plugin.shown) of \(request.needed) messages came before the signal")
+        DiagnosticOutput.shared.tell("\(plugin.shown) of \(request.needed) messages came before the signal")
         return signal
-    }
-
-    private static func tell(_ line: String) {
-        DiagnosticOutput.shared.offer("signalbox: \(LineEscape.escaped(line))\n")
     }
 }

@@ -25,8 +25,8 @@ enum ConfigurationFixture {
         "timeout: 3s",
     ]
 
-    static func read(_ text: String) throws(ConfigurationError) -> RunConfiguration {
-        try ConfigurationReader.read(text, file: "f.yaml", surroundings: surroundings)
+    static func read(_ text: String, runsFiles: Bool = true) throws(ConfigurationError) -> RunConfiguration {
+        try ConfigurationReader.read(text, file: "f.yaml", runsFiles: runsFiles, surroundings: surroundings)
     }
 
     /// The mistakes of the valid file with one line, counted from 1, written differently.

@@ -41,7 +41,11 @@ import Testing
 
     @Test func everyKeyOfASourceIsRead() throws {
         let source = try #require(try ConfigurationFixture.read(ConfigurationTests.full).sources.first)
-        let push = source.push(limits: MessageLimits(bytes: 128 << 10, depth: 10))
+        guard case .mqtt(let section) = source.kind else {
+            Issue.record("the source is not one of a broker")
+            return
+        }
+        let push = section.push(from: source.name, limits: MessageLimits(bytes: 128 << 10, depth: 10))
         #expect(push.source == "push")
         #expect(push.broker.description == "127.0.0.1:1883")
         #expect(push.cleanStart)
@@ -76,10 +80,14 @@ import Testing
         #expect(configuration.deadLetters == DeadLetterLimits(count: 1_000, bytes: 16 << 20))
         #expect(configuration.drainLimit == .seconds(10))
         #expect(source.window == WindowLimits(arrivals: 1_000, bytes: 16 << 20))
-        #expect(source.mqtt.sessionExpiry == .seconds(3_600))
-        #expect(source.mqtt.keepalive == .seconds(30))
-        #expect(source.mqtt.receiveMaximum == 250)
-        #expect(!source.mqtt.cleanStart)
+        guard case .mqtt(let mqtt) = source.kind else {
+            Issue.record("the source is not one of a broker")
+            return
+        }
+        #expect(mqtt.sessionExpiry == .seconds(3_600))
+        #expect(mqtt.keepalive == .seconds(30))
+        #expect(mqtt.receiveMaximum == 250)
+        #expect(!mqtt.cleanStart)
     }
 
     @Test func theTourIsRight() throws {

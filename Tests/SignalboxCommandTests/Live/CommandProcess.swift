@@ -11,11 +11,14 @@ final class CommandProcess: Sendable {
     /// The lines of stderr.
     let errors: LineStream
 
-    /// - Parameter pausesOutput: leaves stdout unread.
+    /// - Parameters:
+    ///   - input: the file that stdin is; nothing when `nil`.
+    ///   - pausesOutput: leaves stdout unread.
     init(
         _ arguments: [String],
         environment: [String: String] = [:],
         folder: URL? = nil,
+        input: URL? = nil,
         pausesOutput: Bool = false
     ) throws {
         process = Process()
@@ -23,7 +26,7 @@ final class CommandProcess: Sendable {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.currentDirectoryURL = folder
-        process.standardInput = FileHandle.nullDevice
+        process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) } ?? .nullDevice
         let (out, err) = (Pipe(), Pipe())
         process.standardOutput = out
         process.standardError = err
@@ -40,8 +43,13 @@ final class CommandProcess: Sendable {
     }
 
     /// Runs to the end: the status and all lines.
-    static func run(_ arguments: [String], environment: [String: String] = [:]) async throws -> Finished {
-        let process = try CommandProcess(arguments, environment: environment)
+    static func run(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        folder: URL? = nil,
+        input: URL? = nil
+    ) async throws -> Finished {
+        let process = try CommandProcess(arguments, environment: environment, folder: folder, input: input)
         let output = await process.output.rest()
         let errors = await process.errors.rest()
         return Finished(status: await process.status(), output: output, errors: errors)

@@ -5,7 +5,9 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite struct CommandStatusTests {
-    @Test(arguments: [["--help"], ["run", "--help"], ["subscribe", "--help"]])
+    @Test(arguments: [
+        ["--help"], ["run", "--help"], ["subscribe", "--help"], ["bridge", "--help"], ["send", "--help"],
+    ])
     func helpHasAnExampleAndTheStatuses(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
         #expect(finished.status == 0)
@@ -22,6 +24,9 @@ import Testing
         ["subscribe", "mqtt://h", "--topic", "a", "--topic", "a"],
         ["subscribe", "mqtt://h", "--topic", "a", "--password-env", "P"],
         ["subscribe", "mqtt://h", "--topic", "a", "--user", "u", "--password-env", "P", "--password-file", "p"],
+        ["bridge"], ["bridge", "a.js", "--source", "page"], ["bridge", "a.js", "--timeout", "soon"],
+        ["send"], ["send", "a"], ["send", "a b", "--config", "c"], ["send", "a", "--id", "", "--config", "c"],
+        ["send", "a", "--config", "c", "--timeout", "1.5"],
     ])
     func wrongArgumentsAreUsageErrors(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
@@ -38,7 +43,7 @@ import Testing
 
     @Test func aConfigurationThatIsNotThereHasAStatusOfItsOwn() async throws {
         let finished = try await CommandProcess.run(["run", "/nowhere/signalbox.yaml"])
-        #expect(finished.status == CommandStatus.unreadableConfiguration.rawValue)
+        #expect(finished.status == CommandStatus.unreadableFile.rawValue)
     }
 
     @Test func eachMistakeOfAConfigurationIsOneLineWithItsPlace() async throws {

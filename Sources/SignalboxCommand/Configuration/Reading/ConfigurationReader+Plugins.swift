@@ -2,10 +2,10 @@ import SignalboxCore
 import SignalboxRoutes
 
 extension ConfigurationReader {
-    func plugins(_ list: [YAMLValue], sources: [String]) -> [PluginSection] {
+    func plugins(_ list: [YAMLValue], sources: SourceNames) -> [PluginSection] {
         var holders: [ActionName: YAMLValue] = [:]
         return list.compactMap { value in
-            let keys = ["action", "use", "path", "from", "timeout"]
+            let keys = ["action", "use", "path", "value", "from", "timeout"]
             guard let mapping = value.mapping(keys) else { return nil }
             let written = mapping.required("action", "it is the name the plugin is called by")
             let action = written?.parsed { (text) throws(ActionNameError) in try ActionName(text) }
@@ -28,24 +28,24 @@ extension ConfigurationReader {
         guard let word = mapping.required("use", advice)?.word(of: PluginUse.words, meaning: "a plugin") else {
             return nil
         }
-        let path = mapping.optional("path")
-        if word == "file" {
-            return mapping.required("path", "say which file the lines are appended to").flatMap(text).map(
-                PluginUse.file
-            )
-        }
-        path?.complain("only 'use: file' has a path")
+        if word != "file" { mapping.optional("path")?.complain("only 'use: file' has a path") }
+        if word != "reply" { mapping.optional("value")?.complain("only 'use: reply' has a value") }
         return switch word {
         case "log": .log
         case "print": .print
+        case "file":
+            mapping.required("path", "say which file the lines are appended to").flatMap(text).map(PluginUse.file)
         case "fail": .fail
         case "suspend": .suspend
+        case "reply":
+            mapping.required("value", "say what is answered, such as value: { ok: true }").flatMap(reply)
+                .map(PluginUse.reply)
         default: nil
         }
     }
 
-    private func access(_ mapping: YAMLMapping, sources: [String]) -> [AccessSection] {
-        let name = sources.first ?? "NAME"
+    private func access(_ mapping: YAMLMapping, sources: SourceNames) -> [AccessSection] {
+        let name = sources.configured.first ?? "NAME"
         let advice = "nothing may call a plugin by default; say who may, such as from: [ { source: \(name) } ]"
         guard let list = mapping.required("from", advice)?.list() else { return [] }
         if list.isEmpty { mapping.optional("from")?.complain("'from' is empty: \(advice)") }
@@ -54,17 +54,20 @@ extension ConfigurationReader {
             let source = source(rule, among: sources)
             let written = rule.optional("topic")
             let topic = written?.parsed { (text) throws(TopicError) in try TopicFilter(text) }
+            if let source, let written, !sources.withTopics.contains(source.text) {
+                written.complain("the source '\(source)' has no topics; leave 'topic' out")
+            }
             guard let source, written == nil || topic != nil else { return nil }
             return AccessSection(source: source, topic: topic)
         }
     }
 
-    private func source(_ rule: YAMLMapping, among sources: [String]) -> SourceName? {
+    private func source(_ rule: YAMLMapping, among sources: SourceNames) -> SourceName? {
         guard let value = rule.required("source", "a rule begins with the source it is about"), let name = value.text()
         else { return nil }
-        guard sources.contains(name) else {
-            let known = sources.joined(separator: ", ")
-            let advice = NameSuggestion.advice(for: name, among: sources)
+        guard sources.all.contains(name) else {
+            let known = sources.all.joined(separator: ", ")
+            let advice = NameSuggestion.advice(for: name, among: sources.all)
             value.complain("there is no source '\(name.prefix(80))'\(advice); sources are: \(known)")
             return nil
         }

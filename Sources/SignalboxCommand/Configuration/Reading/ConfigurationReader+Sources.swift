@@ -8,28 +8,48 @@ extension ConfigurationReader {
         if mapping.entries.isEmpty { mapping.value.complain("name at least one source below it") }
         return mapping.entries.compactMap { entry in
             let name = sourceName(entry.name, at: entry.key)
-            guard let source = entry.value.mapping(["mqtt", "window"]) else { return nil }
+            guard let source = entry.value.mapping(["mqtt", "script", "window"]) else { return nil }
             let window = source.optional("window").map { self.window($0) } ?? WindowLimits()
-            let mqtt = source.required("mqtt", "it says which broker and topics").flatMap { self.mqtt($0) }
-            guard let name, let mqtt else { return nil }
-            let section = SourceSection(name: name, mqtt: mqtt, window: window)
-            validate(section, at: source.optional("mqtt"))
-            return section
+            let kind = kind(source, of: name)
+            guard let name, let kind else { return nil }
+            return SourceSection(name: name, kind: kind, window: window)
         }
     }
 
+    /// The names below `sources`, also of sources with mistakes.
+    func names(_ mapping: YAMLMapping?) -> SourceNames {
+        let entries = mapping?.entries ?? []
+        let scripts = entries.filter { $0.value.isMapping(with: "script") }.map(\.name)
+        let names = entries.map(\.name)
+        return SourceNames(configured: names, withTopics: Set(names).subtracting(scripts))
+    }
+
+    private func kind(_ source: YAMLMapping, of name: SourceName?) -> SourceKind? {
+        let advice = "the one says which broker and topics, the other which scripts"
+        guard let found = source.required(either: "mqtt", or: "script", advice) else { return nil }
+        if found.key == "script" { return script(found.value).map(SourceKind.script) }
+        guard let section = mqtt(found.value), let name else { return nil }
+        validate(section, of: name, at: found.value)
+        return .mqtt(section)
+    }
+
     /// What the adapter alone knows about values that do not go together.
-    private func validate(_ section: SourceSection, at value: YAMLValue?) {
+    private func validate(_ section: MQTTSection, of name: SourceName, at value: YAMLValue) {
         do throws(MQTTPushError) {
-            try section.push(limits: MessageLimits()).validate()
+            try section.push(from: name, limits: MessageLimits()).validate()
         } catch {
-            value?.complain(error.detail)
+            value.complain(error.detail)
         }
     }
 
     private func sourceName(_ name: String, at key: YAMLValue) -> SourceName? {
         do {
-            return try SourceName(name)
+            let source = try SourceName(name)
+            guard source != SourceSection.internalName else {
+                key.complain("'\(name)' is the source of what 'signalbox send' sends; choose another name")
+                return nil
+            }
+            return source
         } catch {
             key.complain("'\(name.prefix(80))' cannot be the name of a source: \(error)")
             return nil

@@ -4,6 +4,8 @@ import SignalboxCore
 /// Reads a configuration file. Goes on after a mistake, so that one run tells all of them.
 struct ConfigurationReader {
     let surroundings: Surroundings
+    /// Whether a page runs the files that its source names.
+    let runsFiles: Bool
     let problems = ConfigurationProblems()
 
     private static let keys = ["sources", "plugins", "limits", "dead_letters", "timeout", "drain_limit"]
@@ -14,13 +16,15 @@ struct ConfigurationReader {
     /// - Parameters:
     ///   - file: the file's name, for the messages.
     ///   - text: its content.
+    ///   - runsFiles: whether a script source must name its files, as `run` needs it.
     /// - Throws: ``ConfigurationError`` with every mistake that was found.
     static func read(
         _ text: String,
         file: String,
+        runsFiles: Bool = true,
         surroundings: Surroundings = .process
     ) throws(ConfigurationError) -> RunConfiguration {
-        let reader = ConfigurationReader(surroundings: surroundings)
+        let reader = ConfigurationReader(surroundings: surroundings, runsFiles: runsFiles)
         let configuration: RunConfiguration
         do {
             configuration = reader.configuration(in: try YAMLDocument.root(of: text, problems: reader.problems))
@@ -45,9 +49,8 @@ struct ConfigurationReader {
         }
         let sources = mapping.required("sources", "name at least one source below it")?.anyMapping()
         configuration.sources = sources.map { self.sources($0) } ?? []
-        let names = sources?.entries.map(\.name) ?? []
         if let list = mapping.required("plugins", "name at least one plugin below it")?.list() {
-            configuration.plugins = plugins(list, sources: names)
+            configuration.plugins = plugins(list, sources: names(sources))
         }
         return configuration
     }

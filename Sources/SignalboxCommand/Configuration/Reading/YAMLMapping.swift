@@ -32,12 +32,27 @@ struct YAMLMapping {
     /// - Parameter advice: what to write, for the message.
     func required(_ key: String, _ advice: String) -> YAMLValue? {
         if let found = optional(key) { return found }
-        let isMistyped = entries.contains {
-            !known.contains($0.name) && NameSuggestion.nearest(to: $0.name, among: known) == key
-        }
-        guard !isMistyped else { return nil }
-        value.complain("'\(key)' is missing; \(advice)")
+        if !isMistyped(key) { value.complain("'\(key)' is missing; \(advice)") }
         return nil
+    }
+
+    /// The one of two keys that must be there, and not the other.
+    ///
+    /// - Parameter advice: what to write, for the message.
+    func required(either first: String, or second: String, _ advice: String) -> (key: String, value: YAMLValue)? {
+        switch (optional(first), optional(second)) {
+        case (let found?, nil): return (first, found)
+        case (nil, let found?): return (second, found)
+        case (_?, let found?): found.complain("'\(first)' and '\(second)' exclude each other; keep one of the two")
+        case (nil, nil):
+            guard !isMistyped(first), !isMistyped(second) else { return nil }
+            value.complain("'\(first)' or '\(second)' is missing; \(advice)")
+        }
+        return nil
+    }
+
+    private func isMistyped(_ key: String) -> Bool {
+        entries.contains { !known.contains($0.name) && NameSuggestion.nearest(to: $0.name, among: known) == key }
     }
 
     /// Notes each key that has no meaning here, with the nearest that has.

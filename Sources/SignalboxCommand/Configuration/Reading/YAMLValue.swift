@@ -42,13 +42,19 @@ struct YAMLValue {
 
     /// Text that is not empty. A number or a word such as `on`, which YAML takes for another type, must be quoted.
     func text() -> String? {
+        guard let text = anyText() else { return nil }
+        guard !text.isEmpty else {
+            complain("expected text, found empty text")
+            return nil
+        }
+        return text
+    }
+
+    /// Text that may be empty.
+    func anyText() -> String? {
         guard case .scalar(let scalar) = node, node.tag == Tag(.str) else {
             let advice = if case .scalar = node, !isNull { "; write it in quotes if it is meant as text" } else { "" }
             complain("expected text, found \(found)\(advice)")
-            return nil
-        }
-        guard !scalar.string.isEmpty else {
-            complain("expected text, found empty text")
             return nil
         }
         return scalar.string
@@ -56,6 +62,12 @@ struct YAMLValue {
 
     /// Whether it is a mapping of keys to values.
     var isMapping: Bool { if case .mapping = node { true } else { false } }
+
+    /// Whether it is a mapping with this key.
+    func isMapping(with key: String) -> Bool {
+        guard case .mapping(let mapping) = node else { return false }
+        return mapping.contains { $0.key.string == key }
+    }
 
     /// Where it begins, counted from 1.
     var line: Int { node.mark?.line ?? 1 }

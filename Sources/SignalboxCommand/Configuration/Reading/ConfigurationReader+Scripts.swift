@@ -1,0 +1,33 @@
+extension ConfigurationReader {
+    private static let counts = 1...1_000_000
+    private static let executionTimes: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
+    private static let heapSizes = (1 << 20)...(1 << 40)
+
+    func script(_ value: YAMLValue) -> ScriptSection? {
+        let keys = [
+            "files", "title", "execution_time_limit", "heap_limit", "timer_limit", "messages_to_page",
+            "messages_without_listener",
+        ]
+        guard let mapping = value.mapping(keys) else { return nil }
+        var section = ScriptSection()
+        section.files = files(mapping)
+        section.title = mapping.optional("title").flatMap(text)
+        section.executionTimeLimit = mapping.optional("execution_time_limit")?.duration(
+            ConfigurationReader.executionTimes
+        )
+        section.heapLimit = mapping.optional("heap_limit")?.size(ConfigurationReader.heapSizes)
+        section.timerLimit = mapping.optional("timer_limit")?.integer(ConfigurationReader.counts)
+        section.messagesToPage = mapping.optional("messages_to_page")?.integer(ConfigurationReader.counts)
+        section.messagesWithoutListener =
+            mapping.optional("messages_without_listener")?.integer(ConfigurationReader.counts)
+        return section
+    }
+
+    private func files(_ mapping: YAMLMapping) -> [String] {
+        let advice = "list the scripts that 'run' runs, such as files: [page.js]"
+        let written = runsFiles ? mapping.required("files", advice) : mapping.optional("files")
+        guard let written, let list = written.list() else { return [] }
+        if list.isEmpty, runsFiles { written.complain("'files' is empty; \(advice)") }
+        return list.compactMap(text)
+    }
+}

@@ -1,0 +1,17 @@
+/// The `script` part of a source. What is `nil` has the page's own default.
+struct ScriptSection: Sendable {
+    /// The scripts that `run` runs, in this order; relative to the working directory.
+    var files: [String] = []
+    /// What plugins see as the page's title.
+    var title: String?
+    /// How much processor time one turn may use.
+    var executionTimeLimit: Duration?
+    /// How much memory the scripts' objects may take, in bytes.
+    var heapLimit: Int?
+    /// The most timers at once.
+    var timerLimit: Int?
+    /// The most calls and messages that wait for the page.
+    var messagesToPage: Int?
+    /// The most messages that wait in the page for a listener.
+    var messagesWithoutListener: Int?
+}

@@ -1,0 +1,124 @@
+import Signalbox
+import SignalboxCore
+import Synchronization
+
+/// Writes one line per arrival in the order of their arrival, in whichever order they are settled.
+///
+/// Bounded by a window: an arrival has a place from its submission until its line and all lines before it are handed to
+/// stdout, and while all places are taken no further arrival is accepted.
+final class OrderedOutcomes: Sendable {
+    private enum Place {
+        case waiting(bytes: Int)
+        case settled(json: [UInt8], shown: [UInt8])
+
+        var bytes: Int {
+            switch self {
+            case .waiting(let bytes): bytes
+            case .settled(let json, _): json.count
+            }
+        }
+    }
+
+    private struct State {
+        /// What is not handed on yet. The index of a place stays the same for as long as it has one.
+        var places: ArraySlice<Place> = []
+        var positions: [ArrivalKey: Int] = [:]
+        var bytes = 0
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        var summary: OutcomeSummary
+    }
+
+    private let state: Mutex<State>
+    private let window: WindowLimits
+    private let output: StandardOutput
+
+    /// - Parameters:
+    ///   - window: how much may be inside, lines that wait for an earlier one included.
+    ///   - output: where the lines go.
+    ///   - recorded: what the lines are compared with, if anything.
+    init(window: WindowLimits, output: StandardOutput, recorded: RecordedRun?) {
+        self.window = window
+        self.output = output
+        state = Mutex(State(summary: OutcomeSummary(recorded: recorded)))
+    }
+
+    /// What came out so far.
+    var summary: OutcomeSummary { state.withLock { $0.summary } }
+
+    /// Gives places to the first arrivals of a batch. Called by one submitter, not at the same time on several threads.
+    ///
+    /// - Returns: how many have a place.
+    func take(_ batch: [Arrival]) -> Int {
+        state.withLock { state in
+            for (count, arrival) in batch.enumerated() {
+                guard hasPlace(for: arrival, state) else { return count }
+                state.positions[ArrivalKey(arrival)] = state.places.endIndex
+                state.places.append(.waiting(bytes: arrival.originalLength))
+                state.bytes += arrival.originalLength
+            }
+            return batch.count
+        }
+    }
+
+    /// Takes the places back that were given last, to arrivals that were not submitted after all.
+    func giveBack(_ arrivals: ArraySlice<Arrival>) {
+        state.withLock { state in
+            for arrival in arrivals {
+                state.positions[ArrivalKey(arrival)] = nil
+                state.bytes -= state.places.popLast()?.bytes ?? 0
+            }
+        }
+    }
+
+    /// Notes what became of an arrival, and writes its line when all before it are written.
+    func note(_ settled: SettledArrival) {
+        let line = OutcomeLine(settled)
+        let json = line.recordLine
+        let shown = output.isTerminal ? line.terminalLine : json
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            guard let position = state.positions.removeValue(forKey: ArrivalKey(settled.arrival)) else { return [] }
+            state.bytes += json.count - settled.arrival.originalLength
+            state.places[position] = .settled(json: json, shown: shown)
+            state.summary.count(settled.outcome)
+            writeFirsts(&state)
+            guard hasRoom(state) else { return [] }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Returns when a quarter of the places is free. Whatever holds them is settled in bounded time.
+    func room() async {
+        await withCheckedContinuation { continuation in
+            let mayGoOn = state.withLock { state in
+                if hasRoom(state) { return true }
+                state.waiters.append(continuation)
+                return false
+            }
+            if mayGoOn { continuation.resume() }
+        }
+    }
+
+    /// The lines are handed over while the lock is held, as two threads could otherwise change their order.
+    private func writeFirsts(_ state: inout State) {
+        while case .settled(let json, let shown)? = state.places.first {
+            // A slice keeps what it no longer shows until it moves to other memory.
+            state.places[state.places.startIndex] = .waiting(bytes: 0)
+            state.places.removeFirst()
+            state.bytes -= json.count
+            state.summary.compare(json.dropLast())
+            output.offer(shown)
+        }
+    }
+
+    private func hasPlace(for arrival: Arrival, _ state: State) -> Bool {
+        guard state.places.count < window.arrivals else { return false }
+        // Where there is room one arrival may reach over the limit: whoever waited for room can go on.
+        return hasRoom(state) || state.bytes + arrival.originalLength <= window.bytes
+    }
+
+    private func hasRoom(_ state: State) -> Bool {
+        state.places.count <= window.arrivals / 4 * 3 && state.bytes <= window.bytes / 4 * 3
+    }
+}

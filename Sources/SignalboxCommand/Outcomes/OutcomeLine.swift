@@ -1,0 +1,107 @@
+import MQTTPush
+import Signalbox
+import SignalboxCore
+
+/// What became of an arrival, as the commands show it.
+struct OutcomeLine {
+    private let settled: SettledArrival
+    private let action: Action?
+
+    /// - Parameter settled: kept as long as this value is.
+    init(_ settled: SettledArrival) {
+        self.settled = settled
+        action = try? settled.arrival.reading.get()
+    }
+
+    /// A line of `run --outcomes`: `source`, `action`, `id` and `topic` where known, the outcome, and for a dead letter
+    /// the message as it came.
+    var runLine: [UInt8] {
+        var object = JSONObject()
+        object.add("source", source)
+        object.add("action", action?.name.text)
+        object.add("id", action?.id.text)
+        object.add("topic", (settled.arrival.origin.facts as? PushFacts)?.topic)
+        object.add(settled.outcome)
+        if settled.outcome.isDeadLetter { object.add("deadLetter", content: settled.arrival.original) }
+        return object.line
+    }
+
+    /// A line of `bridge` and `send`, which is the same each time the same is sent: the sender's id and no other, the
+    /// body or the message that could not be read, the outcome, the reply.
+    var recordLine: [UInt8] {
+        var object = JSONObject()
+        object.add("source", source)
+        if let action {
+            object.add("action", action.name.text)
+            object.add("id", senderID)
+            if let body = try? action.body.decode(RawBody.self) { object.add(body) }
+        } else {
+            object.add("original", content: settled.arrival.original)
+        }
+        object.add(settled.outcome)
+        if let reply { object.add("reply", json: JSONText.compact(reply)) }
+        return object.line
+    }
+
+    /// Columns for a terminal: outcome, action, id, body, and the reply or why there is none.
+    var terminalLine: [UInt8] {
+        let body = action.flatMap { try? $0.body.decode(RawBody.self) }
+        let original = RawBody(bytes: settled.arrival.original, kind: .bytes)
+        let columns = [
+            TerminalText.column(settled.outcome.name, width: 9),
+            TerminalText.column(action?.name.text ?? "(unreadable)", width: 16),
+            TerminalText.column(senderID ?? "", width: 8),
+            TerminalText.column(TerminalText.body(body ?? original), width: 32),
+            LineEscape.escaped(reply.map { "-> " + String(decoding: JSONText.compact($0), as: UTF8.self) } ?? reason),
+        ]
+        return TerminalText.line(columns)
+    }
+
+    private var source: String { settled.arrival.origin.source.text }
+
+    private var senderID: String? {
+        guard let action, action.idKey != .assigned else { return nil }
+        return action.id.text
+    }
+
+    private var reply: Bytes? {
+        guard case .handled(let reply) = settled.outcome else { return nil }
+        return reply
+    }
+
+    private var reason: String {
+        switch settled.outcome {
+        case .handled: ""
+        case .rejected(let rejection): rejection.description
+        case .failed(let failure): failure.description
+        case .abandoned(let abandonment): abandonment.description
+        }
+    }
+}
+
+extension JSONObject {
+    /// `outcome`, and for what was not handled `reason`, `detail` and the `path` to what is wrong with the body.
+    fileprivate mutating func add(_ outcome: Outcome) {
+        add("outcome", outcome.name)
+        switch outcome {
+        case .handled: break
+        case .rejected(let rejection):
+            add("reason", rejection.reason.description)
+            add("detail", rejection.detail)
+            if let path = rejection.bodyError?.path, !path.isEmpty { add("path", path) }
+        case .failed(let failure):
+            add("reason", failure.reason.description)
+            add("detail", failure.detail)
+        case .abandoned(let abandonment): add("reason", abandonment.description)
+        }
+    }
+}
+
+extension Outcome {
+    fileprivate var isDeadLetter: Bool {
+        switch self {
+        case .rejected, .failed: true
+        case .handled, .abandoned: false
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import SignalboxCore
+
+/// What became of the arrivals of one run, and where it differs from a recorded one.
+struct OutcomeSummary: Sendable {
+    /// How many were settled.
+    private(set) var settled = 0
+    /// How many of them were not handled.
+    private(set) var notHandled = 0
+    private var recorded: RecordedRun?
+
+    /// - Parameter recorded: what the lines should be, or `nil` when nobody said.
+    init(recorded: RecordedRun?) {
+        self.recorded = recorded
+    }
+
+    mutating func count(_ outcome: Outcome) {
+        settled += 1
+        if case .handled = outcome { return }
+        notHandled += 1
+    }
+
+    mutating func compare(_ line: ArraySlice<UInt8>) {
+        recorded?.compare(line)
+    }
+
+    /// The comparison, once no line follows; `nil` when there was nothing to compare with.
+    var comparison: RecordedRun? {
+        var whole = recorded
+        whole?.end()
+        return whole
+    }
+}

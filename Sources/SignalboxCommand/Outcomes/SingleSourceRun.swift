@@ -1,0 +1,53 @@
+import Logging
+import Signalbox
+import SignalboxCore
+
+/// One source with the plugins of a configuration: runs until the source has ended, and writes a line per arrival.
+struct SingleSourceRun {
+    /// Its plugins and bounds; its sources are left alone.
+    let configuration: RunConfiguration
+    let adapter: any Adapter
+    /// How much of the source may be inside at once, lines that wait for an earlier one included.
+    var window = WindowLimits()
+    /// After this time the source is asked to stop.
+    let timeout: Duration?
+    /// What the lines are compared with.
+    var recorded: RecordedRun?
+    let logger: Logger
+
+    /// Runs to the end. Its diagnostics, those of `judge` too, are out when it returns.
+    ///
+    /// - Parameter judge: makes the status of what happened.
+    /// - Throws: what could not be set up.
+    func status(_ judge: (SingleSourceReport) -> CommandStatus) async throws -> CommandStatus {
+        let output = StandardOutput()
+        let outcomes = OrderedOutcomes(window: window, output: output, recorded: recorded)
+        let source = OrderedSource(adapter, outcomes: outcomes)
+        let builder = SupervisorBuilder(configuration: configuration, printing: .diagnostics, logger: logger)
+        let supervisor = try builder.supervisor { outcomes.note($0) }
+        try supervisor.add(source, window: window)
+        let signals = SignalWatch()
+        let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
+        let late = SignalNote()
+        let timer = Task { [timeout] in
+            guard let timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
+            _ = late.isFirst(.timeout)
+            stopper.yield()
+        }
+        let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
+        let end = await session.run(signals, stop: stop)
+        timer.cancel()
+        let report = SingleSourceReport(
+            session: end,
+            source: source.end,
+            lost: await output.finish(),
+            interruption: late.first ?? signals.first,
+            summary: outcomes.summary
+        )
+        let status = judge(report)
+        await DiagnosticOutput.shared.flush()
+        // Until here a second signal ends the program, whatever it waits for.
+        withExtendedLifetime(signals) {}
+        return status
+    }
+}

@@ -1,0 +1,23 @@
+import MQTTPush
+import SignalboxCore
+
+extension MQTTSection {
+    /// The source as its adapter wants it.
+    func push(from source: SourceName, limits: MessageLimits) -> MQTTPushConfiguration {
+        var push = MQTTPushConfiguration(
+            source: source,
+            broker: broker,
+            topics: topics.map { MQTTTopic($0.pattern, payload: $0.payload, action: $0.action) },
+            clientID: clientID,
+            cleanStart: cleanStart,
+            sessionExpiry: sessionExpiry
+        )
+        push.keepalive = keepalive
+        push.username = username.map(Secret.text)
+        push.password = password
+        push.receiveMaximum = receiveMaximum
+        push.batchMessages = min(push.batchMessages, receiveMaximum)
+        push.limits = limits
+        return push
+    }
+}

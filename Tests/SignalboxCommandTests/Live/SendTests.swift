@@ -1,0 +1,106 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite struct SendTests {
+    private static let configuration = """
+        sources: { push: { mqtt: { broker: 'mqtt://127.0.0.1:1', client_id: a, topics: [ { pattern: '{action}' } ] } } }
+        plugins:
+          - { action: pay, use: reply, value: { receipt: r-1 }, from: [ { source: internal } ] }
+          - { action: show, use: print, from: [ { source: internal } ] }
+          - { action: closed, use: log, from: [ { source: push } ] }
+          - { action: broken, use: fail, from: [ { source: internal } ] }
+          - { action: hang, use: suspend, timeout: 1h, from: [ { source: internal } ] }
+        drain_limit: 100ms
+        limits: { message_bytes: 100 }
+        """
+
+    private static func send(_ arguments: String..., input: String? = nil) async throws -> CommandProcess.Finished {
+        var finished: CommandProcess.Finished?
+        try await TemporaryFolder.with { folder in
+            let (file, body) = (folder.appendingPathComponent("c.yaml"), folder.appendingPathComponent("body"))
+            try configuration.write(to: file, atomically: true, encoding: .utf8)
+            try (input ?? "").write(to: body, atomically: true, encoding: .utf8)
+            finished = try await CommandProcess.run(
+                ["send"] + arguments + ["--config", "c.yaml"],
+                folder: folder,
+                input: input == nil ? nil : body
+            )
+        }
+        return try #require(finished)
+    }
+
+    @Test func anActionIsHandledAndItsReplyShown() async throws {
+        let finished = try await SendTests.send("pay", "--body", "{ \"a\": 1.50 }", "--id", "7")
+        #expect(finished.status == 0)
+        #expect(
+            finished.output == [
+                #"{"source":"internal","action":"pay","id":"7","body":{"a":1.50},"outcome":"handled","reply":{"receipt":"r-1"}}"#
+            ]
+        )
+        #expect(finished.errors.isEmpty)
+    }
+
+    @Test func withoutABodyItIsNullAndAnAssignedIDIsNotShown() async throws {
+        let finished = try await SendTests.send("show")
+        #expect(finished.status == 0)
+        #expect(finished.output == [#"{"source":"internal","action":"show","body":null,"outcome":"handled"}"#])
+        #expect(finished.errors.contains { $0.hasPrefix(#"{"source":"internal","action":"show","id":"#) })
+    }
+
+    @Test func theBodyMayComeFromStandardInput() async throws {
+        let finished = try await SendTests.send("pay", "--body", "-", input: "[1,\n2]\n")
+        #expect(finished.status == 0)
+        #expect(finished.output.first?.contains("\"body\":[1,2],\"outcome\":\"handled\"") == true)
+    }
+
+    @Test func aPluginThatIsNotForTheProgramItselfIsRefusedWithTheLineToAdd() async throws {
+        let finished = try await SendTests.send("closed", "--body", "1")
+        #expect(finished.status == CommandStatus.notAsExpected.rawValue)
+        #expect(finished.output.first?.contains(#""outcome":"rejected","reason":"sourceNotAllowed","detail":"#) == true)
+        let advice =
+            "signalbox: c.yaml: to allow it, add this line to 'from' of the plugin 'closed': - source: internal"
+        #expect(finished.errors.contains(advice), "\(finished.errors)")
+    }
+
+    @Test(arguments: [
+        ("dance", #""outcome":"rejected","reason":"unknownAction""#),
+        ("broken", #""outcome":"failed","reason":"threw""#),
+    ])
+    func whatIsNotHandledIsStatusOne(_ action: String, _ words: String) async throws {
+        let finished = try await SendTests.send(action)
+        #expect(finished.status == CommandStatus.notAsExpected.rawValue)
+        #expect(finished.output.count == 1)
+        #expect(finished.output.first?.contains(words) == true)
+    }
+
+    @Test(arguments: [
+        ("{\"a\":1", "unexpectedEnd at byte 6"), ("", "the body is empty"), ("{\"a\":1,\"a\":2}", "duplicateKey"),
+        (String(repeating: "1", count: 101), "at most 100 bytes expected"),
+    ])
+    func aBodyThatIsNoJSONIsRefusedBeforeAnythingIsSent(_ body: String, _ words: String) async throws {
+        let finished = try await SendTests.send("pay", "--body", body)
+        #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
+        #expect(finished.output.isEmpty)
+        #expect(finished.errors.contains { $0.contains(words) }, "\(finished.errors)")
+    }
+
+    @Test func standardInputIsReadUpToTheLimitOfAMessage() async throws {
+        let finished = try await SendTests.send("pay", "--body", "-", input: String(repeating: "1", count: 101))
+        #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
+        #expect(finished.errors.contains { $0.contains("it has more than 100 bytes") })
+    }
+
+    @Test func aCallThatHangsIsWaitedForAsLongAsSaid() async throws {
+        let finished = try await SendTests.send("hang", "--timeout", "50ms")
+        #expect(finished.status == CommandStatus.timeout.rawValue)
+        #expect(finished.errors.contains("signalbox: the time passed before the action had an outcome"))
+    }
+
+    @Test func aConfigurationThatIsNotThereHasItsOwnStatus() async throws {
+        let finished = try await CommandProcess.run(["send", "a", "--config", "/nowhere.yaml"])
+        #expect(finished.status == CommandStatus.unreadableFile.rawValue)
+    }
+}
