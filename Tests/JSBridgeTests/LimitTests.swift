@@ -22,6 +22,7 @@ import Testing
         )
         let error = await #expect(throws: JSBridgeError.self) { try await trial.untilEnd() }
         #expect(error?.code == .executionTimeLimit)
+        #expect(error?.detail == "a script ran for 0.1 seconds without giving the thread back")
         #expect(error?.source == "page")
         #expect(trial.reports.all.isEmpty)
     }

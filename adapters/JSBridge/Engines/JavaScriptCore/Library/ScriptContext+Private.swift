@@ -53,6 +53,10 @@ extension ScriptContext {
 
 private func sliceUsed(context: JSContextRef?, pointer: UnsafeMutableRawPointer?) -> Bool {
     guard let pointer else { return false }
-    return Unmanaged<TurnLimit>.fromOpaque(pointer).takeUnretainedValue().sliceUsed()
+    let limit = Unmanaged<TurnLimit>.fromOpaque(pointer).takeUnretainedValue()
+    if limit.sliceUsed() { return true }
+    // The library does not ask again by itself.
+    JSContextGroupSetExecutionTimeLimit(JSContextGetGroup(context), limit.slice, sliceUsed, pointer)
+    return false
 }
 #endif
