@@ -14,6 +14,7 @@ struct PageTrial: Sendable {
     let reports: EventList<String>
     /// The log lines of page and supervisor.
     let log: EventList<String>
+    private let window: WindowLimits
 
     /// - Parameters:
     ///   - scripts: named `one.js`, `two.js`, ... A script reports with `report(value)`.
@@ -22,6 +23,7 @@ struct PageTrial: Sendable {
     init(
         _ scripts: String...,
         configure: (inout JavaScriptCoreConfiguration) -> Void = { _ in },
+        window: WindowLimits = WindowLimits(),
         supervise: (inout SupervisorConfiguration) -> Void = { _ in }
     ) throws {
         let (log, reports) = (EventList<String>(), EventList<String>())
@@ -40,6 +42,7 @@ struct PageTrial: Sendable {
         engine = try JavaScriptCoreEngine(configuration, logger: logger)
         self.reports = reports
         self.log = log
+        self.window = window
         try supervisor.register("report", as: RawBody.self, from: .script()) { body, _ in
             reports.append(contentsOf: [body.bytes.text ?? "not text"])
         }
@@ -47,11 +50,14 @@ struct PageTrial: Sendable {
 
     /// Runs page and supervisor while `body` works, then drains them.
     func run(_ body: () async throws -> Void) async throws {
-        try supervisor.add(engine)
-        let group = ServiceGroup(
-            services: [supervisor],
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        try supervisor.add(engine, window: window)
+        // A page that ends by itself ends the supervisor, which is no failure here.
+        let service = ServiceGroupConfiguration.ServiceConfiguration(
+            service: supervisor,
+            successTerminationBehavior: .gracefullyShutdownGroup
         )
+        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))
         async let run: Void = group.run()
         do {
             try await body()
@@ -66,7 +72,7 @@ struct PageTrial: Sendable {
     /// Runs the page until it ends by itself, and gives what it reported.
     @discardableResult
     func untilEnd() async throws -> [String] {
-        try supervisor.add(engine)
+        try supervisor.add(engine, window: window)
         try await supervisor.run()
         return reports.all
     }

@@ -39,8 +39,12 @@
     callback(...values);
   }
 
+  // An error that our own functions made is the page's that called them.
   function place(error) {
-    return error.sourceURL ? error.sourceURL + ':' + error.line + ':' + error.column + ': ' : '';
+    const isOurs = (text) => text.includes('signalbox:');
+    const frame = String(error.stack).split('\n').find((line) => /:\d+:\d+$/.test(line) && !isOurs(line));
+    if (frame) return frame.slice(frame.indexOf('@') + 1) + ': ';
+    return error.sourceURL && !isOurs(error.sourceURL) ? error.sourceURL + ':' + error.line + ': ' : '';
   }
 
   // What was thrown, with its place where it has one. It may be anything, also something that throws when looked at.

@@ -75,6 +75,11 @@ final class ScriptContext {
         }
     }
 
+    /// Makes JavaScript callable again after it was ended: when that happened in a microtask, the next call ends, too.
+    func forgetEnding() {
+        if limit.hasEnded { _ = evaluate("0", name: "") }
+    }
+
     var undefined: ScriptValue { ScriptValue(reference: JSValueMakeUndefined(reference)) }
 
     private func result(_ value: JSValueRef?, _ exception: JSValueRef?) -> ScriptResult {

@@ -1,13 +1,13 @@
-/// How long JavaScript may run without giving the thread back, and whether it was ended.
+/// How long JavaScript may run without giving the thread back, and whether it was ended. Belongs to the page's thread.
 ///
-/// The engine counts from each entry, and each microtask is one; so it is asked for slices, and those of one turn are
-/// counted together. Belongs to the page's thread.
+/// The engine counts from each entry, and each microtask is one; so it is asked to come back after a slice of the time, and
+/// what counts is what the thread has used since the turn began.
 final class TurnLimit {
-    /// One slice, in seconds.
+    /// One slice, in seconds: how late a page that runs hears that it ends.
     let slice: Double
-    private let slices: Int
+    private let limit: Duration
     private let mustEnd: () -> Bool
-    private var used = 0
+    private var began = Duration.zero
     /// Whether JavaScript was ended since the last ``begin()``.
     private(set) var hasEnded = false
     /// Whether it was because the turn lasted too long.
@@ -20,13 +20,13 @@ final class TurnLimit {
     ///   - mustEnd: asked between slices.
     init(_ limit: Duration, mustEnd: @escaping () -> Bool) {
         let seconds = Double(limit.components.seconds) + Double(limit.components.attoseconds) / 1e18
-        slices = max(1, Int((seconds / 0.1).rounded(.up)))
-        slice = seconds / Double(slices)
+        slice = min(seconds, 0.02)
+        self.limit = limit
         self.mustEnd = mustEnd
     }
 
     func begin() {
-        used = 0
+        began = ThreadTime.ofThisThread
         hasEnded = false
         wasReached = false
     }
@@ -35,13 +35,8 @@ final class TurnLimit {
     ///
     /// - Returns: whether JavaScript ends now.
     func sliceUsed() -> Bool {
-        if !isLastTurn && mustEnd() {
-            hasEnded = true
-        } else {
-            used += 1
-            wasReached = used >= slices
-            hasEnded = wasReached
-        }
+        wasReached = ThreadTime.ofThisThread - began >= limit
+        hasEnded = wasReached || (!isLastTurn && mustEnd())
         return hasEnded
     }
 }

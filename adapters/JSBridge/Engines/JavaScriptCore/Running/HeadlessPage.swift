@@ -97,6 +97,7 @@ final class HeadlessPage {
         if case .threw(let value) = work(), !context.limit.hasEnded, let functions {
             log.failed(functions.describe(value))
         }
+        context.forgetEnding()
         control.countTurn()
         heap.scriptRan()
         if context.limit.wasReached || control.hasOverrun {

@@ -18,8 +18,8 @@ struct HeapWatch {
 
     /// Whether the objects need more than the limit; what can be freed is freed first.
     ///
-    /// Looks every 100 ms at most, and so seldom that looking takes at most a fiftieth of the time: its cost grows with
-    /// the number of objects.
+    /// Looks every 100 ms at most, and less often, down to once a second, where looking takes more than a fiftieth of the
+    /// time: its cost grows with the number of objects.
     mutating func isOver(_ context: ScriptContext, at now: ContinuousClock.Instant) -> Bool {
         guard isDue else { return false }
         guard let due = next else {
@@ -30,7 +30,7 @@ struct HeapWatch {
         isDue = false
         let isOver = HeapWatch.needs(more: limit, context)
         let end = ContinuousClock.now
-        next = end + max(.milliseconds(100), (end - now) * 50)
+        next = end + min(max(.milliseconds(100), (end - now) * 50), .seconds(1))
         return isOver
     }
 

@@ -35,7 +35,10 @@ extension PageFunctions {
             page.heedClose()
         }
         page.context.set("failed", of: natives) { [unowned page] call in
-            guard let text = call.text(0)?.text(atMost: LineText.longest) else { return }
+            // What the end of the page rejects is no error of the page.
+            guard !page.context.limit.isLastTurn, let text = call.text(0)?.text(atMost: LineText.longest) else {
+                return
+            }
             page.log.failed(text)
         }
         page.context.set("warn", of: natives) { [unowned page] call in

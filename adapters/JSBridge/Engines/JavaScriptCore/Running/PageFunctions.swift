@@ -16,14 +16,14 @@ struct PageFunctions {
     init(_ page: HeadlessPage) throws(JSBridgeError) {
         context = page.context
         let natives = PageFunctions.natives(of: page)
-        let headless = PageFunctions.start(PackageResources.headless_js, "headless.js", context, natives)
+        let headless = PageFunctions.start(PackageResources.headless_js, "signalbox:headless.js", context, natives)
         guard let natives, let headless else { throw PageFunctions.noMemory(page) }
         for name in ["setTimeout", "clearTimeout"] {
             if let function = context.member(name, of: headless) {
                 context.set(name, of: natives, to: .object(function))
             }
         }
-        guard let bridge = PageFunctions.start(PackageResources.bridge_js, "bridge.js", context, natives),
+        guard let bridge = PageFunctions.start(PackageResources.bridge_js, "signalbox:bridge.js", context, natives),
             let reply = context.member("reply", of: bridge), let refuse = context.member("refuse", of: bridge),
             let receive = context.member("receive", of: bridge), let close = context.member("close", of: bridge),
             let fire = context.member("fire", of: headless), let describe = context.member("describe", of: headless),

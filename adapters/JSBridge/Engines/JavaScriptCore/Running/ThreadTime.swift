@@ -8,9 +8,11 @@ import Musl
 import Glibc
 #endif
 
-/// The processor time of a thread, read from others. Unknown on Apple platforms, where a thread has no clock.
+/// The processor time of a thread, read from others. Unknown on Apple platforms, where no limit is enforced.
 final class ThreadTime: Sendable {
     #if canImport(Darwin)
+    static var ofThisThread: Duration { .zero }
+
     /// Measures the calling thread from now on.
     func begin() {}
 
@@ -18,6 +20,13 @@ final class ThreadTime: Sendable {
     var used: Duration? { nil }
     #else
     private let clock = Mutex<clockid_t?>(nil)
+
+    /// What the calling thread has used.
+    static var ofThisThread: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
 
     /// Measures the calling thread from now on.
     func begin() {

@@ -1,0 +1,9 @@
+import Testing
+
+@testable import JSBridge
+
+@Suite struct BridgeScriptTests {
+    @Test func theBridgeIsSmall() {
+        #expect(PackageResources.bridge_js.count < 6 * 1_024)
+    }
+}

@@ -1,0 +1,114 @@
+import JSBridge
+import Logging
+import Signalbox
+import SignalboxCore
+import Testing
+
+// One at a time: some of them use a processor whole.
+@Suite(.serialized) struct LimitTests {
+    @Test(arguments: [
+        "while (true) {}", "for (;;) { try { while (true) {} } catch {} finally { while (true) {} } }",
+        "Promise.resolve().then(() => { while (true) {} });", "setTimeout(() => { for (;;) JSON.stringify([1]); });",
+        "/(a+)+b/.test('a'.repeat(60)); for (;;) {}", "(async () => { for (;;) { await null; console.debug(1); } })();",
+    ])
+    func aTurnThatLastsTooLongEndsThePage(script: String) async throws {
+        let trial = try PageTrial(
+            script,
+            "setTimeout(() => report('too late'), 1);",
+            configure: { configuration in
+                configuration.executionTimeLimit = .milliseconds(100)
+                configuration.endsWhenIdle = true
+            }
+        )
+        let error = await #expect(throws: JSBridgeError.self) { try await trial.untilEnd() }
+        #expect(error?.code == .executionTimeLimit)
+        #expect(error?.source == "page")
+        #expect(trial.reports.all.isEmpty)
+    }
+
+    @Test func standingStillDoesNotCountAsRunning() async throws {
+        let trial = try PageTrial(
+            "for (let i = 0; i < 5; i += 1) signalbox.call('slow'); report(1);",
+            configure: { configuration in
+                configuration.executionTimeLimit = .milliseconds(50)
+                configuration.batchMessages = 1
+                configuration.endsWhenIdle = true
+            },
+            window: WindowLimits(arrivals: 1)
+        )
+        try trial.supervisor.register("slow", as: RawBody.self, from: .script()) { _, _ in
+            try await Task.sleep(for: .milliseconds(30))
+        }
+        #expect(try await trial.untilEnd() == ["1"])
+    }
+
+    @Test func aChainOfPromisesWithoutEndEndsItsRunAndAnotherPageCanBegin() async throws {
+        let trial = try PageTrial(
+            """
+            signalbox.call('report', 1);
+            signalbox.on('never', () => new Promise(() => {}));
+            signalbox.on('spin', async () => { for (let i = 0; i < 3e6; i += 1) await null; });
+            """,
+            configure: { $0.executionTimeLimit = .milliseconds(20) }
+        )
+        let page = trial.engine.page
+        try page.send("spin", 1)
+        let error = await #expect(throws: JSBridgeError.self) { try await trial.untilEnd() }
+        #expect(error?.code == .executionTimeLimit)
+        #expect(trial.reports.all == ["1"])
+        let supervisor = Supervisor(logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() })
+        let second = try supervisor.intake(for: "page")
+        let run = Task { try await trial.engine.run(into: second) }
+        run.cancel()
+        try await run.value
+    }
+
+    @Test(arguments: [
+        "const kept = []; setInterval(() => { for (let i = 0; i < 20000; i += 1) kept.push({ i }); }, 1);",
+        "const kept = []; setInterval(() => kept.push(new Uint8Array(1e6)), 1);",
+        "let kept = ''; setInterval(() => { kept += 'x'.repeat(1e6) + kept.length; }, 1);",
+    ])
+    func aPageWhoseObjectsTakeTooMuchEnds(script: String) async throws {
+        let trial = try PageTrial(script, configure: { $0.heapLimit = 16 * 1_048_576 })
+        let error = await #expect(throws: JSBridgeError.self) { try await trial.untilEnd() }
+        #expect(error?.code == .heapLimit)
+    }
+
+    @Test func garbageDoesNotCount() async throws {
+        let trial = try PageTrial(
+            """
+            let rounds = 0;
+            const id = setInterval(() => {
+              for (let i = 0; i < 100; i += 1) new Uint8Array(1e5).fill(1);
+              rounds += 1;
+              if (rounds === 100) { clearInterval(id); report('done'); }
+            }, 3);
+            """,
+            configure: { configuration in
+                configuration.heapLimit = 32 * 1_048_576
+                configuration.endsWhenIdle = true
+            }
+        )
+        #expect(try await trial.untilEnd() == [#""done""#])
+    }
+
+    @Test func configurationsOutOfRangeAreRefused() throws {
+        func isRefused(_ change: (inout JavaScriptCoreConfiguration) -> Void) -> Bool {
+            do {
+                _ = try PageTrial("", configure: change)
+                return false
+            } catch {
+                return (error as? JSBridgeError)?.code == .invalidConfiguration
+            }
+        }
+        #expect(isRefused { $0.executionTimeLimit = .zero })
+        #expect(isRefused { $0.executionTimeLimit = .seconds(3_601) })
+        #expect(isRefused { $0.heapLimit = 1_000 })
+        #expect(isRefused { $0.timerLimit = 0 })
+        #expect(isRefused { $0.messagesToPage = 1_000_001 })
+        #expect(isRefused { $0.messagesWithoutListener = 0 })
+        #expect(isRefused { $0.batchMessages = 1_001 })
+        #expect(isRefused { $0.consoleLinesPerSecond = 0 })
+        #expect(!isRefused { _ in })
+    }
+}

@@ -1,0 +1,136 @@
+import JSBridge
+import Signalbox
+import SignalboxCore
+import Testing
+
+@Suite struct PageHandleTests {
+    @Test func aCallGetsWhatTheListenerReturnsAPromiseToo() async throws {
+        let trial = try PageTrial(
+            """
+            signalbox.on('double', (n) => 2 * n);
+            signalbox.on('later', async (n) => { await new Promise((done) => setTimeout(done, 1)); return { n }; });
+            signalbox.on('nothing', () => {});
+            """
+        )
+        let page = trial.engine.page
+        try await trial.run {
+            #expect(try await page.call("double", 4, returning: Int.self) == 8)
+            #expect(try await page.call("later", 5, returning: [String: Int].self) == ["n": 5])
+            #expect(try await page.call("nothing", 6, returning: Int?.self) == nil)
+            try await page.call("double", 7)
+        }
+    }
+
+    @Test(arguments: [
+        ("throws", "threw", "Error: on purpose"), ("rejects", "threw", "Error: later"),
+        ("symbol", "invalidReply", "reply: symbol"),
+        ("nan", "invalidReply", "reply.a: NaN"), ("text", "invalidReply", "typeMismatch"), ("long", "threw", "xxx"),
+        ("large", "invalidReply", "1000 bytes"), ("never", "timeout", "0.05 seconds"), ("nobody", "timeout", ""),
+    ])
+    func aCallThatFailsSaysWhy(action: String, code: String, detail: String) async throws {
+        let trial = try PageTrial(
+            """
+            signalbox.on('throws', () => { throw new Error('on purpose'); });
+            signalbox.on('rejects', async () => { await null; throw new Error('later'); });
+            signalbox.on('symbol', () => Symbol('s'));
+            signalbox.on('nan', () => ({ a: NaN }));
+            signalbox.on('text', () => 'text');
+            signalbox.on('long', () => { throw 'x'.repeat(5000); });
+            signalbox.on('large', () => 'x'.repeat(5000));
+            signalbox.on('never', () => new Promise(() => {}));
+            """,
+            configure: { $0.limits = MessageLimits(bytes: 1_000) }
+        )
+        let page = trial.engine.page
+        let name = try ActionName(action)
+        let timeout: Duration = code == "timeout" ? .milliseconds(50) : .seconds(60)
+        try await trial.run {
+            let error = await #expect(throws: PageCallError.self) {
+                try await page.call(name, 1, returning: Int.self, timeout: timeout)
+            }
+            #expect(error?.code.description == code)
+            #expect(error?.detail.contains(detail) == true, "\(String(describing: error))")
+            #expect(error.map { $0.detail.count <= 600 } == true)
+        }
+        #expect(trial.engine.scriptErrors == 0)
+    }
+
+    @Test func aCallThatWaitsForAListenerIsAnsweredWhenItIsDropped() async throws {
+        // The first message with a listener shows that the call before it waits in the page.
+        let trial = try PageTrial(
+            "signalbox.on('mark', () => { report('marked'); });",
+            configure: { $0.messagesWithoutListener = 1 }
+        )
+        let page = trial.engine.page
+        try await trial.run {
+            async let dropped = error { try await page.call("one", 1, timeout: .seconds(60)) }
+            try await page.call("mark", 1)
+            try page.send("two", 2)
+            try page.send("three", 3)
+            #expect(await dropped?.code == .full)
+        }
+    }
+
+    @Test func tooMuchIsRefusedBeforeThePageBeginsAndTheRestArrives() async throws {
+        let trial = try PageTrial(
+            "signalbox.on('item', (body) => { report(body); });",
+            configure: { configuration in
+                configuration.messagesToPage = 3
+                configuration.limits = MessageLimits(bytes: 100)
+                configuration.title = "the title"
+            }
+        )
+        let page = trial.engine.page
+        #expect(page.title == "the title")
+        #expect(throws: SendRefused.tooLarge) { try page.send("item", String(repeating: "x", count: 99)) }
+        for number in 1...3 { try page.send("item", number) }
+        #expect(throws: SendRefused.full) { try page.send("item", 4) }
+        await #expect(throws: PageCallError.self) { try await page.call("item", 5) }
+        try await trial.run { #expect(await trial.reports.first(3) == ["1", "2", "3"]) }
+    }
+
+    @Test func aCallEndsWithItsPage() async throws {
+        let trial = try PageTrial("signalbox.on('never', () => { report('called'); return new Promise(() => {}); });")
+        let page = trial.engine.page
+        try await trial.run {
+            async let answer = error { try await page.call("never", 1, timeout: .seconds(600)) }
+            _ = await trial.reports.first(1)
+            page.close()
+            page.close()
+            #expect(await answer?.code == .closed)
+            #expect(throws: SendRefused.closed) { try page.send("never", 1) }
+            #expect(await error { try await page.call("never", 1) }?.code == .closed)
+        }
+    }
+
+    @Test func aCallEndsWithTheTaskThatWaitsForIt() async throws {
+        let trial = try PageTrial("signalbox.on('never', () => { report('called'); return new Promise(() => {}); });")
+        let page = trial.engine.page
+        try await trial.run {
+            let caller = Task { await error { try await page.call("never", 1, timeout: .seconds(600)) } }
+            _ = await trial.reports.first(1)
+            caller.cancel()
+            #expect(await caller.value?.code == .closed)
+            let early = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await error { try await page.call("never", 1, timeout: .seconds(600)) }
+            }
+            #expect(await early.value?.code == .closed)
+        }
+    }
+
+    @Test func theTimeoutOfACallIsAboveZero() async throws {
+        let trial = try PageTrial("")
+        #expect(await error { try await trial.engine.page.call("a", 1, timeout: .zero) }?.code == .invalidArgument)
+        #expect(await error { try await trial.engine.page.call("a", Double.nan) }?.code == .invalidArgument)
+    }
+
+    private func error(_ work: () async throws -> Void) async -> PageCallError? {
+        do {
+            try await work()
+            return nil
+        } catch {
+            return error as? PageCallError
+        }
+    }
+}
