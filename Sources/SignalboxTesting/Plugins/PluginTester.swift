@@ -86,7 +86,7 @@ public struct PluginTester: Sendable {
     /// What becomes of several actions that arrive in one batch, in their order. A `BatchPlugin` gets those whose bodies
     /// are valid in one call.
     ///
-    /// - Precondition: at most 1,000 bodies with 16 MiB together, which is what one source may have inside a supervisor.
+    /// More than 1,000 bodies, or 16 MiB of them, arrive in several: a source has no more inside a supervisor at once.
     public func outcomes(of bodies: [String]) async -> [Outcome] {
         await outcomes(of: bodies.map { Bytes($0) }, id: nil, deadline: nil)
     }
