@@ -5,7 +5,7 @@ public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible 
         private enum Word: String { case closed, full, tooLarge, invalidArgument, timeout, threw, invalidReply }
         private let word: Word
 
-        /// The page is gone, or went before it answered.
+        /// The page is gone, or went before it answered; or the task that waited was cancelled.
         public static let closed = Code(word: .closed)
         /// Too much waits for the page already.
         public static let full = Code(word: .full)

@@ -10,12 +10,12 @@ public struct JavaScriptCoreConfiguration: Sendable {
     public var title: String?
     /// Whether the page ends by itself once no timer, no call in flight and no message to it is left; `false` by default.
     public var endsWhenIdle = false
-    /// How much processor time scripts may use without giving the thread back, more than zero and at
-    /// most 1 h; 10 s by default. A page
-    /// that uses more is closed. Not enforced on Apple platforms, where the call for it is private.
+    /// How much processor time scripts may use without giving the thread back, above zero and at most 1 h; 10 s by
+    /// default. A page that uses more is closed; a chain of promises without end may use some times as much first. Not
+    /// enforced on Apple platforms, where the call for it is private.
     public var executionTimeLimit: Duration = .seconds(10)
-    /// How much memory the scripts' objects may take, in bytes, at least 1 MiB; 256 MiB by default. Looked at between turns, so one turn
-    /// may reach over it; a page that stays over it is closed. Not enforced on Apple platforms.
+    /// How much memory the scripts' objects may take, in bytes, at least 1 MiB; 256 MiB by default. Looked at between
+    /// turns, so one turn may reach over it; a page that stays over it is closed. Not enforced on Apple platforms.
     public var heapLimit = 256 * 1_024 * 1_024
     /// The most timers at once, 1 to 1,000,000; 1,000 by default. `setTimeout` throws a `RangeError` beyond it.
     public var timerLimit = 1_000
