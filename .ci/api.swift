@@ -83,6 +83,10 @@ var isEqual = true
 for module in arguments.dropFirst(4) {
     let file = URL(fileURLWithPath: arguments[2]).appendingPathComponent("\(module).txt")
     let now = lines(of: try readGraphs(of: module, in: arguments[1]))
+    if now.isEmpty {
+        print("api: \(module): no symbol graph in \(arguments[1])")
+        exit(1)
+    }
     let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     let recorded = Set(text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") })
     let gone = recorded.subtracting(now).sorted()

@@ -50,7 +50,7 @@ struct SendCommand: AsyncParsableCommand {
 
     private func request() throws -> SendRequest {
         let name: ActionName
-        do throws(ActionNameError) {
+        do throws(NameError) {
             name = try ActionName(action)
         } catch {
             throw ValidationError("\(error)")

@@ -13,8 +13,8 @@ public struct ActionName: Sendable, Hashable {
 
     /// A name that came from outside, or from a configuration.
     ///
-    /// - Throws: ``ActionNameError`` when the text is not in the grammar or begins with `signalbox.`.
-    public init(_ text: String) throws(ActionNameError) {
+    /// - Throws: ``NameError`` when the text is not in the grammar or begins with `signalbox.`.
+    public init(_ text: String) throws(NameError) {
         let bytes = Bytes(text)
         if let problem = bytes.withUnsafeBytes({ ActionName.problem(in: $0) }) {
             throw problem
@@ -31,7 +31,7 @@ public struct ActionName: Sendable, Hashable {
     }
 
     /// What keeps these bytes from being a name that a wire may carry, or `nil` when nothing does.
-    package static func problem(in bytes: UnsafeRawBufferPointer) -> ActionNameError? {
+    package static func problem(in bytes: UnsafeRawBufferPointer) -> NameError? {
         guard let first = bytes.first else { return .empty }
         guard bytes.count <= maximumLength else { return .tooLong }
         guard isLetter(first), bytes.allSatisfy({ isLetter($0) || isOther($0) }) else { return .invalidCharacter }

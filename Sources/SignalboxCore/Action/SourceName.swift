@@ -7,8 +7,8 @@ public struct SourceName: Sendable, Hashable, CustomStringConvertible {
 
     /// A name from a configuration.
     ///
-    /// - Throws: ``ActionNameError`` when the text is not in the grammar; the reserved prefix counts too.
-    public init(_ text: String) throws(ActionNameError) {
+    /// - Throws: ``NameError`` when the text is not in the grammar; the reserved prefix counts too.
+    public init(_ text: String) throws(NameError) {
         _ = try ActionName(text)
         self.text = text
     }

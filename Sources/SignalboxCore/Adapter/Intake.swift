@@ -8,7 +8,8 @@ public protocol Intake: Sendable {
     /// - Returns: the number taken, 0 to `batch.count`; 0 while the supervisor drains and after.
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int
 
-    /// Returns when a quarter of the window is free.
+    /// Returns when a quarter of the window is free. A cancelled caller waits as well: the supervisor closes the intake
+    /// when it stops an adapter.
     ///
     /// - Throws: ``SourceClosed`` when the supervisor drains or has stopped: nothing more will be taken.
     func room() async throws(SourceClosed)

@@ -1,4 +1,4 @@
-/// How the bytes of a message become a body. An empty payload is `null` in each kind.
+/// How the bytes of a message become a body: these three, and no more. An empty payload is `null` in each kind.
 public enum PayloadKind: String, Sendable, Hashable, CaseIterable {
     /// JSON by RFC 8259, read strictly.
     case json

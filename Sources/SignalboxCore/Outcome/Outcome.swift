@@ -18,4 +18,15 @@ public enum Outcome: Sendable, Hashable {
         case .abandoned: "abandoned"
         }
     }
+
+    /// The word for what exactly became of it, as answers, logs and JSON have it: `handled`, or the reason's, such as
+    /// `unknownAction`, `timeout` or `drain`.
+    public var code: String {
+        switch self {
+        case .handled: name
+        case .rejected(let rejection): rejection.reason.description
+        case .failed(let failure): failure.reason.description
+        case .abandoned(let abandonment): abandonment.description
+        }
+    }
 }

@@ -13,19 +13,7 @@ public enum ConformanceAnswer: Sendable, Hashable {
         if case .handled(let reply) = outcome {
             self = .reply(reply)
         } else {
-            self = .error(code: outcome.word)
-        }
-    }
-}
-
-extension Outcome {
-    /// `handled`, or the word of the reason.
-    var word: String {
-        switch self {
-        case .handled: name
-        case .rejected(let rejection): rejection.reason.description
-        case .failed(let failure): failure.reason.description
-        case .abandoned(let abandonment): abandonment.description
+            self = .error(code: outcome.code)
         }
     }
 }

@@ -74,7 +74,7 @@ import Testing
             "        - 7",
             "7:11: sources.push.mqtt.topics[0]: expected a mapping of keys to values, found the number 7"
         ),
-        Mistake(9, "  - action: load/ing", "9:13: plugins[0].action: an action name is ASCII:"),
+        Mistake(9, "  - action: load/ing", "9:13: plugins[0].action: a name is ASCII:"),
         Mistake(9, "  - timeout: 1s", "9:5: plugins[0]: 'action' is missing;"),
         Mistake(10, "    use: prnt", "10:10: plugins[0].use: 'prnt' is not a plugin; expected log, print, file"),
         Mistake(10, "    use: file", "9:5: plugins[0]: 'path' is missing;"),

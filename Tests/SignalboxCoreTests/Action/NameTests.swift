@@ -9,11 +9,11 @@ import Testing
 
     @Test(
         arguments: [
-            ("", ActionNameError.empty), (String(repeating: "n", count: 65), .tooLong), ("1a", .invalidCharacter),
+            ("", NameError.empty), (String(repeating: "n", count: 65), .tooLong), ("1a", .invalidCharacter),
             ("a b", .invalidCharacter), ("caf\u{E9}", .invalidCharacter), ("\u{430}ction", .invalidCharacter),
             ("a/b", .invalidCharacter), ("a\n", .invalidCharacter), ("signalbox.x", .reserved),
         ])
-    func isNoName(_ text: String, problem: ActionNameError) {
+    func isNoName(_ text: String, problem: NameError) {
         #expect(throws: problem) { try ActionName(text) }
     }
 

@@ -57,6 +57,9 @@ extension MQTTPushConfiguration {
         guard (Duration.milliseconds(100) ... .seconds(3_600)).contains(answerTimeout) else {
             throw fault("the answer timeout is 100 ms to 1 h")
         }
+        guard (Duration.zero ... .seconds(3_600)).contains(farewellTimeout) else {
+            throw fault("the farewell timeout is 0 to 1 h")
+        }
     }
 
     private func fault(_ detail: String) -> MQTTPushError {

@@ -45,6 +45,9 @@ public struct MQTTPushConfiguration: Sendable {
     /// 10 s by default. The operating system bounds the TCP connection itself (about two minutes on Linux); a stop does
     /// not wait for that.
     public var answerTimeout: Duration = .seconds(10)
+    /// How long a stop waits at most until the broker has read the last acknowledgements, 0 to 1 h; 1 s by default. When it
+    /// is over, messages that were handled may come again.
+    public var farewellTimeout: Duration = .seconds(1)
     /// The waits between connections.
     public var reconnect = MQTTReconnect()
     /// Whether a run throws `notConnected` when its first connection fails, and `subscriptionRefused` when the broker

@@ -19,7 +19,7 @@ extension PushConnection {
         if taken < batch.count { log.leftUnacknowledged(batch.count - taken + abandoned) }
         if taken < batch.count || abandoned > 0 {
             // What is queued is never written; earlier batches' acknowledgements shall reach the broker.
-            SocketFarewell(client.socket)?.wait(limit: PushConnection.farewellLimit)
+            SocketFarewell(client.socket)?.wait(limit: configuration.farewellTimeout)
             return taken < batch.count || control.isStopping ? .stopped : .abandoned(abandoned)
         }
         sizing.held(batch.count, for: .now - began)

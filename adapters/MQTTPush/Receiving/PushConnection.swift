@@ -7,9 +7,6 @@ import SignalboxRoutes
 /// Whenever it reads, nothing waits to be written: acknowledgements are flushed whole before the next batch is read, so
 /// no flush can release those of messages that are not settled.
 final class PushConnection {
-    /// How long the broker may take to read what was sent to it before the connection is closed all the same.
-    static let farewellLimit = Duration.seconds(1)
-
     let configuration: MQTTPushConfiguration
     let control: LoopControl
     let client: MosquittoClient
@@ -188,9 +185,10 @@ final class PushConnection {
 
     /// Says goodbye; the broker keeps the session.
     private func finish() -> ConnectionEnd {
+        guard isOpen else { return .stopped }
         let farewell = SocketFarewell(client.socket)
-        if isOpen && client.disconnect().isSuccess { _ = flush() }
-        farewell?.wait(limit: PushConnection.farewellLimit)
+        if client.disconnect().isSuccess { _ = flush() }
+        farewell?.wait(limit: configuration.farewellTimeout)
         return .stopped
     }
 }

@@ -24,11 +24,10 @@ func greet() async throws {
             }
         },
         answer: { number, outcome in
-            switch outcome {
-            case .handled(let reply): print("\(number): \(outcome.name) \(reply?.text ?? "")")
-            case .rejected(let rejection): print("\(number): \(outcome.name) \(rejection.reason)")
-            case .failed(let failure): print("\(number): \(outcome.name) \(failure)")
-            case .abandoned(let abandonment): print("\(number): \(outcome.name) \(abandonment)")
+            if case .handled(let reply?) = outcome {
+                print("\(number): handled \(reply.text ?? "")")
+            } else {
+                print("\(number): \(outcome.name) \(outcome.code)")
             }
         }
     )

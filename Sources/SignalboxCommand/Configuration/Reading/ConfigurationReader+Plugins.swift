@@ -8,7 +8,7 @@ extension ConfigurationReader {
             let keys = ["action", "use", "path", "value", "from", "timeout"]
             guard let mapping = value.mapping(keys) else { return nil }
             let written = mapping.required("action", "it is the name the plugin is called by")
-            let action = written?.parsed { (text) throws(ActionNameError) in try ActionName(text) }
+            let action = written?.parsed { (text) throws(NameError) in try ActionName(text) }
             if let action, let written {
                 if let holder = holders[action] {
                     written.complain("'\(action)' is served by \(holder.path) in line \(holder.line) already")

@@ -100,7 +100,7 @@ extension ConfigurationReader {
         guard let mapping = value.mapping(["pattern", "payload", "action"]) else { return nil }
         let kinds = PayloadKind.allCases.map(\.rawValue)
         let payload = mapping.optional("payload").map { $0.word(of: kinds, meaning: "a kind of payload") } ?? "json"
-        let action = mapping.optional("action")?.parsed { (text) throws(ActionNameError) in try ActionName(text) }
+        let action = mapping.optional("action")?.parsed { (text) throws(NameError) in try ActionName(text) }
         let written = mapping.required("pattern", "such as push/{device}/{action}")
         guard let written, let pattern = written.parsed({ (text) throws(TopicError) in try TopicPattern(text) }),
             let kind = payload.flatMap(PayloadKind.init(rawValue:))

@@ -137,15 +137,15 @@ extension ConformanceRun {
 
     mutating func settle(_ key: Key, _ outcome: Outcome) {
         guard let entry = entries.removeValue(forKey: key) else {
-            return found("an arrival taken is settled once", "token \(key.token) otherwise: \(outcome.word)")
+            return found("an arrival taken is settled once", "token \(key.token) otherwise: \(outcome.code)")
         }
         if case .abandoned = outcome {
             abandoned += 1
             if entry.isAcknowledged {
-                found("an abandoned arrival is not acknowledged", "token \(key.token): \(outcome.word)")
+                found("an abandoned arrival is not acknowledged", "token \(key.token): \(outcome.code)")
             }
         } else if !entry.isAcknowledged {
-            found("a decided arrival may be acknowledged first", "token \(key.token): \(outcome.word)")
+            found("a decided arrival may be acknowledged first", "token \(key.token): \(outcome.code)")
         }
     }
 

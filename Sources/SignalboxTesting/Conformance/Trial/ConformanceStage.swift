@@ -37,7 +37,7 @@ final class ConformanceStage: Sendable {
             let told = ConformanceRecord.Told(
                 run: number,
                 id: id,
-                word: settled.outcome.word,
+                word: settled.outcome.code,
                 originalLength: settled.arrival.originalLength
             )
             record.change { $0.tell(told) }

@@ -111,7 +111,7 @@ final class PageCalls {
 
     private func envelope(of handler: String) -> Result<Envelope, Outcome.Rejection> {
         if let lastHandler, lastHandler.text == handler { return .success(lastHandler.envelope) }
-        do throws(ActionNameError) {
+        do throws(NameError) {
             let envelope = Envelope.handler(try ActionName(handler))
             lastHandler = (handler, envelope)
             return .success(envelope)
