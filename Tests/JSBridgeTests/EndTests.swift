@@ -155,6 +155,25 @@ import Testing
         #expect(trial.supervisor.report.total.handled <= 3)
     }
 
+    @Test func closingAmongManyOutcomesLosesNone() async throws {
+        for count in [1, 50, 150, 500] {
+            let trial = try PageTrial(
+                """
+                for (let i = 0; i < 100; i += 1) (async () => { for (;;) await signalbox.call('count', i); })().catch(() => {});
+                """
+            )
+            let page = trial.engine.page
+            let counted = EventList<Int>()
+            try trial.supervisor.register("count", as: Int.self, from: .script()) { number, _ in
+                counted.append(contentsOf: CollectionOfOne(number))
+                if counted.all.count == count { page.close() }
+            }
+            try await trial.untilEnd()
+            #expect(trial.supervisor.report.isClean)
+            #expect(trial.supervisor.report.total.handled >= count)
+        }
+    }
+
     @Test func twoRunsAtOnceAreRefused() async throws {
         let trial = try PageTrial("report(1);")
         try await trial.run {
