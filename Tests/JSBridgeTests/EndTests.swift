@@ -26,7 +26,7 @@ import Testing
             configure: { $0.endsWhenIdle = true }
         )
         try trial.supervisor.register("asks", as: Int.self, from: .script()) { number, context in
-            try await context.page?.call("ask", number, returning: Int.self) ?? 0
+            try await context.page?.call("ask", number, returning: Int.self, timeout: .seconds(60)) ?? 0
         }
         #expect(try await trial.untilEnd() == ["2"])
     }
