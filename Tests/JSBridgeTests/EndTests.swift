@@ -26,7 +26,7 @@ import Testing
             configure: { $0.endsWhenIdle = true }
         )
         try trial.supervisor.register("asks", as: Int.self, from: .script()) { number, context in
-            try await context.page?.call("ask", number, returning: Int.self) ?? 0
+            try await context.page?.call("ask", number, returning: Int.self, timeout: .seconds(60)) ?? 0
         }
         #expect(try await trial.untilEnd() == ["2"])
     }
@@ -153,6 +153,25 @@ import Testing
             gate.open()
         }
         #expect(trial.supervisor.report.total.handled <= 3)
+    }
+
+    @Test func closingAmongManyOutcomesLosesNone() async throws {
+        for count in [1, 50, 150, 500] {
+            let trial = try PageTrial(
+                """
+                for (let i = 0; i < 100; i += 1) (async () => { for (;;) await signalbox.call('count', i); })().catch(() => {});
+                """
+            )
+            let page = trial.engine.page
+            let counted = EventList<Int>()
+            try trial.supervisor.register("count", as: Int.self, from: .script()) { number, _ in
+                counted.append(contentsOf: CollectionOfOne(number))
+                if counted.all.count == count { page.close() }
+            }
+            try await trial.untilEnd()
+            #expect(trial.supervisor.report.isClean)
+            #expect(trial.supervisor.report.total.handled >= count)
+        }
     }
 
     @Test func twoRunsAtOnceAreRefused() async throws {

@@ -14,10 +14,10 @@ import Testing
         )
         let page = trial.engine.page
         try await trial.run {
-            #expect(try await page.call("double", 4, returning: Int.self) == 8)
-            #expect(try await page.call("later", 5, returning: [String: Int].self) == ["n": 5])
-            #expect(try await page.call("nothing", 6, returning: Int?.self) == nil)
-            try await page.call("double", 7)
+            #expect(try await page.call("double", 4, returning: Int.self, timeout: .seconds(60)) == 8)
+            #expect(try await page.call("later", 5, returning: [String: Int].self, timeout: .seconds(60)) == ["n": 5])
+            #expect(try await page.call("nothing", 6, returning: Int?.self, timeout: .seconds(60)) == nil)
+            try await page.call("double", 7, timeout: .seconds(60))
         }
     }
 
@@ -64,7 +64,7 @@ import Testing
         let page = trial.engine.page
         try await trial.run {
             async let dropped = error { try await page.call("one", 1, timeout: .seconds(60)) }
-            try await page.call("mark", 1)
+            try await page.call("mark", 1, timeout: .seconds(60))
             try page.send("two", 2)
             try page.send("three", 3)
             #expect(await dropped?.code == .full)

@@ -19,7 +19,9 @@ import Testing
         )
         let plugin = await PayPlugin()
         await plugin.set { info, page in
-            guard try await page?.call("confirm", info, returning: Bool.self) == true else { throw PayPlugin.Refused() }
+            guard try await page?.call("confirm", info, returning: Bool.self, timeout: .seconds(60)) == true else {
+                throw PayPlugin.Refused()
+            }
             try page?.send("paid", id: ActionID("p"), body: Bytes("\(info.amount)"))
             return page?.title ?? ""
         }

@@ -73,7 +73,7 @@ final class HeadlessPage {
     private func deliver() {
         let answers = calls.takeRefused()
         control.exchange(&settlements)
-        for (token, outcome) in settlements where !mustEnd && calls.settle(token) { tell(token, outcome) }
+        for (token, outcome) in settlements where calls.settle(token) && !mustEnd { tell(token, outcome) }
         settlements.removeAll(keepingCapacity: true)
         for number in answers where !mustEnd { tell(number, .abandoned(.drain)) }
         for message in mailbox.takeMessages() where !mustEnd { receive(message) }
