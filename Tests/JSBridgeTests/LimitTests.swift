@@ -31,14 +31,14 @@ import Testing
         let trial = try PageTrial(
             "for (let i = 0; i < 5; i += 1) signalbox.call('slow'); report(1);",
             configure: { configuration in
-                configuration.executionTimeLimit = .milliseconds(50)
+                configuration.executionTimeLimit = .seconds(1)
                 configuration.batchMessages = 1
                 configuration.endsWhenIdle = true
             },
             window: WindowLimits(arrivals: 1)
         )
         try trial.supervisor.register("slow", as: RawBody.self, from: .script()) { _, _ in
-            try await Task.sleep(for: .milliseconds(30))
+            try await Task.sleep(for: .milliseconds(250))
         }
         #expect(try await trial.untilEnd() == ["1"])
     }

@@ -63,7 +63,7 @@ import Testing
         for number in 1...4 { try page.send("item", number) }
         try page.send("begin", 0)
         try await trial.run { #expect(await trial.reports.first(2) == ["3", "4"]) }
-        let dropped = trial.log.all.filter { $0.contains("a message was dropped") }
+        let dropped = trial.log.all.filter { $0.contains("too many wait for a listener; dropped: ") }
         #expect(dropped.count == 2)
         #expect(dropped.allSatisfy { $0.hasPrefix("warning ") && $0.contains("item") })
     }

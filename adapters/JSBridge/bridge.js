@@ -1,6 +1,5 @@
-// Gives a page `signalbox` and `window.webkit.messageHandlers`. An engine calls the function before the page's scripts,
-// with a transport: post(handler or null, json, number, timeout), answer(number, kind, text), warn(text),
-// messagesWithoutListener, perhaps timers. With what is returned it settles and delivers.
+// An engine calls this before the page's scripts, with a transport: post(handler or null, json, number, timeout),
+// answer(number, kind, text), warn(text), messagesWithoutListener, perhaps timers.
 (function (transport) {
 'use strict';
 // Taken now, as a page may change its globals.
@@ -21,43 +20,47 @@ class SignalboxError extends Error {
 }
 
 const invalid = (path, message) => new SignalboxError('invalidArgument', path + ': ' + message, path);
+const refused = (error, path) => (error instanceof SignalboxError ? error : invalid(path, text(error)));
+
+const isText = (value) => typeof value === 'string';
 
 function need(condition, path, what) {
   if (!condition) throw invalid(path, what + ' expected');
 }
 
 function text(error) {
-  try { return String(error).slice(0, 500); } catch { return 'an error without text'; }
+  try { return String(error).slice(0, 500); } catch { return 'no text'; }
 }
 
-// JSON leaves functions out and writes NaN as null: what would arrive as something else is refused.
+// What JSON would leave out or change is refused.
 function write(value, root) {
   const open = [];
   try {
     return stringify(value, function (key, item) {
+      if (item instanceof Number) item = +item;
       const type = typeof item;
       while (open.length && open.at(-1).item !== this) open.pop();
       const holder = open.at(-1);
       const isMember = holder && !Array.isArray(this);
-      if (type === 'string' || type === 'boolean' || item === null || (type === 'undefined' && isMember)) return item;
+      if (isText(item) || type === 'boolean' || item === null || (isMember && type === 'undefined')) return item;
       if (type === 'number' && Number.isFinite(item)) return item;
       const path = !holder ? root : holder.path + (isMember ? '.' + key : '[' + key + ']');
-      if (type !== 'object') throw invalid(path, (type === 'number' ? item : type) + ' has no JSON form');
+      if (type !== 'object' || item instanceof Map || item instanceof Set) throw invalid(path, type + ' has no JSON form');
       open.push({ item, path });
       return item;
     });
   } catch (error) {
-    throw error instanceof SignalboxError ? error : invalid(open.length ? open.pop().path : root, text(error));
+    throw refused(error, open.length ? open.pop().path : root);
   }
 }
 
 function post(handler, json, timeout, resolve, reject) {
-  // By a timer, so that a page that tries again and again does not hold its thread.
+  // By a timer: one that tries for ever must not hold its thread.
   if (closing) return void setTimeout(() => reject(closing), 0);
   const number = ++last;
   const timer = timeout && setTimeout(() => {
     take(number);
-    reject(new SignalboxError('timeout', 'no answer within ' + timeout + ' ms'));
+    reject(new SignalboxError('timeout', 'no answer in ' + timeout + ' ms'));
   }, Math.min(timeout, 2 ** 31 - 1));
   calls.set(number, { resolve, reject, timer });
   transport.post(handler, json, number, timeout);
@@ -70,18 +73,21 @@ function take(number) {
   return call;
 }
 
-// What is thrown inside the promise rejects it.
 function call(action, body, options) {
   const hasBody = arguments.length > 1;
   return new Promise((resolve, reject) => {
-    const { timeout, id } = options || {};
-    need(typeof action === 'string', 'action', 'a string');
-    need(id === undefined || typeof id === 'string', 'id', 'a string');
-    need(timeout === undefined || (Number.isFinite(timeout) && timeout > 0), 'timeout', 'milliseconds');
-    let json = '{"action":' + stringify(action);
-    if (id !== undefined) json += ',"id":' + stringify(id);
-    if (hasBody) json += ',"body":' + write(body, 'body');
-    post(null, json + '}', timeout || 0, resolve, reject);
+    try {
+      const { timeout, id } = options || {};
+      need(isText(action), 'action', 'a string');
+      need(id === undefined || isText(id), 'id', 'a string');
+      need(timeout === undefined || (timeout > 0 && Number.isFinite(timeout)), 'timeout', 'milliseconds');
+      let json = '{"action":' + stringify(action);
+      if (id !== undefined) json += ',"id":' + stringify(id);
+      if (hasBody) json += ',"body":' + write(body, 'body');
+      post(null, json + '}', timeout || 0, resolve, reject);
+    } catch (error) {
+      reject(refused(error, 'options'));
+    }
   });
 }
 
@@ -89,19 +95,18 @@ function postMessage(handler, values) {
   const promise = new Promise((resolve, reject) => {
     post(handler, values.length ? write(values[0], 'message') : 'null', 0, resolve, reject);
   });
-  // Most pages do not look at it: a failure is in the program's log.
   promise.catch(() => {});
   return promise;
 }
 
 function on(action, listener) {
-  need(typeof action === 'string', 'action', 'a string');
+  need(isText(action), 'action', 'a string');
   need(typeof listener === 'function', 'listener', 'a function');
   listeners.set(action, listener);
   const waiting = held;
   held = [];
   for (const message of waiting) {
-    // Each by itself, so that one that throws does not keep the others.
+    // Each by itself: one may throw.
     if (message.action === action) Promise.resolve(message).then(deliver);
     else held.push(message);
   }
@@ -136,8 +141,9 @@ function hold(message) {
   held.push(message);
   if (held.length <= transport.messagesWithoutListener) return;
   const { action, number } = held.shift();
-  transport.warn('a message was dropped: too many wait for a listener. It was for ' + action);
-  if (number) transport.answer(number, 'full', 'too many messages wait for a listener');
+  const why = 'too many wait for a listener';
+  transport.warn(why + '; dropped: ' + action);
+  if (number) transport.answer(number, 'full', why);
 }
 
 globalThis.window ??= globalThis;
@@ -145,13 +151,16 @@ globalThis.webkit ??= {};
 globalThis.signalbox = Object.freeze({ call, on });
 webkit.messageHandlers = new Proxy(Object.create(null), {
   get(made, name) {
-    if (typeof name === 'string') return made[name] ??= { postMessage: (...values) => postMessage(name, values) };
+    if (isText(name)) return made[name] ??= { postMessage: (...values) => postMessage(name, values) };
   },
 });
 
 return {
-  reply: (number, json) => take(number)?.resolve(json === undefined ? json : parse(json)),
-  refuse: (number, outcome, code, message, path) => take(number)?.reject(new SignalboxError(code, message, path, outcome)),
+  reply(number, json) {
+    const call = take(number);
+    try { call?.resolve(json && parse(json)); } catch (error) { call.reject(refused(error, 'reply')); }
+  },
+  refuse: (number, ...reason) => take(number)?.reject(new SignalboxError(...reason)),
   receive: (action, id, json, number) => deliver({ action, id, json, number }),
   close(message) {
     closing = new SignalboxError('closed', message);

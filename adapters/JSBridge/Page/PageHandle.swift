@@ -20,13 +20,16 @@ public final class PageHandle: Sender {
     ///   - action: the name the page listens for.
     ///   - id: given to the listener.
     ///   - body: JSON.
-    /// - Throws: `closed` when the page is gone, `full` when too much waits for it, `tooLarge` when the body is larger
+    /// - Throws: `closed` when the page was closed or has failed, `full` when too much waits for it, `tooLarge` when the body is larger
     ///   than the limit of a message.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         try port.send(action, id: id, body: body)
     }
 
     /// Calls the page's listener and decodes what it returns, a promise's value too.
+    ///
+    /// A page answers between its turns: one that stands still in a call of its own, as its source's window is full,
+    /// answers nobody until there is room. A plugin that such a page calls must not wait for it.
     ///
     /// - Parameters:
     ///   - action: the name the page listens for.
@@ -60,7 +63,7 @@ public final class PageHandle: Sender {
     }
 
     /// Ends the page: its calls in flight settle with an error, and its source's run returns. Any number of times; returns
-    /// at once.
+    /// at once. Before a run it ends nothing: the next run begins a new page.
     public func close() {
         port.close()
     }

@@ -111,7 +111,7 @@ public final class JavaScriptCoreEngine: Adapter {
                 return
             case .leftBehind:
                 thread.leave()
-                mailbox.detach(control)
+                mailbox.detach(control, hasFailed: true)
                 let detail = "a script runs without end and cannot be stopped; its thread is left behind"
                 throw JSBridgeError(.executionTimeLimit, detail, source: source)
             }

@@ -3,7 +3,10 @@
 //   native.schedule(id, delay in ms), native.cancel(id), native.log(level, text), native.failed(text), native.timerLimit
 (function (native) {
   'use strict';
+  // Taken now, as a page may change its globals.
   const { stringify } = JSON;
+  const { min, max } = Math;
+  const toNumber = Number;
   const resolved = Promise.resolve();
   const longest = 2 ** 31 - 1;
   const timers = new Map();
@@ -15,7 +18,7 @@
     if (isCounted && counted >= native.timerLimit) {
       throw new RangeError('a page has at most ' + native.timerLimit + ' timers at once');
     }
-    const wait = Math.min(Math.max(Number(delay) || 0, repeats ? 1 : 0), longest);
+    const wait = min(max(toNumber(delay) || 0, repeats ? 1 : 0), longest);
     const id = ++lastTimer;
     timers.set(id, { callback, values, repeats, isCounted, wait });
     if (isCounted) counted += 1;
@@ -23,7 +26,8 @@
     return id;
   }
 
-  function stop(id) {
+  function stop(handle) {
+    const id = toNumber(handle);
     const timer = timers.get(id);
     if (!timer) return;
     timers.delete(id);
@@ -83,8 +87,9 @@
     if (typeof callback !== 'function') throw new TypeError('queueMicrotask calls a function');
     resolved.then(() => void callback());
   });
-  // A page has one thread: waiting for another would last for ever, and could not be ended.
+  // A page has one thread: waiting for another would last for ever, and could not be ended. Nor could WebAssembly's loops.
   delete Atomics.wait;
+  delete globalThis.WebAssembly;
 
   return {
     fire,

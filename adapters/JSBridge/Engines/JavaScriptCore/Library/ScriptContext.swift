@@ -19,9 +19,12 @@ final class ScriptContext {
     /// - Returns: `nil` when the library has no memory for it.
     init?(limit: TurnLimit) {
         guard let group = JSContextGroupCreate() else { return nil }
-        guard let functionClass = NativeFunction.makeClass(),
-            let context = JSGlobalContextCreateInGroup(group, nil)
-        else {
+        guard let functionClass = NativeFunction.makeClass() else {
+            JSContextGroupRelease(group)
+            return nil
+        }
+        guard let context = JSGlobalContextCreateInGroup(group, nil) else {
+            JSClassRelease(functionClass)
             JSContextGroupRelease(group)
             return nil
         }

@@ -140,7 +140,7 @@ final class HeadlessPage {
         calls.isOpen = false
         turn { functions?.close() ?? .returned(context.undefined) }
         functions = nil
-        mailbox.detach(control)
+        mailbox.detach(control, hasFailed: failure != nil)
         context.release()
         log.tellWithheld(isLast: true)
         while calls.unsettled > 0 {

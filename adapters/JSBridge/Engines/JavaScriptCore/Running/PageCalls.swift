@@ -152,6 +152,8 @@ final class PageCalls {
     private func untilRoom() -> Bool {
         guard !control.isStopping, !control.isClosing else { return false }
         control.wantRoom()
+        // The wake-ups that were used up here may have been for what waits elsewhere.
+        defer { control.wake.wake() }
         while control.room == .unknown && !control.isStopping && !control.isClosing { control.wake.wait(for: nil) }
         return control.room == .free && !control.isStopping && !control.isClosing
     }

@@ -18,8 +18,9 @@ extension PageFunctions {
 
     private static func addTimers(_ natives: ScriptObject, _ page: HeadlessPage) {
         page.context.set("schedule", of: natives) { [unowned page] call in
-            guard let id = call.number(0).flatMap(Int.init(exactly:)), let delay = call.number(1) else { return }
-            page.timers.schedule(id, due: .now + .milliseconds(delay))
+            guard let id = call.number(0).flatMap(Int.init(exactly:)), let delay = call.number(1), delay.isFinite
+            else { return }
+            page.timers.schedule(id, due: .now + .milliseconds(min(max(delay, 0), longestDelay)))
             page.heedClose()
         }
         page.context.set("cancel", of: natives) { [unowned page] call in
@@ -27,6 +28,9 @@ extension PageFunctions {
             page.timers.cancel(id)
         }
     }
+
+    /// In milliseconds: what browsers allow. The script has its own such bound, but it is the page's to break.
+    private static let longestDelay = 2_147_483_647.0
 
     private static func addLog(_ natives: ScriptObject, _ page: HeadlessPage) {
         page.context.set("log", of: natives) { [unowned page] call in

@@ -64,10 +64,10 @@ struct PageFunctions {
             return context.call(
                 refuse,
                 .number(Double(number)),
-                .text(refusal.outcome),
                 .text(refusal.code),
                 .text(refusal.message),
-                refusal.path.map { .text($0) } ?? .undefined
+                refusal.path.map { .text($0) } ?? .undefined,
+                .text(refusal.outcome)
             )
         }
         return context.call(reply, .number(Double(number)), answer.map { .utf8($0) } ?? .undefined)

@@ -124,11 +124,16 @@ final class PageMailbox: PagePort {
         if isClosed { control.close() }
     }
 
-    /// The page of this thread takes and answers nothing more: whoever waits for an answer of it gets none.
-    func detach(_ control: PageControl) {
+    /// The page of this thread takes and answers nothing more: whoever waits for an answer of it gets none. What it has not
+    /// taken waits for the next page, unless this one failed.
+    func detach(_ control: PageControl, hasFailed: Bool) {
         let callers = state.withLock { state -> [Caller] in
             guard state.control === control else { return [] }
             state.control = nil
+            if hasFailed {
+                state.isClosed = true
+                state.messages.removeAll { $0.number != 0 }
+            }
             let waiting = Set(state.messages.map(\.number))
             defer { state.callers = state.callers.filter { waiting.contains($0.key) } }
             return state.callers.filter { !waiting.contains($0.key) }.map(\.value)
