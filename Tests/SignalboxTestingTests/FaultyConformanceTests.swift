@@ -61,7 +61,8 @@ import Testing
     ) async {
         let report = await Self.suite(fault, limit: .seconds(3)).run([testCase])
         #expect(report.findings.map(\.expected) == ["the case ends"], "\(report)")
-        #expect(report.findings.allSatisfy { $0.seen.contains("while waiting for") }, "\(report)")
+        // Which step that is, is up to the machine: on a slow one the subject is still being made.
+        #expect(report.findings.allSatisfy { $0.seen.contains(/, while [a-z]+ .*; \d+ messages/) }, "\(report)")
     }
 
     @Test func everyCaseHasAFaultThatItFinds() {
