@@ -13,7 +13,7 @@ final class FaultyAdapter: Adapter {
         case answersNobody, answersAllAsHandled
         case ignoresRoom, offersAllItHas, reusesTokens
         case returnsEarly, hangsWhenStopped, throwsWhenStopped, submitsAfterItsRun, staysBusyWhenCancelledEarly
-        case forgetsTheAbandoned
+        case forgetsTheAbandoned, keepsTheRejected
     }
 
     struct State: Sendable {
@@ -23,6 +23,8 @@ final class FaultyAdapter: Adapter {
         var handled: [ConformanceMessage] = []
         /// What was abandoned in this run, by token.
         var abandoned: [UInt64: ConformanceMessage] = [:]
+        /// What was rejected in any run.
+        var rejected: [ConformanceMessage] = []
         var tokens: UInt64 = 0
         var delivered = 0
         var isBusy = false
@@ -60,6 +62,7 @@ final class FaultyAdapter: Adapter {
             state.queue = state.abandoned.sorted { $0.key < $1.key }.map(\.value) + state.queue
             state.abandoned = [:]
             if fault == .redeliversEverything { state.queue = state.handled + state.queue }
+            if fault == .keepsTheRejected { state.queue = state.rejected + state.queue }
             for message in state.queue where state.answers[message.id] == nil {
                 state.answers[message.id] = .error(code: "drain")
             }

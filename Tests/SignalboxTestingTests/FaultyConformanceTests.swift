@@ -8,7 +8,7 @@ import Testing
         /// A piece of what the finding must say was expected.
         let text: String
 
-        var testDescription: String { "\(fault)" }
+        var testDescription: String { "\(fault) in \(testCase)" }
 
         init(_ fault: FaultyAdapter.Fault, _ testCase: AdapterConformance.Case, _ text: String) {
             self.fault = fault
@@ -38,6 +38,9 @@ import Testing
         Expectation(.endsAfter("timeout"), .hungPlugin, "a run goes on until it is cancelled"),
         Expectation(.forgetsTheAbandoned, .abandonedIsNotAcknowledged, "every message reaches its plugin"),
         Expectation(.offersAllItHas, .memoryBoundedUnderSlowPlugin, "arrivals are inside or offered at once"),
+        Expectation(.keepsTheRejected, .unknownAction, "does not come again in the next run"),
+        Expectation(.keepsTheRejected, .forbiddenSource, "does not come again in the next run"),
+        Expectation(.keepsTheRejected, .malformedArrival, "does not come again in the next run"),
         Expectation(.reusesTokens, .deliverAll, "tokens of unsettled arrivals differ"),
     ]
 

@@ -66,12 +66,21 @@ extension ConformanceTrial {
         }
     }
 
-    /// Everything so far is over and done with: in a new run, with a new supervisor, only what is sent then comes.
+    /// Everything so far is over and done with: in a new run, with a new supervisor, only what is sent then comes, also
+    /// of what no plugin is called for.
     func checkNothingComesAgain() async throws {
         let before = record.value.calls.count
-        let marker = messages(1)
-        try await run { [self] stage in try await deliver(marker, to: stage) }
-        checkEachOnce(marker, since: before)
+        let number = record.value.runs.count
+        let marker = message(ConformanceStage.recording)
+        try await run { [self] stage in try await deliver([marker], to: stage) }
+        checkEachOnce([marker], since: before)
+        checkOutcomes([(marker, "handled")])
+        let others = record.value.told.filter { $0.run == number && $0.id != marker.id.text }
+        report(
+            "what is settled does not come again in the next run",
+            others.map { "\($0.id ?? "an unreadable message") (\($0.word))" },
+            "did"
+        )
     }
 
     private func report(_ expected: String, _ exceptions: [String], _ what: String) {
