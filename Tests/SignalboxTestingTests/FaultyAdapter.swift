@@ -1,10 +1,12 @@
 import SignalboxCore
 import SignalboxTesting
 
-/// An adapter that answers and redelivers, and does one thing wrong.
+/// An adapter that answers and redelivers, and does one thing wrong, or one thing right in another way.
 final class FaultyAdapter: Adapter {
     enum Fault: Hashable {
         case none
+        /// No fault: it awaits `room()` before each submit of one arrival.
+        case asksForRoomFirst
         case dropsOne, deliversOneTwice, altersABody, redeliversEverything
         case reorders
         case dropsTheUnreadable
@@ -34,13 +36,14 @@ final class FaultyAdapter: Adapter {
 
     let source: SourceName
     let features: AdapterFeatures = [.replies, .redelivers]
-    let batchBound = 10
+    let batchBound: Int
     let fault: Fault
     let state = Watched(State())
 
     init(source: SourceName, fault: Fault) {
         self.source = source
         self.fault = fault
+        batchBound = fault == .asksForRoomFirst ? 1 : 10
     }
 
     func run(into intake: any Intake) async throws {
@@ -51,6 +54,10 @@ final class FaultyAdapter: Adapter {
             _ = last.submit(arrivals([(0, ConformanceMessage(id: late, action: nil, body: ""))]), to: sink)
         }
         while await state.until({ !$0.queue.isEmpty || $0.mustEnd }), !Task.isCancelled, !state.value.mustEnd {
+            if fault == .asksForRoomFirst {
+                do throws(SourceClosed) { try await intake.room() } catch { break }
+                if Task.isCancelled { break }
+            }
             let count = fault == .offersAllItHas ? Int.max : batchBound
             guard await submit(take(count), to: intake, sink) else { break }
         }

@@ -73,8 +73,9 @@ import Testing
         #expect(found == Set(AdapterConformance.Case.allCases))
     }
 
-    @Test func withoutAFaultTheSameAdapterConforms() async {
-        let report = await Self.suite(.none).run()
+    @Test(arguments: [FaultyAdapter.Fault.none, .asksForRoomFirst])
+    func withoutAFaultTheSameAdapterConforms(_ none: FaultyAdapter.Fault) async {
+        let report = await Self.suite(none).run()
         #expect(report.isConforming, "\(report)")
         #expect(report.passed == AdapterConformance.Case.allCases)
     }

@@ -74,7 +74,8 @@ extension ConformanceTrial {
     }
 
     private func end(_ running: Task<Void, any Error>) async throws {
-        record.change { $0.step = "waiting for a cancelled run to return" }
-        do { try await running.value } catch { found("a cancelled run throws nothing", "\(error)") }
+        await record.during("waiting for a cancelled run to return") {
+            do { try await running.value } catch { found("a cancelled run throws nothing", "\(error)") }
+        }
     }
 }

@@ -48,8 +48,9 @@ extension ConformanceTrial {
         _ expected: String,
         _ isExpected: (ConformanceAnswer) -> Bool
     ) async throws {
-        record.change { $0.step = "waiting for the answer to \(message.id)" }
-        let answer = try await subject.answer(to: message.id)
+        let answer = try await record.during("waiting for the answer to \(message.id)") {
+            try await subject.answer(to: message.id)
+        }
         if !isExpected(answer) { found("the answer to \(message.id) is \(expected)", "\(answer.text)") }
     }
 
