@@ -9,7 +9,8 @@ final class FaultyAdapter: Adapter {
         case asksForRoomFirst
         case dropsOne, deliversOneTwice, altersABody, redeliversEverything
         case reorders
-        case dropsTheUnreadable
+        case dropsTheLong, cutsTheLong
+        case dropsTheUnreadable, forgetsTheUnreadable
         case liesAboutItsSource, hasASender
         case endsAfter(String)
         case answersNobody, answersAllAsHandled
@@ -112,6 +113,8 @@ final class FaultyAdapter: Adapter {
         for (token, message) in messages {
             var text = message.envelope
             if fault == .altersABody { text = text.replacing("plain", with: "plane") }
+            if fault == .cutsTheLong { text = text.replacing(String(repeating: "p", count: 40_000), with: "p") }
+            if fault == .forgetsTheUnreadable, message.action == nil { text = "unreadable" }
             Array(text.utf8).withUnsafeBytes { bytes in
                 batch.append(bytes, token: token, origin: origin, sender: sender, receivedAt: WallTime(seconds: 0))
             }
@@ -135,6 +138,7 @@ extension FaultyAdapter.State {
         if fault == .dropsOne, delivered == 5 { count = 0 }
         if fault == .deliversOneTwice, delivered == 5 { count = 2 }
         if fault == .dropsTheUnreadable, message.action == nil { count = 0 }
+        if fault == .dropsTheLong, message.envelope.utf8.count > 8_192 { count = 0 }
         return (0..<count).map { _ in
             tokens = fault == .reusesTokens ? 1 : tokens + 1
             inside[tokens] = message

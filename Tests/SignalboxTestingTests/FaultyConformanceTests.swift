@@ -20,6 +20,8 @@ import Testing
     static let expectations: [Expectation] = [
         Expectation(.dropsOne, .deliverAll, "every message reaches its plugin"),
         Expectation(.deliversOneTwice, .deliverAll, "every message comes once"),
+        Expectation(.dropsTheLong, .deliverAll, "every message reaches its plugin"),
+        Expectation(.cutsTheLong, .deliverAll, "bodies arrive as they were sent"),
         Expectation(.altersABody, .deliverAll, "bodies arrive as they were sent"),
         Expectation(.redeliversEverything, .deliverAll, "only what was sent comes"),
         Expectation(.hasASender, .deliverAll, "have a sender"),
@@ -28,6 +30,7 @@ import Testing
         Expectation(.endsAfter("threw"), .throwingPlugin, "a run goes on until it is cancelled"),
         Expectation(.endsAfter("unknownAction"), .unknownAction, "a run goes on until it is cancelled"),
         Expectation(.dropsTheUnreadable, .malformedArrival, "10 unreadable messages are rejected"),
+        Expectation(.forgetsTheUnreadable, .malformedArrival, "contain the id that was sent"),
         Expectation(.endsAfter("sourceNotAllowed"), .forbiddenSource, "a run goes on until it is cancelled"),
         Expectation(.liesAboutItsSource, .forbiddenSource, "a plugin that does not allow the source is never called"),
         Expectation(.answersAllAsHandled, .answersEverySender, "is an error with code threw"),

@@ -22,7 +22,8 @@ struct ConformanceRecord: Sendable {
         /// `nil` when the message could not be read.
         let id: String?
         let word: String
-        let originalLength: Int
+        /// The bytes of an unreadable message, as text.
+        let original: String?
     }
 
     /// Of problems with the same expectation, those beyond this are counted only.

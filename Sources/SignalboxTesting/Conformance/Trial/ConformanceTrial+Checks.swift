@@ -84,7 +84,7 @@ extension ConformanceTrial {
         )
     }
 
-    private func report(_ expected: String, _ exceptions: [String], _ what: String) {
+    func report(_ expected: String, _ exceptions: [String], _ what: String) {
         guard !exceptions.isEmpty else { return }
         let more = exceptions.count > 5 ? " and \(exceptions.count - 5) more" : ""
         found(expected, "\(exceptions.prefix(5).joined(separator: ", "))\(more) \(what)")

@@ -37,18 +37,22 @@ final class ConformanceTrial: Sendable {
 
 extension ConformanceTrial {
     /// A new message; without an action one that cannot be read.
-    func message(_ action: ActionName?) -> ConformanceMessage {
+    ///
+    /// - Parameter textBytes: how long the text in its body is; `nil` for a short one.
+    func message(_ action: ActionName?, textBytes: Int? = nil) -> ConformanceMessage {
         let number = numbers.change { number in
             number += 1
             return number
         }
+        let content = textBytes.map { ConformanceBody(number, textBytes: $0) } ?? ConformanceBody(number)
         let body: String
         do {
-            body = String(decoding: try BodyWriter.write(ConformanceBody(number)), as: UTF8.self)
+            body = String(decoding: try BodyWriter.write(content), as: UTF8.self)
         } catch {
             preconditionFailure("the suite's bodies have a JSON form: \(error)")
         }
-        let id = ActionID(unchecked: Bytes("message-\(number)"))
+        // Of four digits each, so that none is a piece of another.
+        let id = ActionID(unchecked: Bytes("message-\(1_000 + number)"))
         return ConformanceMessage(id: id, action: action, body: body)
     }
 
