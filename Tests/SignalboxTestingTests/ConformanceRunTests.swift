@@ -41,6 +41,31 @@ import Testing
         #expect(run.taken == ["a", nil] && run.acknowledged == 1 && run.abandoned == 1 && run.peak == 2)
     }
 
+    @Test func aWindowIsFilledWhenASubmitIsCutShortOrRoomIsWaitedFor() {
+        var run = makeRun()
+        #expect(!run.hasFilled(2))
+        run.askForRoom()
+        #expect(run.hasFilled(2) && !run.hasFilled(3))
+        run.roomReturned(isOpen: true)
+        #expect(!run.hasFilled(2))
+        run.offer([key(3)], from: ["memory"], withSenders: 0)
+        run.take(0, of: [key(3)], ids: ["c"])
+        #expect(run.hasFilled(2) && !run.hasFilled(3))
+        #expect(run.takeProblems().isEmpty)
+    }
+
+    @Test func aRecordNamesAllThatTheCaseDoesAtOnce() async throws {
+        let record = Watched(ConformanceRecord())
+        await record.during("sending 2 messages") {
+            await record.during("waiting for the last") {
+                #expect(record.value.step == "sending 2 messages and waiting for the last")
+            }
+            #expect(record.value.summary.hasPrefix("sending 2 messages; "))
+        }
+        try? await record.during("waiting for an answer") { throw CancellationError() }
+        #expect(record.value.step == "waiting for an answer")
+    }
+
     @Test func anArrivalSettledTwiceIsFound() {
         var run = makeRun()
         handle(1, in: &run)

@@ -1,19 +1,22 @@
 import SignalboxCore
 import SignalboxTesting
 
-/// An adapter that answers and redelivers, and does one thing wrong.
+/// An adapter that answers and redelivers, and does one thing wrong, or one thing right in another way.
 final class FaultyAdapter: Adapter {
     enum Fault: Hashable {
         case none
+        /// No fault: it awaits `room()` before each submit of one arrival.
+        case asksForRoomFirst
         case dropsOne, deliversOneTwice, altersABody, redeliversEverything
         case reorders
-        case dropsTheUnreadable
+        case dropsTheLong, cutsTheLong
+        case dropsTheUnreadable, forgetsTheUnreadable
         case liesAboutItsSource, hasASender
         case endsAfter(String)
         case answersNobody, answersAllAsHandled
         case ignoresRoom, offersAllItHas, reusesTokens
         case returnsEarly, hangsWhenStopped, throwsWhenStopped, submitsAfterItsRun, staysBusyWhenCancelledEarly
-        case forgetsTheAbandoned
+        case forgetsTheAbandoned, keepsTheRejected
     }
 
     struct State: Sendable {
@@ -23,6 +26,8 @@ final class FaultyAdapter: Adapter {
         var handled: [ConformanceMessage] = []
         /// What was abandoned in this run, by token.
         var abandoned: [UInt64: ConformanceMessage] = [:]
+        /// What was rejected in any run.
+        var rejected: [ConformanceMessage] = []
         var tokens: UInt64 = 0
         var delivered = 0
         var isBusy = false
@@ -32,13 +37,14 @@ final class FaultyAdapter: Adapter {
 
     let source: SourceName
     let features: AdapterFeatures = [.replies, .redelivers]
-    let batchBound = 10
+    let batchBound: Int
     let fault: Fault
     let state = Watched(State())
 
     init(source: SourceName, fault: Fault) {
         self.source = source
         self.fault = fault
+        batchBound = fault == .asksForRoomFirst ? 1 : 10
     }
 
     func run(into intake: any Intake) async throws {
@@ -49,6 +55,10 @@ final class FaultyAdapter: Adapter {
             _ = last.submit(arrivals([(0, ConformanceMessage(id: late, action: nil, body: ""))]), to: sink)
         }
         while await state.until({ !$0.queue.isEmpty || $0.mustEnd }), !Task.isCancelled, !state.value.mustEnd {
+            if fault == .asksForRoomFirst {
+                do throws(SourceClosed) { try await intake.room() } catch { break }
+                if Task.isCancelled { break }
+            }
             let count = fault == .offersAllItHas ? Int.max : batchBound
             guard await submit(take(count), to: intake, sink) else { break }
         }
@@ -60,6 +70,7 @@ final class FaultyAdapter: Adapter {
             state.queue = state.abandoned.sorted { $0.key < $1.key }.map(\.value) + state.queue
             state.abandoned = [:]
             if fault == .redeliversEverything { state.queue = state.handled + state.queue }
+            if fault == .keepsTheRejected { state.queue = state.rejected + state.queue }
             for message in state.queue where state.answers[message.id] == nil {
                 state.answers[message.id] = .error(code: "drain")
             }
@@ -102,6 +113,8 @@ final class FaultyAdapter: Adapter {
         for (token, message) in messages {
             var text = message.envelope
             if fault == .altersABody { text = text.replacing("plain", with: "plane") }
+            if fault == .cutsTheLong { text = text.replacing(String(repeating: "p", count: 40_000), with: "p") }
+            if fault == .forgetsTheUnreadable, message.action == nil { text = "unreadable" }
             Array(text.utf8).withUnsafeBytes { bytes in
                 batch.append(bytes, token: token, origin: origin, sender: sender, receivedAt: WallTime(seconds: 0))
             }
@@ -125,6 +138,7 @@ extension FaultyAdapter.State {
         if fault == .dropsOne, delivered == 5 { count = 0 }
         if fault == .deliversOneTwice, delivered == 5 { count = 2 }
         if fault == .dropsTheUnreadable, message.action == nil { count = 0 }
+        if fault == .dropsTheLong, message.envelope.utf8.count > 8_192 { count = 0 }
         return (0..<count).map { _ in
             tokens = fault == .reusesTokens ? 1 : tokens + 1
             inside[tokens] = message

@@ -8,7 +8,7 @@ import Testing
         /// A piece of what the finding must say was expected.
         let text: String
 
-        var testDescription: String { "\(fault)" }
+        var testDescription: String { "\(fault) in \(testCase)" }
 
         init(_ fault: FaultyAdapter.Fault, _ testCase: AdapterConformance.Case, _ text: String) {
             self.fault = fault
@@ -20,6 +20,8 @@ import Testing
     static let expectations: [Expectation] = [
         Expectation(.dropsOne, .deliverAll, "every message reaches its plugin"),
         Expectation(.deliversOneTwice, .deliverAll, "every message comes once"),
+        Expectation(.dropsTheLong, .deliverAll, "every message reaches its plugin"),
+        Expectation(.cutsTheLong, .deliverAll, "bodies arrive as they were sent"),
         Expectation(.altersABody, .deliverAll, "bodies arrive as they were sent"),
         Expectation(.redeliversEverything, .deliverAll, "only what was sent comes"),
         Expectation(.hasASender, .deliverAll, "have a sender"),
@@ -28,6 +30,7 @@ import Testing
         Expectation(.endsAfter("threw"), .throwingPlugin, "a run goes on until it is cancelled"),
         Expectation(.endsAfter("unknownAction"), .unknownAction, "a run goes on until it is cancelled"),
         Expectation(.dropsTheUnreadable, .malformedArrival, "10 unreadable messages are rejected"),
+        Expectation(.forgetsTheUnreadable, .malformedArrival, "contain the id that was sent"),
         Expectation(.endsAfter("sourceNotAllowed"), .forbiddenSource, "a run goes on until it is cancelled"),
         Expectation(.liesAboutItsSource, .forbiddenSource, "a plugin that does not allow the source is never called"),
         Expectation(.answersAllAsHandled, .answersEverySender, "is an error with code threw"),
@@ -38,6 +41,9 @@ import Testing
         Expectation(.endsAfter("timeout"), .hungPlugin, "a run goes on until it is cancelled"),
         Expectation(.forgetsTheAbandoned, .abandonedIsNotAcknowledged, "every message reaches its plugin"),
         Expectation(.offersAllItHas, .memoryBoundedUnderSlowPlugin, "arrivals are inside or offered at once"),
+        Expectation(.keepsTheRejected, .unknownAction, "does not come again in the next run"),
+        Expectation(.keepsTheRejected, .forbiddenSource, "does not come again in the next run"),
+        Expectation(.keepsTheRejected, .malformedArrival, "does not come again in the next run"),
         Expectation(.reusesTokens, .deliverAll, "tokens of unsettled arrivals differ"),
     ]
 
@@ -61,7 +67,8 @@ import Testing
     ) async {
         let report = await Self.suite(fault, limit: .seconds(3)).run([testCase])
         #expect(report.findings.map(\.expected) == ["the case ends"], "\(report)")
-        #expect(report.findings.allSatisfy { $0.seen.contains("while waiting for") }, "\(report)")
+        // Which step that is, is up to the machine: on a slow one the subject is still being made.
+        #expect(report.findings.allSatisfy { $0.seen.contains(/, while [a-z]+ .*; \d+ messages/) }, "\(report)")
     }
 
     @Test func everyCaseHasAFaultThatItFinds() {
@@ -69,8 +76,9 @@ import Testing
         #expect(found == Set(AdapterConformance.Case.allCases))
     }
 
-    @Test func withoutAFaultTheSameAdapterConforms() async {
-        let report = await Self.suite(.none).run()
+    @Test(arguments: [FaultyAdapter.Fault.none, .asksForRoomFirst])
+    func withoutAFaultTheSameAdapterConforms(_ none: FaultyAdapter.Fault) async {
+        let report = await Self.suite(none).run()
         #expect(report.isConforming, "\(report)")
         #expect(report.passed == AdapterConformance.Case.allCases)
     }

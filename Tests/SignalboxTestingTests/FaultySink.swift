@@ -19,6 +19,7 @@ final class FaultySink: SettlementSink {
             } else {
                 state.handled.append(message)
             }
+            if case .rejected = outcome { state.rejected.append(message) }
             switch fault {
             case .answersNobody: break
             case .answersAllAsHandled: state.answers[message.id] = .reply(Bytes("0"))

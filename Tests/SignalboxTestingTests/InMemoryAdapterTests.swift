@@ -127,6 +127,36 @@ import Testing
         }
     }
 
+    @Test func aSupervisorThatHasRunIsRefusedBeforeItsBodyBegins() async throws {
+        let page = InMemoryAdapter(source: "page")
+        let supervisor = try makeSupervisor(page)
+        try await supervisor.whileRunning {
+            _ = await #expect(throws: RegistrationError.closed) {
+                try await supervisor.whileRunning { _ = Issue.record("the body began in a run that is on") }
+            }
+        }
+        await #expect(throws: RegistrationError.closed) {
+            try await supervisor.whileRunning { _ = Issue.record("the body began after the run") }
+        }
+    }
+
+    @Test func whatIsSentWhileNoRunIsOnWaitsForTheNext() async throws {
+        let page = InMemoryAdapter(source: "page")
+        let early = await page.post("work")
+        let first = try makeSupervisor(page)
+        try first.register("work", as: RawBody.self, from: .source("page")) { _, _ in }
+        try await first.whileRunning {
+            #expect(await early.outcome == .handled(reply: nil))
+        }
+        let between = await page.post("work")
+        #expect(page.waiting == 1)
+        let second = try makeSupervisor(page)
+        try second.register("work", as: RawBody.self, from: .source("page")) { _, _ in }
+        try await second.whileRunning {
+            #expect(await between.outcome == .handled(reply: nil))
+        }
+    }
+
     /// A way in whose window is full until the gate opens: its room() ends with its closing alone.
     private func makeFullIntake(_ supervisor: Supervisor, behind gate: Gate) throws -> any Intake {
         try supervisor.register("hold", as: RawBody.self, from: .source("probe")) { _, _ in await gate.pass() }

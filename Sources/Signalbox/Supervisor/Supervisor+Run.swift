@@ -1,6 +1,6 @@
 import Logging
 import ServiceLifecycle
-import SignalboxCore
+package import SignalboxCore
 import Synchronization
 
 extension Supervisor {
@@ -13,7 +13,11 @@ extension Supervisor {
     /// - Throws: the error of the first adapter that failed, after the drain; ``RegistrationError/closed`` when the
     ///   supervisor has run before.
     public func run() async throws {
-        let starts = try open()
+        try await run(try open())
+    }
+
+    /// The rest of ``run()``, after ``open()``: for whoever must know that the run begins before anything else does.
+    package func run(_ starts: AsyncStream<any Adapter>) async throws {
         async let _ = keepTime()
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -35,7 +39,11 @@ extension Supervisor {
         state.withLock { $0.starter }.finish()
     }
 
-    private func open() throws -> AsyncStream<any Adapter> {
+    /// Begins the one run and opens the sources; ``run(_:)`` must follow.
+    ///
+    /// - Returns: the adapters to run.
+    /// - Throws: ``RegistrationError/closed`` when the supervisor runs or has run.
+    package func open() throws -> AsyncStream<any Adapter> {
         let (starts, intakes) = try state.withLock { state throws -> (AsyncStream<any Adapter>, [SourceIntake]) in
             guard state.phase == .initial, let starts = state.starts else { throw RegistrationError.closed }
             state.phase = .running

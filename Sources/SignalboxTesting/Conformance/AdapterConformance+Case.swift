@@ -3,7 +3,7 @@ import SignalboxCore
 extension AdapterConformance {
     /// The cases of the suite. More may be added; an adapter that conforms passes each that applies to its features.
     public enum Case: String, CaseIterable, Sendable, Hashable, CustomStringConvertible {
-        /// Every message reaches its plugin once, whole, and nothing comes again in the next run.
+        /// Every message, of up to 60 KB, reaches its plugin once, whole, and nothing comes again in the next run.
         case deliverAll
         /// Plugins see the messages of a source in the order in which they were sent, under a small window too.
         case orderPerSource
@@ -14,7 +14,8 @@ extension AdapterConformance {
         case throwingPlugin
         /// An action without a plugin is rejected, and the messages around it are handled.
         case unknownAction
-        /// A message that is no action becomes a rejected arrival with its bytes, and the messages around it are handled.
+        /// A message that is no action becomes a rejected arrival whose original bytes contain its id, and the messages
+        /// around it are handled.
         case malformedArrival
         /// A plugin that does not allow the source is never called.
         case forbiddenSource

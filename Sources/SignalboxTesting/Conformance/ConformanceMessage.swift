@@ -2,11 +2,14 @@ public import SignalboxCore
 
 /// A message that the conformance suite asks a subject's far side to send.
 public struct ConformanceMessage: Sendable, Hashable {
-    /// What tells the message from all others of the subject: the id it is sent under, where its form has one.
+    /// What tells the message from all others of the subject.
+    ///
+    /// Required: the message must be sent under this id, so that the plugin's context has it, as the suite knows a message
+    /// again by nothing else. The bytes of a message that cannot be read must contain its text too.
     public let id: ActionID
     /// The action's name, or `nil` when the message must be one that the adapter cannot read as an action.
     public let action: ActionName?
-    /// The body, as JSON in one line.
+    /// The body, as JSON in one line, of up to 60,100 bytes; the whole envelope stays below 65,536.
     public let body: String
 
     /// - Parameters:

@@ -114,7 +114,7 @@ public final class InMemoryAdapter: Adapter {
 // MARK: - Sending
 
 extension InMemoryAdapter {
-    /// Sends an action and waits until its outcome is known.
+    /// Sends an action and waits until its outcome is known. What is sent while no run is on waits for the next run.
     ///
     /// - Parameters:
     ///   - action: the name it is routed by.
@@ -142,6 +142,7 @@ extension InMemoryAdapter {
     }
 
     /// Puts an action into the queue and returns without waiting for its outcome; waits for room in the queue.
+    /// What is posted while no run is on waits for the next run.
     ///
     /// Messages that one task posts are handed over in that order. When the task is cancelled before there is room, the
     /// message is not sent and its outcome is `abandoned(stop)`.

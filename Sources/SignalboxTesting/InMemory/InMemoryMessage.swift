@@ -20,7 +20,8 @@ public final class InMemoryMessage: Sendable {
     }
 
     /// What became of the message, waited for: the first outcome it gets. `abandoned(drain)` when its run ended before it
-    /// was taken; `abandoned(stop)` when the waiting task is cancelled.
+    /// was taken; `abandoned(stop)` when the waiting task is cancelled. What was sent while no run is on has none before the
+    /// next run.
     ///
     /// A message of an adapter that redelivers may be abandoned, and handled when it comes again: see
     /// ``isAcknowledged``.

@@ -6,9 +6,12 @@ extension Supervisor {
     /// When `body` throws, the supervisor is stopped at once. A supervisor runs once.
     ///
     /// - Returns: what `body` returned.
-    /// - Throws: what `body` throws; else what ``Signalbox/Supervisor/run()`` throws, such as an adapter's error.
+    /// - Throws: `RegistrationError.closed` when the supervisor runs or has run, and `body` is not called then; what
+    ///   `body` throws; else what ``Signalbox/Supervisor/run()`` throws, such as an adapter's error.
     public func whileRunning<Result>(_ body: () async throws -> Result) async throws -> Result {
-        async let running: Void = run()
+        // Nobody would hear of a refused run while the body waits for messages that nobody takes.
+        let adapters = try open()
+        async let running: Void = run(adapters)
         let result = try await body()
         shutDown()
         try await running

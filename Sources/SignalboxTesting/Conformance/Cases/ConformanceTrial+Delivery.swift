@@ -1,8 +1,10 @@
 import SignalboxCore
 
 extension ConformanceTrial {
+    /// The longest messages stay below the 65,536 bytes that an adapter takes by default.
     func deliverAll() async throws {
-        let messages = messages(100)
+        let lengths = [20: 10_000, 40: 60_000, 60: 10_000, 80: 60_000]
+        let messages = (0..<100).map { message(ConformanceStage.recording, textBytes: lengths[$0]) }
         try await run { [self] stage in try await deliver(messages, to: stage) }
         checkEachOnce(messages)
         try await checkNothingComesAgain()
@@ -74,7 +76,8 @@ extension ConformanceTrial {
     }
 
     private func end(_ running: Task<Void, any Error>) async throws {
-        record.change { $0.step = "waiting for a cancelled run to return" }
-        do { try await running.value } catch { found("a cancelled run throws nothing", "\(error)") }
+        await record.during("waiting for a cancelled run to return") {
+            do { try await running.value } catch { found("a cancelled run throws nothing", "\(error)") }
+        }
     }
 }

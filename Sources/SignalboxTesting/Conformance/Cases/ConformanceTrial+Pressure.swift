@@ -33,14 +33,13 @@ extension ConformanceTrial {
         checkOrder(messages, in: 0)
     }
 
-    /// Waits until the window is full and the adapter has been told so, or until one is inside where the adapter waits
-    /// for each batch.
+    /// Waits until the adapter has filled the window and knows it, or until one is inside where it waits for each batch.
     private func untilFull(_ window: Int, _ stage: ConformanceStage) async throws {
         if subject.waitsForEachBatch {
             try await wait("a message to reach the slow plugin") { !$0.begun.isEmpty }
         } else {
-            try await wait("the window of \(window) to be full and a submit to be cut short", in: stage) { run in
-                run.inside == window && run.refusals > 0
+            try await wait("the window of \(window) to be full, and a submit cut short or room() asked", in: stage) {
+                $0.hasFilled(window)
             }
         }
         await letOthersRun()

@@ -17,7 +17,8 @@ final class ConformanceExamination: Sendable {
 
     func perform() async -> ConformanceVerdict {
         do {
-            let subject = try await make(ConformanceExamination.makeSource(for: testCase))
+            let source = ConformanceExamination.makeSource(for: testCase)
+            let subject = try await record.during("making the subject") { try await make(source) }
             self.subject.change { $0 = subject }
             if let reason = testCase.inapplicable(to: subject.adapter.features) {
                 return ConformanceVerdict(skipped: reason)

@@ -22,7 +22,8 @@ struct ConformanceRecord: Sendable {
         /// `nil` when the message could not be read.
         let id: String?
         let word: String
-        let originalLength: Int
+        /// The bytes of an unreadable message, as text.
+        let original: String?
     }
 
     /// Of problems with the same expectation, those beyond this are counted only.
@@ -36,10 +37,20 @@ struct ConformanceRecord: Sendable {
     private(set) var begun: Set<String> = []
     /// The far side could not send, and nothing is to be waited for.
     private(set) var hasSendingFailed = false
-    /// What the case is doing, for when it does not end.
-    var step = "making the subject"
+    /// What the case is doing, for when it does not end: several things where it sends and waits at once.
+    private var steps: [String] = []
     /// The runs of the adapter so far, watched.
     var runs: [ConformanceRun] = []
+
+    var step: String { steps.isEmpty ? "being between two steps" : steps.joined(separator: " and ") }
+
+    mutating func begin(_ step: String) {
+        steps.append(step)
+    }
+
+    mutating func end(_ step: String) {
+        if let index = steps.firstIndex(of: step) { steps.remove(at: index) }
+    }
 
     mutating func found(_ expected: String, _ seen: String) {
         if listed.count(where: { $0.expected == expected }) < ConformanceRecord.alike {
@@ -82,5 +93,15 @@ struct ConformanceRecord: Sendable {
     var summary: String {
         let run = runs.last.map { "; in run \(runs.count): \($0.summary)" } ?? ""
         return "\(step); \(begun.count) messages reached a plugin, \(told.count) outcomes were told\(run)"
+    }
+}
+
+extension Watched<ConformanceRecord> {
+    /// Does the work as a step of the case. One that throws is still named afterwards.
+    func during<Result>(_ step: String, _ work: () async throws -> Result) async rethrows -> Result {
+        change { $0.begin(step) }
+        let result = try await work()
+        change { $0.end(step) }
+        return result
     }
 }

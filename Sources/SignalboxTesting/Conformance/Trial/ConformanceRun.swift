@@ -27,6 +27,8 @@ struct ConformanceRun: Sendable {
     private(set) var abandoned = 0
     /// How often the window took less than was offered.
     private(set) var refusals = 0
+    /// How many calls of room() have not returned.
+    private(set) var roomCalls = 0
     /// The most arrivals that were inside or offered at once.
     private(set) var peak = 0
 
@@ -46,9 +48,17 @@ struct ConformanceRun: Sendable {
     /// How many arrivals were taken and are not settled.
     var inside: Int { entries.values.count { $0.isTaken } }
 
+    /// Whether the adapter has filled a window of so many arrivals: a submit was cut short, or it asks for room before
+    /// each submit and less than a quarter is free.
+    func hasFilled(_ window: Int) -> Bool {
+        inside == window && refusals > 0 || roomCalls > 0 && inside > window - max(1, window / 4)
+    }
+
     var summary: String {
         let state = hasReturned ? "returned" : isStopAsked ? "asked to stop" : hasBegun ? "running" : "not begun"
-        return "\(state), \(taken.count) arrivals taken, \(inside) of them unsettled, \(refusals) submits cut short"
+        let waiting = roomCalls > 0 ? ", waiting in room()" : ""
+        return "\(state), \(taken.count) arrivals taken, \(inside) of them unsettled, "
+            + "\(refusals) submits cut short\(waiting)"
     }
 
     mutating func takeProblems() -> [ConformanceRecord.Problem] {
@@ -107,8 +117,13 @@ extension ConformanceRun {
         mustWaitForRoom = true
     }
 
-    mutating func roomReturned() {
-        mustWaitForRoom = false
+    mutating func askForRoom() {
+        roomCalls += 1
+    }
+
+    mutating func roomReturned(isOpen: Bool) {
+        roomCalls -= 1
+        if isOpen { mustWaitForRoom = false }
     }
 
     mutating func returned() {

@@ -34,11 +34,12 @@ final class ConformanceStage: Sendable {
         configuration.drainLimit = ConformanceStage.drainLimit
         configuration.onOutcome = { [number] settled in
             let id = try? settled.arrival.reading.get().id.text
+            let original = id == nil ? String(decoding: settled.arrival.original, as: UTF8.self) : nil
             let told = ConformanceRecord.Told(
                 run: number,
                 id: id,
                 word: settled.outcome.code,
-                originalLength: settled.arrival.originalLength
+                original: original
             )
             record.change { $0.tell(told) }
         }

@@ -48,8 +48,9 @@ extension ConformanceTrial {
         _ expected: String,
         _ isExpected: (ConformanceAnswer) -> Bool
     ) async throws {
-        record.change { $0.step = "waiting for the answer to \(message.id)" }
-        let answer = try await subject.answer(to: message.id)
+        let answer = try await record.during("waiting for the answer to \(message.id)") {
+            try await subject.answer(to: message.id)
+        }
         if !isExpected(answer) { found("the answer to \(message.id) is \(expected)", "\(answer.text)") }
     }
 
@@ -66,15 +67,24 @@ extension ConformanceTrial {
         }
     }
 
-    /// Everything so far is over and done with: in a new run, with a new supervisor, only what is sent then comes.
+    /// Everything so far is over and done with: in a new run, with a new supervisor, only what is sent then comes, also
+    /// of what no plugin is called for.
     func checkNothingComesAgain() async throws {
         let before = record.value.calls.count
-        let marker = messages(1)
-        try await run { [self] stage in try await deliver(marker, to: stage) }
-        checkEachOnce(marker, since: before)
+        let number = record.value.runs.count
+        let marker = message(ConformanceStage.recording)
+        try await run { [self] stage in try await deliver([marker], to: stage) }
+        checkEachOnce([marker], since: before)
+        checkOutcomes([(marker, "handled")])
+        let others = record.value.told.filter { $0.run == number && $0.id != marker.id.text }
+        report(
+            "what is settled does not come again in the next run",
+            others.map { "\($0.id ?? "an unreadable message") (\($0.word))" },
+            "did"
+        )
     }
 
-    private func report(_ expected: String, _ exceptions: [String], _ what: String) {
+    func report(_ expected: String, _ exceptions: [String], _ what: String) {
         guard !exceptions.isEmpty else { return }
         let more = exceptions.count > 5 ? " and \(exceptions.count - 5) more" : ""
         found(expected, "\(exceptions.prefix(5).joined(separator: ", "))\(more) \(what)")

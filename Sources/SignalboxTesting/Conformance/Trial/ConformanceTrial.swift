@@ -37,18 +37,22 @@ final class ConformanceTrial: Sendable {
 
 extension ConformanceTrial {
     /// A new message; without an action one that cannot be read.
-    func message(_ action: ActionName?) -> ConformanceMessage {
+    ///
+    /// - Parameter textBytes: how long the text in its body is; `nil` for a short one.
+    func message(_ action: ActionName?, textBytes: Int? = nil) -> ConformanceMessage {
         let number = numbers.change { number in
             number += 1
             return number
         }
+        let content = textBytes.map { ConformanceBody(number, textBytes: $0) } ?? ConformanceBody(number)
         let body: String
         do {
-            body = String(decoding: try BodyWriter.write(ConformanceBody(number)), as: UTF8.self)
+            body = String(decoding: try BodyWriter.write(content), as: UTF8.self)
         } catch {
             preconditionFailure("the suite's bodies have a JSON form: \(error)")
         }
-        let id = ActionID(unchecked: Bytes("message-\(number)"))
+        // Of four digits each, so that none is a piece of another.
+        let id = ActionID(unchecked: Bytes("message-\(1_000 + number)"))
         return ConformanceMessage(id: id, action: action, body: body)
     }
 
@@ -69,6 +73,8 @@ extension ConformanceTrial {
 extension ConformanceTrial {
     private enum Part: Sendable { case supervisor((any Error)?), body }
 
+    private static let ending = "waiting for the supervisor to end"
+
     /// Runs a new supervisor while `body` works, stops it gracefully unless that did, and waits for its end.
     func run(
         _ limits: ConformanceLimits = ConformanceLimits(),
@@ -84,6 +90,7 @@ extension ConformanceTrial {
             group.addTask {
                 try await body(stage)
                 stage.stop()
+                self.record.change { $0.begin(ConformanceTrial.ending) }
                 return .body
             }
             while let part = try await group.next() {
@@ -94,7 +101,10 @@ extension ConformanceTrial {
                 group.cancelAll()
             }
         }
-        record.change { $0.inRun(stage.number) { $0.end() } }
+        record.change { record in
+            record.end(ConformanceTrial.ending)
+            record.inRun(stage.number) { $0.end() }
+        }
     }
 
     private func makeStage(_ limits: ConformanceLimits) throws -> ConformanceStage {
@@ -119,9 +129,11 @@ extension ConformanceTrial {
     /// Sends messages once the adapter's run has begun.
     func send(_ messages: [ConformanceMessage]) async throws {
         guard !messages.isEmpty else { return }
-        await record.until { record in record.runs.last.map { $0.hasBegun } ?? false }
+        await record.during("waiting for the adapter's run to begin") {
+            _ = await record.until { record in record.runs.last.map { $0.hasBegun } ?? false }
+        }
         do {
-            try await subject.send(messages)
+            try await record.during("sending \(messages.count) messages") { try await subject.send(messages) }
         } catch {
             record.change { $0.sendingFailed(error) }
             throw error
@@ -129,9 +141,10 @@ extension ConformanceTrial {
     }
 
     func wait(_ what: String, until isSatisfied: @escaping @Sendable (ConformanceRecord) -> Bool) async throws {
-        record.change { $0.step = "waiting for \(what)" }
-        let isReached = await record.until { $0.hasSendingFailed || isSatisfied($0) }
-        guard isReached, !record.value.hasSendingFailed else { throw CancellationError() }
+        try await record.during("waiting for \(what)") {
+            let isReached = await record.until { $0.hasSendingFailed || isSatisfied($0) }
+            guard isReached, !record.value.hasSendingFailed else { throw CancellationError() }
+        }
     }
 
     func wait(

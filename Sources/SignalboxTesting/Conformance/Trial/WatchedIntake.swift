@@ -25,7 +25,13 @@ struct WatchedIntake: Intake {
     }
 
     func room() async throws(SourceClosed) {
-        try await intake.room()
-        record.change { $0.inRun(number) { $0.roomReturned() } }
+        record.change { $0.inRun(number) { $0.askForRoom() } }
+        do {
+            try await intake.room()
+        } catch {
+            record.change { $0.inRun(number) { $0.roomReturned(isOpen: false) } }
+            throw error
+        }
+        record.change { $0.inRun(number) { $0.roomReturned(isOpen: true) } }
     }
 }
