@@ -55,6 +55,8 @@ public final class JavaScriptCoreEngine: Adapter {
             throw JSBridgeError(.alreadyRunning, "the engine runs already; one engine is one page", source: source)
         }
         defer { mailbox.end() }
+        // A page that is not wanted any more sends nothing.
+        guard !Task.isCancelled else { return }
         let control: PageControl
         let thread: OwnedThread
         do throws(NoSystemResource) {
