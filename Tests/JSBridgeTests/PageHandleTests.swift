@@ -23,8 +23,8 @@ import Testing
 
     @Test(arguments: [
         ("throws", "threw", "Error: on purpose"), ("rejects", "threw", "Error: later"),
-        ("symbol", "invalidReply", "reply: symbol"),
-        ("nan", "invalidReply", "reply.a: number has no JSON form"), ("text", "invalidReply", "typeMismatch"), ("long", "threw", "xxx"),
+        ("symbol", "invalidReply", "reply: symbol"), ("nan", "invalidReply", "reply.a: number has no JSON form"),
+        ("text", "invalidReply", "typeMismatch"), ("long", "threw", "xxx"),
         ("large", "invalidReply", "1000 bytes"), ("never", "timeout", "0.05 seconds"), ("nobody", "timeout", ""),
     ])
     func aCallThatFailsSaysWhy(action: String, code: String, detail: String) async throws {
