@@ -92,7 +92,10 @@ for module in arguments.dropFirst(4) {
     let gone = recorded.subtracting(now).sorted()
     let new = now.subtracting(recorded).sorted()
     let isFrozen = frozen.contains(module)
-    let breaking = isFrozen ? gone.map { "- \($0)" } + new.filter { breaks($0, recorded: recorded) }.map { "+ \($0)" } : []
+    var breaking: [String] = []
+    if isFrozen {
+        breaking = gone.map { "- \($0)" } + new.filter { breaks($0, recorded: recorded) }.map { "+ \($0)" }
+    }
     print("api: \(module)\(isFrozen ? " (frozen)" : ""): \(now.count) lines, \(gone.count) gone, \(new.count) new")
     if !breaking.isEmpty {
         isEqual = false

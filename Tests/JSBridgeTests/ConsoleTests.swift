@@ -1,6 +1,7 @@
 import JSBridge
 import Signalbox
 import SignalboxCore
+import SignalboxTesting
 import Testing
 
 @Suite struct ConsoleTests {

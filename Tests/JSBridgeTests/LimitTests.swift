@@ -2,6 +2,7 @@ import JSBridge
 import Logging
 import Signalbox
 import SignalboxCore
+import SignalboxTesting
 import Testing
 
 // One at a time: some of them use a processor whole.

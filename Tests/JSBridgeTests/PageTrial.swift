@@ -3,6 +3,7 @@ import Logging
 import ServiceLifecycle
 import Signalbox
 import SignalboxCore
+import SignalboxTesting
 
 /// A page under a supervisor, what it reports, and what it logs.
 struct PageTrial: Sendable {

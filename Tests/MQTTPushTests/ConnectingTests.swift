@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import MQTTPush
 import SignalboxCore
+import SignalboxTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

@@ -2,6 +2,7 @@ import BrokerKit
 import Logging
 import MQTTPush
 import SignalboxCore
+import SignalboxTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

@@ -1,6 +1,7 @@
 import BrokerKit
 import MQTTPush
 import SignalboxCore
+import SignalboxTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

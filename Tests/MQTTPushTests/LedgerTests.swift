@@ -2,6 +2,7 @@ import BrokerKit
 import Foundation
 import MQTTPush
 import SignalboxCore
+import SignalboxTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

@@ -3,6 +3,7 @@ import Logging
 import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
+import SignalboxTesting
 
 /// A running adapter, what it delivers and what it logs.
 struct PushTrial {

@@ -1,4 +1,5 @@
 import SignalboxCore
+import SignalboxTesting
 import Synchronization
 
 /// An intake that keeps what it takes and lets the test decide what becomes of it.

@@ -1,21 +1,21 @@
-import Logging
+package import Logging
 
 /// Keeps every log line, of every level, with its metadata, as one text.
-struct RecordingLog: LogHandler {
+package struct RecordingLog: LogHandler {
     let lines: EventList<String>
-    var metadata: Logger.Metadata = [:]
-    var logLevel: Logger.Level = .trace
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level = .trace
 
-    init(_ lines: EventList<String>) {
+    package init(_ lines: EventList<String>) {
         self.lines = lines
     }
 
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) {
+    package func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
         let shown = all.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
         lines.append(contentsOf: ["\(event.level) \(event.message) \(shown)"])
