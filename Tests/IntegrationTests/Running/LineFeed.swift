@@ -25,10 +25,16 @@ final class LineFeed: Sendable {
     private let state = Mutex(State())
 
     init() {
-        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            self?.take(data)
+        // On a thread of its own: a dispatch source's descriptor may be closed while a program that was started meanwhile still
+        // has a copy of it, and then the source is told of it after it is gone.
+        Thread.detachNewThread { [weak self, handle = pipe.fileHandleForReading] in
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            while true {
+                let count = read(handle.fileDescriptor, &chunk, chunk.count)
+                if count < 0 && errno == EINTR { continue }
+                self?.take(Data(chunk[..<max(0, count)]))
+                guard count > 0 else { break }
+            }
         }
     }
 
