@@ -22,6 +22,17 @@ import Testing
         }
     }
 
+    @Test func anAnswerMayBeAsLargeAsTheEnginesLimit() async throws {
+        let trial = try PageTrial(
+            "signalbox.on('text', (count) => 'x'.repeat(count));",
+            configure: { $0.limits = MessageLimits(bytes: 1_048_576) }
+        )
+        try await trial.run {
+            let text = try await trial.engine.page.call("text", 200_000, returning: String.self, timeout: .seconds(60))
+            #expect(text.utf8.count == 200_000)
+        }
+    }
+
     @Test(arguments: [
         ("throws", "threw", "Error: on purpose"), ("rejects", "threw", "Error: later"),
         ("symbol", "invalidReply", "reply: symbol"), ("nan", "invalidReply", "reply.a: number has no JSON form"),

@@ -20,8 +20,8 @@ public final class PageHandle: Sender {
     ///   - action: the name the page listens for.
     ///   - id: given to the listener.
     ///   - body: JSON.
-    /// - Throws: `closed` when the page was closed or has failed, `full` when too much waits for it, `tooLarge` when the body is larger
-    ///   than the limit of a message.
+    /// - Throws: `closed` when the page was closed or has failed, `full` when too much waits for it, `tooLarge` when the
+    ///   body is larger than the limit of a message.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         try port.send(action, id: id, body: body)
     }
@@ -44,8 +44,11 @@ public final class PageHandle: Sender {
         timeout: Duration = .seconds(3)
     ) async throws(PageCallError) -> Reply {
         let answer = try await answer(of: action, body, timeout)
+        let json = answer ?? Bytes("null")
+        // The engine has bounded it already, by its own limit.
+        let limits = MessageLimits(bytes: min(max(1, json.count), 1 << 30))
         do {
-            return try Body(json: answer ?? Bytes("null")).decode(reply)
+            return try Body(json: json, limits: limits).decode(reply)
         } catch {
             throw PageCallError(.invalidReply, "action \(action): \(error)")
         }
