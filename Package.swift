@@ -24,7 +24,9 @@ let package = Package(
         .library(name: "SignalboxCore", targets: ["SignalboxCore"]),
         .library(name: "SignalboxRoutes", targets: ["SignalboxRoutes"]),
         .library(name: "Signalbox", targets: ["Signalbox"]),
+        .library(name: "NavigationChain", targets: ["NavigationChain"]),
         .library(name: "SignalboxTesting", targets: ["SignalboxTesting"]),
+        .library(name: "AppScheme", targets: ["AppScheme"]),
         .library(name: "JSBridge", targets: ["JSBridge"]),
         .library(name: "MQTTPush", targets: ["MQTTPush"]),
         .executable(name: "signalbox", targets: ["SignalboxCommand"]),
@@ -38,6 +40,7 @@ let package = Package(
     targets: [
         .target(name: "SignalboxCore", swiftSettings: strict),
         .target(name: "SignalboxRoutes", swiftSettings: strict),
+        .target(name: "NavigationChain", dependencies: ["SignalboxRoutes"], swiftSettings: stayOnCaller),
         .target(
             name: "Signalbox",
             dependencies: [
@@ -59,6 +62,15 @@ let package = Package(
             name: "AdapterThreads",
             dependencies: ["SignalboxCore"],
             path: "adapters/AdapterThreads",
+            swiftSettings: stayOnCaller
+        ),
+        .target(
+            name: "AppScheme",
+            dependencies: [
+                "SignalboxCore", "SignalboxRoutes", "AdapterThreads",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "adapters/AppScheme",
             swiftSettings: stayOnCaller
         ),
         .systemLibrary(
@@ -97,7 +109,8 @@ let package = Package(
         .executableTarget(
             name: "SignalboxCommand",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "Signalbox", "JSBridge", "MQTTPush",
+                "SignalboxCore", "SignalboxRoutes", "Signalbox", "NavigationChain", "AppScheme", "JSBridge",
+                "MQTTPush",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -138,8 +151,8 @@ let package = Package(
         .testTarget(
             name: "SignalboxCommandTests",
             dependencies: [
-                "SignalboxCommand", "JSBridge", "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes",
-                "BrokerKit",
+                "SignalboxCommand", "NavigationChain", "AppScheme", "JSBridge", "MQTTPush", "Signalbox", "SignalboxCore",
+                "SignalboxRoutes", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -157,6 +170,19 @@ let package = Package(
             name: "SignalboxTestingTests",
             dependencies: [
                 "SignalboxTesting", "Signalbox", "SignalboxCore",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NavigationChainTests",
+            dependencies: ["NavigationChain", "SignalboxRoutes", "SignalboxTesting"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "AppSchemeTests",
+            dependencies: [
+                "AppScheme", "Signalbox", "SignalboxCore", "SignalboxRoutes", "SignalboxTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -4,7 +4,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C.UTF-8
 
 # The modules that must build on every Swift platform, and therefore without Foundation.
-FREE_MODULES="SignalboxCore SignalboxRoutes"
+FREE_MODULES="SignalboxCore SignalboxRoutes NavigationChain"
 
 # The modules, separated by commas, whose public symbols stay as they are (docs/architecture.md says why).
 FROZEN_MODULES="SignalboxCore"
