@@ -5,8 +5,10 @@ public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of reason; more may be added.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
         private enum Code: String {
-            case empty, tooLong, missingScheme, controlCharacter, surroundingSpace, userinfo, invalidHost, internationalHost
+            case empty, tooLong, missingScheme, controlCharacter, surroundingSpace, userinfo, invalidHost,
+                internationalHost
             case invalidPort, invalidEscape, notUTF8, ambiguousURL, tooManyItems, duplicateItem
+            case notAnOrigin
         }
         private let code: Code
 
@@ -38,6 +40,8 @@ public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let tooManyItems = Reason(code: .tooManyItems)
         /// The query names one item twice.
         public static let duplicateItem = Reason(code: .duplicateItem)
+        /// A URL, or nothing of the kind, where a scheme, a host and a port alone are expected.
+        public static let notAnOrigin = Reason(code: .notAnOrigin)
 
         /// The word used in logs and JSON, such as `ambiguousURL`.
         public var description: String { code.rawValue }

@@ -1,0 +1,54 @@
+extension URLText {
+    /// Reads a URL that may leave out what it shares with another, as a link in a page does.
+    ///
+    /// RFC 3986, section 5.2, in its strict form; where the WHATWG reads the reference otherwise it is ambiguous.
+    ///
+    /// - Parameters:
+    ///   - reference: an absolute URL, or one that begins with a host (`//h`), a path, a query or a fragment.
+    ///   - base: the URL of the page the reference stands in.
+    /// - Throws: ``URLTextError``; offsets count in the reference.
+    public init(_ reference: String, relativeTo base: URLText) throws(URLTextError) {
+        let bytes = Array(reference.utf8)
+        try URLReader.checkCharacters(bytes)
+        if URLReader.schemeEnd(of: bytes) != nil {
+            try self.init(reference)
+            return
+        }
+        let shared = try URLText.shared(of: base, with: bytes)
+        do throws(URLTextError) {
+            try self.init(shared + reference)
+        } catch {
+            let offset = max(0, error.offset - shared.utf8.count)
+            throw URLTextError(error.reason, at: offset, error.detail)
+        }
+    }
+
+    /// What the reference takes from the base.
+    private static func shared(of base: URLText, with reference: [UInt8]) throws(URLTextError) -> String {
+        let places = base.places
+        if reference.first == UInt8(ascii: "#") { return base.prefix((places.query ?? places.path).upperBound) }
+        guard !base.hasOpaquePath else {
+            throw URLTextError(.missingScheme, at: 0, "the base has no path that a reference could continue")
+        }
+        switch reference.first {
+        case nil: return base.prefix((places.query ?? places.path).upperBound)
+        case UInt8(ascii: "?"): return base.prefix(places.path.upperBound)
+        case UInt8(ascii: "/") where reference.starts(with: "//".utf8): return base.prefix(places.schemeEnd + 1)
+        case UInt8(ascii: "/"): return base.prefix(places.path.lowerBound)
+        default: break
+        }
+        let first = reference.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        if let colon = first.firstIndex(of: UInt8(ascii: ":")) {
+            throw URLTextError(.ambiguousURL, at: colon, "a colon in the first segment, and no scheme before it")
+        }
+        let path = base.path.utf8
+        guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
+            return base.prefix(places.path.lowerBound) + "/"
+        }
+        return base.prefix(places.path.lowerBound + path.distance(from: path.startIndex, to: slash) + 1)
+    }
+
+    private func prefix(_ count: Int) -> String {
+        String(Substring(text.utf8.prefix(count)))
+    }
+}
