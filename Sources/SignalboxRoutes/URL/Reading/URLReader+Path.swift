@@ -44,6 +44,13 @@ extension URLReader {
             case 1:
                 if isLast { output.append(UInt8(ascii: "/")) }
             case 2:
+                guard scheme != .file else {
+                    throw URLTextError(
+                        .ambiguousURL,
+                        at: segment.lowerBound,
+                        "two dots in a file's path, where drives count"
+                    )
+                }
                 ends.removeLast(ends.isEmpty ? 0 : 1)
                 output.removeLast(output.count - (ends.last ?? start))
                 if isLast { output.append(UInt8(ascii: "/")) }
