@@ -1,0 +1,23 @@
+/// Text that is equal only to the same bytes: `String` takes a letter with an accent and its two characters for one.
+struct ByteText: Sendable, Hashable {
+    let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    static func == (left: ByteText, right: ByteText) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    /// Ends with 0xFF, which no UTF-8 text contains, so that neighbouring texts cannot run together.
+    func hash(into hasher: inout Hasher) {
+        let isDone: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
+            hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
+        }
+        if isDone == nil {
+            for byte in text.utf8 { hasher.combine(byte) }
+        }
+        hasher.combine(0xFF as UInt8)
+    }
+}

@@ -1,0 +1,53 @@
+/// A URL's host and segments as patterns see them: decoded once, without the empty segment of one trailing slash.
+struct URLPieces {
+    /// Where the host stands; segments count from 0.
+    static let hostPosition = -1
+    static let slash = UInt8(ascii: "/")
+
+    /// As the URL has it, letter case included; empty also where a URL has none.
+    let host: String
+    let segments: [String]
+    private var firstPlainSegment: Int?
+
+    init(_ url: URLText) {
+        var segments = url.segments
+        if segments.last?.isEmpty == true { segments.removeLast() }
+        self.segments = segments
+        host = url.host ?? ""
+    }
+
+    /// Behind the last segment.
+    var end: Int { segments.count }
+
+    /// - Parameter position: a host's or a segment's, before ``end``.
+    subscript(position: Int) -> String {
+        position == URLPieces.hostPosition ? host : segments[position]
+    }
+
+    /// What a literal is compared with: of a host letter case does not count.
+    func comparable(at position: Int) -> String {
+        position == URLPieces.hostPosition ? host.lowercased() : segments[position]
+    }
+
+    /// Whether all from a position on may be joined to one text: no segment of it has a slash that was escaped, and a
+    /// host is not empty.
+    ///
+    /// The segments are read once, however often this is asked.
+    mutating func allowsRest(from position: Int) -> Bool {
+        let first: Int
+        if let firstPlainSegment {
+            first = firstPlainSegment
+        } else {
+            first = (segments.lastIndex { $0.utf8.contains(URLPieces.slash) } ?? -1) + 1
+            firstPlainSegment = first
+        }
+        if position == URLPieces.hostPosition { return first == 0 && !host.isEmpty }
+        return position >= first
+    }
+
+    /// The host, where it is the first, and the segments from a position on, with slashes between them.
+    func rest(from position: Int) -> String {
+        guard position == URLPieces.hostPosition else { return segments[position...].joined(separator: "/") }
+        return ([host] + segments).joined(separator: "/")
+    }
+}

@@ -1,0 +1,39 @@
+extension URLPattern {
+    /// The values of the items that the pattern's query part names, in the pattern's order.
+    ///
+    /// Items are read as ``URLText/queryItems()`` reads them: decoded exactly once, a plus is a space. An item that the
+    /// URL has not is absent; one without `=` is empty. Whether the URL's path matches is not asked.
+    ///
+    /// - Returns: no captures when the pattern names no item; the query is then not read.
+    /// - Throws: ``URLTextError`` with an offset in ``URLText/text``: `duplicateItem` when the URL has a named item
+    ///   twice, and what ``URLText/queryItems()`` throws, be it for an item that the pattern does not name.
+    public func queryValues(of url: URLText) throws(URLTextError) -> RouteCaptures {
+        guard !queryCaptures.isEmpty else { return RouteCaptures() }
+        var values: [ByteText: String] = [:]
+        var wanted = Set(queryCaptures.map { ByteText($0.item) })
+        for (number, item) in try url.queryItems().enumerated() {
+            let key = ByteText(item.name)
+            if wanted.remove(key) != nil {
+                values[key] = item.value
+            } else if values[key] != nil {
+                let detail = "an item that the route names stands in the query twice"
+                throw URLTextError(.duplicateItem, at: url.offset(ofQueryItem: number), detail)
+            }
+        }
+        let found = queryCaptures.compactMap { capture in
+            values[ByteText(capture.item)].map { RouteCapture(name: capture.name, value: $0) }
+        }
+        return RouteCaptures(found)
+    }
+}
+
+extension URLText {
+    /// Where an item of the query begins, in bytes of ``text``; empty items do not count.
+    fileprivate func offset(ofQueryItem number: Int) -> Int {
+        guard let range = places.query else { return text.utf8.count }
+        let query = text.utf8.dropFirst(range.lowerBound).prefix(range.count)
+        let items = query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true)
+        let start = items.dropFirst(number).first?.startIndex ?? query.startIndex
+        return text.utf8.distance(from: text.utf8.startIndex, to: start)
+    }
+}
