@@ -3,7 +3,8 @@ public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Word: String {
-            case routeCount, missingScheme, forbiddenScheme, missingAction, conflictingAction, conflictingID, ambiguousRoutes
+            case routeCount, missingScheme, forbiddenScheme, missingAction, conflictingAction, conflictingID,
+                ambiguousRoutes
         }
         private let word: Word
 

@@ -2,8 +2,8 @@
 ///
 /// A rule looks at the origin and at nothing else. Rules about an adapter's facts are made in the adapter's module.
 ///
-/// An origin with ``LeastTrustedFacts`` is allowed only by a rule that names it. ``source(_:)`` and the rules of adapters
-/// name what they allow; a composed rule names what one of its parts names.
+/// An origin with ``LeastTrustedFacts`` is allowed only by a rule that names it. ``source(_:)`` and the rules of
+/// adapters name what they allow; a composed rule names what one of its parts names.
 public struct AccessRule: Sendable, CustomStringConvertible {
     /// The rule in words, as shown in errors and explanations.
     public let description: String
@@ -15,8 +15,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     ///
     /// - Parameters:
     ///   - description: the rule in words, such as `topic push/+/loading`.
-    ///   - permits: called on any thread, often; its answer must depend on the origin alone. What it permits it names, so
-    ///     it is to ask for what it trusts and not only exclude what it does not.
+    ///   - permits: called on any thread, often; its answer must depend on the origin alone. What it permits it names,
+    ///     so it is to ask for what it trusts and not only exclude what it does not.
     public init(_ description: String, permits: @escaping @Sendable (Origin) -> Bool) {
         self.init(description, permits: permits, permitsByName: permits)
     }
@@ -52,7 +52,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Allowed when each of the rules allows; never when there are none.
     ///
-    /// An origin with ``LeastTrustedFacts`` is allowed when at least one of the rules names it and no other excludes it.
+    /// An origin with ``LeastTrustedFacts`` is allowed when at least one of the rules names it and no other excludes
+    /// it.
     public static func all(_ rules: [AccessRule]) -> AccessRule {
         let permits: @Sendable (Origin) -> Bool = { origin in
             !rules.isEmpty && rules.allSatisfy { $0.permits(origin) }

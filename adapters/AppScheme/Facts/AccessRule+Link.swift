@@ -4,7 +4,8 @@ extension AccessRule {
     /// Links of a scheme of the application's own. Any page or other application can make one.
     ///
     /// - Parameters:
-    ///   - scheme: such as `myapp`, in any letter case; `https` and `http` allow nothing, as theirs are universal links.
+    ///   - scheme: such as `myapp`, in any letter case; `https` and `http` allow nothing, as theirs are universal
+    ///     links.
     ///   - source: the one source they must come through, or `nil` for every source of links.
     public static func link(scheme: String, source: SourceName? = nil) -> AccessRule {
         let wanted = scheme.lowercasedASCII
@@ -13,12 +14,12 @@ extension AccessRule {
         }
     }
 
-    /// Links of `https` and `http` for exactly this host. The system hands them over because the host says that they are
-    /// the application's; still any page can make one.
+    /// Links of `https` and `http` for exactly this host. The system hands them over because the host says that they
+    /// are the application's; still any page can make one.
     ///
     /// - Parameters:
-    ///   - host: such as `shop.example`, in any letter case, in its ASCII form (`xn--`), with `:port` where that is not the
-    ///     scheme's own. A host below it is another host.
+    ///   - host: such as `shop.example`, in any letter case, in its ASCII form (`xn--`), with `:port` where that is not
+    ///     the scheme's own. A host below it is another host.
     ///   - source: the one source they must come through, or `nil` for every source of links.
     public static func universalLink(host: String, source: SourceName? = nil) -> AccessRule {
         let wanted = host.lowercasedASCII

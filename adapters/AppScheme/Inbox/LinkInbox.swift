@@ -3,34 +3,30 @@ import Synchronization
 /// Where an application puts the links that the system hands to it, from the first moment on; an ``AppSchemeAdapter``
 /// takes them out.
 ///
-/// Links wait here until an adapter runs, also those that started the application, and between two runs. Each is delivered
-/// once, in the order in which they came. Any thread.
+/// Links wait here until an adapter runs, also those that started the application, and between two runs. Each is
+/// delivered once, in the order in which they came. Any thread.
 ///
 /// ```swift
 /// let inbox = LinkInbox()
 /// // In the view: .onOpenURL { inbox.open($0.absoluteString) }
 /// ```
 ///
-/// It is a sequence for one consumer at a time: while one waits for the next link, a second one's iteration ends at once.
+/// It is a sequence for one consumer at a time: while one waits for the next link, a second one's iteration ends at
+/// once.
 public final class LinkInbox: Sendable {
-    private struct State {
-        var queue: LinkQueue
-        var waiter: (number: UInt64, continuation: UnsafeContinuation<Void, Never>)?
-        var calls: UInt64 = 0
-    }
-
-    private let state: Mutex<State>
+    private let state: Mutex<LinkInboxState>
 
     /// Bounds, as any page can make links faster than they are handled.
     ///
     /// - Parameters:
     ///   - links: the most links that wait, 1 to 100,000; 64 by default.
-    ///   - bytes: the most bytes that they have together, 1 to 2^30; 256 KiB by default. A longer link is always refused.
+    ///   - bytes: the most bytes that they have together, 1 to 2^30; 256 KiB by default. A longer link is always
+    ///     refused.
     /// - Precondition: both are in their ranges.
     public init(links: Int = 64, bytes: Int = 256 * 1_024) {
         precondition((1...100_000).contains(links), "an inbox holds 1 to 100,000 links")
         precondition((1...1 << 30).contains(bytes), "an inbox holds 1 to 2^30 bytes")
-        state = Mutex(State(queue: LinkQueue(links: links, bytes: bytes)))
+        state = Mutex(LinkInboxState(queue: LinkQueue(links: links, bytes: bytes)))
     }
 
     /// Hands a link in.
@@ -94,12 +90,6 @@ extension LinkInbox: AsyncSequence {
         AsyncIterator(inbox: self)
     }
 
-    private enum Answer {
-        case link(String)
-        case end
-        case wait(UInt64)
-    }
-
     private func next() async -> String? {
         while !Task.isCancelled {
             switch state.withLock({ $0.answer() }) {
@@ -125,31 +115,6 @@ extension LinkInbox: AsyncSequence {
     }
 
     private func giveUp(_ number: UInt64) {
-        let waiter = state.withLock { state in
-            state.waiter?.number == number ? state.takeWaiter() : nil
-        }
-        waiter?.resume()
-    }
-}
-
-extension LinkInbox.State {
-    fileprivate mutating func takeWaiter() -> UnsafeContinuation<Void, Never>? {
-        defer { waiter = nil }
-        return waiter?.continuation
-    }
-
-    fileprivate mutating func answer() -> LinkInbox.Answer {
-        guard waiter == nil else { return .end }
-        if let link = queue.take() { return .link(link) }
-        if queue.isClosed { return .end }
-        calls += 1
-        return .wait(calls)
-    }
-
-    /// - Returns: `false` when there is something to be done at once.
-    fileprivate mutating func wait(_ number: UInt64, _ continuation: UnsafeContinuation<Void, Never>) -> Bool {
-        guard waiter == nil, queue.count == 0, !queue.isClosed else { return false }
-        waiter = (number, continuation)
-        return true
+        state.withLock { $0.takeWaiter(number) }?.resume()
     }
 }

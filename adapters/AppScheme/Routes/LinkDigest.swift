@@ -1,8 +1,8 @@
 /// SHA-256 by FIPS 180-4, in a few lines, so that a link's id needs no package.
 ///
-/// A one-time link is its own id; but an id is logged and kept, has at most 128 bytes, and the text of such a link is its
-/// secret. The digest stands for the text without telling it, as long as the secret is long and random: a short code could
-/// be found by trying all.
+/// A one-time link is its own id; but an id is logged and kept, has at most 128 bytes, and the text of such a link is
+/// its secret. The digest stands for the text without telling it, as long as the secret is long and random: a short
+/// code could be found by trying all.
 package enum LinkDigest {
     /// The digest of the text's UTF-8 as 64 hexadecimal digits in lower case.
     package static func hexadecimal(_ text: String) -> String {

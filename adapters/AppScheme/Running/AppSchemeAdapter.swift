@@ -3,9 +3,9 @@ public import SignalboxCore
 
 /// Turns the links that the system hands to an application into actions, at most once each.
 ///
-/// A link becomes an action by its route alone: see ``AppRoutes``. A link that cannot be read, or that no route matches, is
-/// an arrival too, and rejected. Links are the least trusted source, so a plugin is called only where its access rule names
-/// them, as `AccessRule.link(scheme:)` does.
+/// A link becomes an action by its route alone: see ``AppRoutes``. A link that cannot be read, or that no route
+/// matches, is an arrival too, and rejected. Links are the least trusted source, so a plugin is called only where its
+/// access rule names them, as `AccessRule.link(scheme:)` does.
 ///
 /// The links come from a ``LinkInbox`` or from any other sequence that ends its wait when its task is cancelled.
 public struct AppSchemeAdapter<Links: AsyncSequence & Sendable>: Adapter
@@ -26,9 +26,9 @@ where Links.Element == String, Links.Failure == Never {
     ///   - links: where they come from; one run at a time iterates over it.
     ///   - limits: the bounds of one link; what exceeds `bytes` is rejected. No URL of more than 65,536 bytes is read.
     ///   - logger: hears how many links waited and were refused; never what they say.
-    ///   - onOutcome: told once per link what became of it, with the link as it was handed in, so that an application can
-    ///     show a page for what no plugin handled. Called on any thread, also on several at the same time, before the run
-    ///     returns; must not block. A link that goes back into its ``LinkInbox`` is told of in a later run.
+    ///   - onOutcome: told once per link what became of it, with the link as it was handed in, so that an application
+    ///     can show a page for what no plugin handled. Called on any thread, also on several at the same time, before
+    ///     the run returns; must not block. A link that goes back into its ``LinkInbox`` is told of in a later run.
     public init(
         source: SourceName,
         routes: AppRoutes,
@@ -51,8 +51,8 @@ where Links.Element == String, Links.Failure == Never {
     /// Delivers links until its task is cancelled, the intake closes, or the links end.
     ///
     /// Cancellation is the graceful stop: no more links are taken, and it returns when what was taken is settled. What
-    /// waits in a ``LinkInbox`` stays there for the next run, and so does a link that was on its way; from another sequence
-    /// such a link has the outcome `abandoned(drain)`.
+    /// waits in a ``LinkInbox`` stays there for the next run, and so does a link that was on its way; from another
+    /// sequence such a link has the outcome `abandoned(drain)`.
     public func run(into intake: any Intake) async {
         let inbox = links as? LinkInbox
         let sink = LinkSink(onOutcome: onOutcome)

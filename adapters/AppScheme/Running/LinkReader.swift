@@ -4,8 +4,8 @@ import SignalboxRoutes
 
 /// Makes an arrival of each link. Belongs to one run.
 struct LinkReader: ~Copyable {
-    /// Of a link over the message limit, the most bytes that are kept for the dead letter. More than any URL may have, so
-    /// that what is cut cannot be read when it is tried again.
+    /// Of a link over the message limit, the most bytes that are kept for the dead letter. More than any URL may have,
+    /// so that what is cut cannot be read when it is tried again.
     static let keptBytes = 256 * 1_024
 
     private let routes: AppRoutes
