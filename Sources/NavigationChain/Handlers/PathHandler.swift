@@ -47,7 +47,7 @@ public struct PathHandler: NavigationHandler {
             let match = table.match(request.url)
         else { return nil }
         let query = try match.pattern.queryValues(of: request.url)
-        try await open(request, RouteCaptures(match.captures + query))
+        try await open(request, RouteCaptures(Array(match.captures) + query))
         return .cancel("opened natively: \(match.pattern)")
     }
 
@@ -66,25 +66,33 @@ public struct PathHandler: NavigationHandler {
         }
         var routes: [(pattern: URLPattern, value: Void)] = []
         for text in texts {
-            let pattern: URLPattern
-            do throws(RoutePatternError) {
-                pattern = try URLPattern(text)
-            } catch {
-                throw NavigationChainError(.invalidPattern, "the pattern \(text): \(error)", handler: handler)
-            }
-            guard (pattern.scheme == nil) == beginWithSlash else {
-                let detail =
-                    beginWithSlash
-                    ? "the pattern \(text) names a host itself; leave out `hosts`, or begin the pattern with a slash"
-                    : "the pattern \(text) is for any host; give `hosts`, or begin the pattern with scheme and host"
-                throw NavigationChainError(.invalidPattern, detail, handler: handler)
-            }
-            routes.append((pattern, ()))
+            routes.append((try pattern(text, beginsWithSlash: beginWithSlash, handler: handler), ()))
         }
         do throws(RoutePatternError) {
             return try RouteTable(routes)
         } catch {
             throw NavigationChainError(.invalidPattern, "\(error)", handler: handler)
         }
+    }
+
+    private static func pattern(
+        _ text: String,
+        beginsWithSlash: Bool,
+        handler: String
+    ) throws(NavigationChainError) -> URLPattern {
+        let pattern: URLPattern
+        do throws(RoutePatternError) {
+            pattern = try URLPattern(text)
+        } catch {
+            throw NavigationChainError(.invalidPattern, "the pattern \(text): \(error)", handler: handler)
+        }
+        guard (pattern.scheme == nil) == beginsWithSlash else {
+            let detail =
+                beginsWithSlash
+                ? "the pattern \(text) names a host itself; leave out `hosts`, or begin the pattern with a slash"
+                : "the pattern \(text) is for any host; give `hosts`, or begin the pattern with scheme and host"
+            throw NavigationChainError(.invalidPattern, detail, handler: handler)
+        }
+        return pattern
     }
 }

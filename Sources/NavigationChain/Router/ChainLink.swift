@@ -42,7 +42,7 @@ struct ChainLink: Sendable {
     ) async -> NavigationAnswer {
         guard !Task.isCancelled else { return .abandoned }
         switch form {
-        case .immediate(let handler): return HandlerCalls.ask(handler, request)
+        case .immediate(let handler): return ChainLink.look(handler, request)
         case .waiting(let handler, let calls):
             let call = HandlerCall(handler: handler, calls: calls, deadline: deadline ?? limit, clock: clock)
             return await call.answer(to: request)
@@ -57,6 +57,15 @@ struct ChainLink: Sendable {
         case .failed(let words): .cancel("the handler failed: \(words)")
         case .late: .cancel("the handler gave no answer within \(deadline ?? limit)")
         case .abandoned: .cancel(NavigationRouter.callerIsCancelled)
+        }
+    }
+
+    /// Not asynchronous, as else `decide` would be the form of it that is.
+    private static func look(_ handler: any SyncNavigationHandler, _ request: NavigationRequest) -> NavigationAnswer {
+        do {
+            return NavigationAnswer(try handler.decide(request))
+        } catch {
+            return NavigationAnswer(throwing: error)
         }
     }
 

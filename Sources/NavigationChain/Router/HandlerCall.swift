@@ -14,7 +14,7 @@ struct HandlerCall: Sendable {
         }
         let (answers, first) = AsyncStream.makeStream(of: NavigationAnswer.self, bufferingPolicy: .bufferingOldest(1))
         let work = Task { [handler, calls] in
-            let answer = await HandlerCalls.ask(handler, request)
+            let answer = await HandlerCall.ask(handler, request)
             await calls.end()
             first.yield(answer)
         }
@@ -31,5 +31,13 @@ struct HandlerCall: Sendable {
             return Task.isCancelled ? .abandoned : answer
         }
         return .abandoned
+    }
+
+    private static func ask(_ handler: any NavigationHandler, _ request: NavigationRequest) async -> NavigationAnswer {
+        do {
+            return NavigationAnswer(try await handler.decide(request))
+        } catch {
+            return NavigationAnswer(throwing: error)
+        }
     }
 }

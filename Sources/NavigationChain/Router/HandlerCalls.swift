@@ -12,25 +12,4 @@ actor HandlerCalls {
     func end() {
         running -= 1
     }
-
-    /// Asks a handler that does not wait. Not asynchronous itself, so that `decide` is the form that is not.
-    static func ask(_ handler: any SyncNavigationHandler, _ request: NavigationRequest) -> NavigationAnswer {
-        do {
-            return try handler.decide(request).map(NavigationAnswer.decided) ?? .notMine
-        } catch {
-            return failure(error)
-        }
-    }
-
-    static func ask(_ handler: any NavigationHandler, _ request: NavigationRequest) async -> NavigationAnswer {
-        do {
-            return try await handler.decide(request).map(NavigationAnswer.decided) ?? .notMine
-        } catch {
-            return failure(error)
-        }
-    }
-
-    private static func failure(_ error: any Error) -> NavigationAnswer {
-        .failed(LineText.line("\(type(of: error)): \(error)"))
-    }
 }

@@ -24,3 +24,15 @@ extension NavigationAnswer: CustomStringConvertible {
         }
     }
 }
+
+extension NavigationAnswer {
+    /// What a handler's call came to, when it returned.
+    init(_ decision: NavigationDecision?) {
+        self = decision.map(NavigationAnswer.decided) ?? .notMine
+    }
+
+    /// What a handler's call came to, when it threw.
+    init(throwing error: any Error) {
+        self = .failed(LineText.line("\(type(of: error)): \(error)"))
+    }
+}
