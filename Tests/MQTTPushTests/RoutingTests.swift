@@ -69,16 +69,16 @@ import Testing
     }
 
     @Test func aTopicWhoseTypedCaptureDoesNotFitIsMalformedAndNotUnexpected() throws {
-        let topics = [try MQTTTopic("lamp/{id:int}/{action}"), try MQTTTopic("$share/g/door/{id:uuid}", action: "open")]
+        let topics = [
+            try MQTTTopic("lamp/{id:int}/{action}"), try MQTTTopic("$share/g/door/{id:uuid}", action: "open"),
+        ]
         #expect(try naming(try route("lamp/7/on", topics))?.id == ActionID("7"))
         for (topic, pattern) in [("lamp/x/on", topics[0]), ("lamp//on", topics[0]), ("door/7", topics[1])] {
             let route = try route(topic, topics)
             let error = #expect(throws: Outcome.Rejection.self) { try route.envelope.get() }
             #expect(error?.reason == .malformed)
-            #expect(
-                error?.detail == "the topic matches none of the source's patterns: the filter of "
-                    + "\(pattern.pattern.text.debugDescription) brought it, but a level has not the form that a capture asks for"
-            )
+            let shown = pattern.pattern.text.debugDescription
+            #expect(error?.detail.contains("the filter of \(shown) brought it, but a level has not the form") == true)
             #expect(route.isExpected && route.facts.captures.isEmpty && route.facts.topic == topic)
         }
         let unexpected = #expect(throws: Outcome.Rejection.self) { try route("other", topics).envelope.get() }

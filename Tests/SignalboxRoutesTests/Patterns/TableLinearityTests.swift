@@ -48,12 +48,12 @@ import Testing
 
     /// A rest waits at each segment, and the last segment lets none of them take it.
     @Test func restsThatAreAllRefusedCostNothing() throws {
-        let patterns = (0..<2_000).map { Self.repeated("/a", $0) + "/{r...}" }
+        let patterns = (0..<400).map { Self.repeated("/a", $0) + "/{r...}" }
         let routes = try table(patterns)
         let refused = routes.search(try URLText("myapp:" + Self.repeated("/a", 30_000) + "/%2F"))
-        #expect(refused.route == nil && refused.walk.visits == 2_000 && refused.walk.reads <= 2_000)
+        #expect(refused.route == nil && refused.walk.visits == 400 && refused.walk.reads <= 400)
         let taken = routes.search(try URLText("myapp:" + Self.repeated("/a", 30_000)))
-        #expect(taken.route == 1_999)
+        #expect(taken.route == 399)
     }
 
     @Test func theLongestURLsMatchWithoutDepth() throws {
