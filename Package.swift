@@ -151,8 +151,8 @@ let package = Package(
         .testTarget(
             name: "SignalboxCommandTests",
             dependencies: [
-                "SignalboxCommand", "NavigationChain", "AppScheme", "JSBridge", "MQTTPush", "Signalbox", "SignalboxCore",
-                "SignalboxRoutes", "BrokerKit",
+                "SignalboxCommand", "NavigationChain", "AppScheme", "JSBridge", "MQTTPush", "Signalbox",
+                "SignalboxCore", "SignalboxRoutes", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -50,6 +50,14 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "RouteBenchmark",
+            dependencies: [
+                .product(name: "SignalboxRoutes", package: "signalbox"),
+                .product(name: "NavigationChain", package: "signalbox"),
+            ],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CJavaScriptCoreLibrary", pkgConfig: "javascriptcoregtk-4.1"),
         .systemLibrary(name: "CMosquittoLibrary", pkgConfig: "libmosquitto"),
         .executableTarget(name: "RawSubscriber", dependencies: ["CMosquittoLibrary"]),

@@ -10,6 +10,8 @@ enum FuzzTarget: Character, CaseIterable {
     case name = "a"
     /// The bytes are a topic pattern and, after a line feed, a topic.
     case topic = "t"
+    /// The bytes are a URL and, after a line feed, a reference.
+    case url = "u"
 
     init(selector: UInt8) {
         let all = FuzzTarget.allCases
@@ -23,6 +25,7 @@ enum FuzzTarget: Character, CaseIterable {
         case .number: NumberTarget.run(input)
         case .name: NameTarget.run(input)
         case .topic: TopicTarget.run(input)
+        case .url: URLTarget.run(input)
         }
     }
 }

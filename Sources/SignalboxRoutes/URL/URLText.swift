@@ -58,9 +58,10 @@ public struct URLText: Sendable {
     /// way.
     public var segments: [String] {
         guard !places.path.isEmpty else { return [] }
-        return text.utf8.dropFirst(places.path.lowerBound).prefix(places.path.count).dropFirst(hasOpaquePath ? 0 : 1)
+        let bytes = Array(text.utf8)
+        return bytes[places.path.lowerBound + (hasOpaquePath ? 0 : 1)..<places.path.upperBound]
             .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .map { PercentDecoding.text($0) }
+            .map(PercentDecoding.text)
     }
 
     /// The query, still escaped and without `?`, or `nil` when there is none.

@@ -19,25 +19,38 @@ struct HostReader {
             }
             if domain.isEmpty { return [] }
         }
-        let labels = domain.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard !labels.contains(where: \.isEmpty) else {
-            throw URLTextError(
-                .invalidHost,
-                at: range.lowerBound,
-                "a host that begins or ends with a dot, or has two in a row"
-            )
-        }
-        if let last = labels.last, HostReader.looksLikeNumber(last) {
-            guard HostReader.isFourNumbers(labels) else {
+        let start = try lastLabel(of: domain)
+        if HostReader.looksLikeNumber(domain[start...]) {
+            guard HostReader.isFourNumbers(domain) else {
                 let detail = "a host that ends in a number, and is not four numbers up to 255 without leading zeros"
                 throw URLTextError(.ambiguousURL, at: range.lowerBound, detail)
             }
             return domain
         }
-        guard InternationalLabel.areValid(labels) else {
+        // Most domains have none, and need not be taken apart.
+        guard !domain.contains(UInt8(ascii: "-")) || InternationalLabel.areValid(HostReader.labels(of: domain)) else {
             throw URLTextError(.invalidHost, at: range.lowerBound, "a label with xn-- that stands for no name")
         }
         return domain
+    }
+
+    /// Where the last label begins.
+    private func lastLabel(of domain: [UInt8]) throws(URLTextError) -> Int {
+        var start = 0
+        for place in domain.indices where domain[place] == UInt8(ascii: ".") {
+            guard place > start else { throw emptyLabel }
+            start = place + 1
+        }
+        guard start < domain.count else { throw emptyLabel }
+        return start
+    }
+
+    private var emptyLabel: URLTextError {
+        URLTextError(.invalidHost, at: range.lowerBound, "a host that begins or ends with a dot, or has two in a row")
+    }
+
+    private static func labels(of domain: [UInt8]) -> [ArraySlice<UInt8>] {
+        domain.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     }
 
     /// An IPv6 address in brackets, in the form of RFC 5952.
@@ -68,7 +81,8 @@ struct HostReader {
         return label.starts(with: "0x".utf8) && label.dropFirst(2).allSatisfy { $0.hexValue != nil }
     }
 
-    private static func isFourNumbers(_ labels: [ArraySlice<UInt8>]) -> Bool {
-        labels.count == 4 && labels.allSatisfy { AddressText.decimalByte($0) != nil }
+    private static func isFourNumbers(_ domain: [UInt8]) -> Bool {
+        let labels = labels(of: domain)
+        return labels.count == 4 && labels.allSatisfy { AddressText.decimalByte($0) != nil }
     }
 }

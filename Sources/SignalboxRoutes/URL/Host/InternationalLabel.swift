@@ -12,7 +12,7 @@ enum InternationalLabel {
         for label in labels where label.starts(with: prefix) {
             guard let name = Punycode.decode(label.dropFirst(prefix.count)), isName(name) else { return false }
             guard name.contains(where: isRightToLeft) else { continue }
-            guard name.allSatisfy(isRightToLeft) else { return false }
+            guard name.allSatisfy({ isRightToLeft($0) && $0.properties.numericType == nil }) else { return false }
             rightToLeft += 1
         }
         guard rightToLeft > 0 else { return true }
@@ -22,7 +22,13 @@ enum InternationalLabel {
     private static func isName(_ name: [Unicode.Scalar]) -> Bool {
         guard let first = name.first, !isMark(first), name.contains(where: { !$0.isASCII }) else { return false }
         return name.allSatisfy(isNamePart) && name.first != "-" && name.last != "-"
-            && !name.dropFirst(2).starts(with: "--".unicodeScalars)
+            && !name.dropFirst(2).starts(with: "--".unicodeScalars) && isInCanonicalOrder(name)
+    }
+
+    /// Marks on one letter stand in the order that their classes give, as they do in a composed name.
+    private static func isInCanonicalOrder(_ name: [Unicode.Scalar]) -> Bool {
+        let classes = name.map(\.properties.canonicalCombiningClass)
+        return zip(classes, classes.dropFirst()).allSatisfy { $1 == .notReordered || $0 <= $1 }
     }
 
     private static func isNamePart(_ scalar: Unicode.Scalar) -> Bool {
@@ -54,8 +60,7 @@ enum InternationalLabel {
     /// In the blocks of scripts that are written from right to left.
     private static func isRightToLeft(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0x590...0x8FF, 0xFB1D...0xFDFF, 0xFE70...0xFEFF, 0x1_0800...0x1_0FFF, 0x1_E800...0x1_EFFF:
-            scalar.properties.generalCategory != .decimalNumber
+        case 0x590...0x8FF, 0xFB1D...0xFDFF, 0xFE70...0xFEFF, 0x1_0800...0x1_0FFF, 0x1_E800...0x1_EFFF: true
         default: false
         }
     }

@@ -1,11 +1,11 @@
 /// Takes percent escapes away, exactly once.
 enum PercentDecoding {
     /// The text of bytes that were checked before.
-    static func text(_ bytes: some Collection<UInt8>) -> String {
-        guard bytes.contains(UInt8(ascii: "%")) else { return String(decoding: Array(bytes), as: UTF8.self) }
+    static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        guard bytes.contains(UInt8(ascii: "%")) else { return String(decoding: bytes, as: UTF8.self) }
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
-        var rest = bytes[...]
+        var rest = bytes
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%"), let value = escape(rest) {
                 decoded.append(value)
@@ -62,7 +62,7 @@ enum PercentDecoding {
         return decoded
     }
 
-    private static func escape(_ digits: some Collection<UInt8>) -> UInt8? {
+    private static func escape(_ digits: ArraySlice<UInt8>) -> UInt8? {
         guard let high = digits.first?.hexValue, let low = digits.dropFirst().first?.hexValue else { return nil }
         return high << 4 | low
     }

@@ -35,7 +35,6 @@ extension URLReader {
 
     private mutating func readSegments(_ range: Range<Int>) throws(URLTextError) {
         let start = output.count
-        var ends: [Int] = []
         var place = range.lowerBound
         while place < range.upperBound {
             let segment = place + 1..<segmentEnd(place + 1..<range.upperBound)
@@ -44,13 +43,19 @@ extension URLReader {
             case 1:
                 if isLast { output.append(UInt8(ascii: "/")) }
             case 2:
-                ends.removeLast(ends.isEmpty ? 0 : 1)
-                output.removeLast(output.count - (ends.last ?? start))
+                guard scheme != .file else {
+                    throw URLTextError(
+                        .ambiguousURL,
+                        at: segment.lowerBound,
+                        "two dots in a file's path, where drives count"
+                    )
+                }
+                let slash = output[start...].lastIndex(of: UInt8(ascii: "/")) ?? start
+                output.removeLast(output.count - slash)
                 if isLast { output.append(UInt8(ascii: "/")) }
             default:
                 output.append(UInt8(ascii: "/"))
                 write(segment, escaping: .escapedInPath)
-                ends.append(output.count)
             }
             place = segment.upperBound
         }

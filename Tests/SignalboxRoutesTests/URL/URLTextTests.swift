@@ -1,0 +1,207 @@
+import SignalboxRoutes
+import Testing
+
+@Suite struct URLTextTests {
+    struct Read: Sendable {
+        let text: String
+        var normal: String?
+        var host: String?
+        var port: UInt16?
+        let path: String
+        var query: String?
+        var fragment: String?
+    }
+
+    /// Written from the WHATWG's sections 4.1 to 4.4 and RFC 3986.
+    static let read: [Read] = [
+        Read(text: "https://shop.example", normal: "https://shop.example/", host: "shop.example", path: "/"),
+        Read(text: "HTTPS://Shop.EXAMPLE:443/A", normal: "https://shop.example/A", host: "shop.example", path: "/A"),
+        Read(text: "https://shop.example:/", normal: "https://shop.example/", host: "shop.example", path: "/"),
+        Read(text: "http://a:08080/", normal: "http://a:8080/", host: "a", port: 8080, path: "/"),
+        Read(text: "ws://a:80/", normal: "ws://a/", host: "a", path: "/"),
+        Read(text: "https://a:80/", host: "a", port: 80, path: "/"),
+        Read(text: "https://a/b/./c/../d", normal: "https://a/b/d", host: "a", path: "/b/d"),
+        Read(text: "https://a/b/..", normal: "https://a/", host: "a", path: "/"),
+        Read(text: "https://a/../../b/.", normal: "https://a/b/", host: "a", path: "/b/"),
+        Read(text: "https://a/b//../c", normal: "https://a/b/c", host: "a", path: "/b/c"),
+        Read(text: "https://a?q#f", normal: "https://a/?q#f", host: "a", path: "/", query: "q", fragment: "f"),
+        Read(text: "https://a/?#", host: "a", path: "/", query: "", fragment: ""),
+        Read(text: "https://a/%7Eb", host: "a", path: "/%7Eb"),
+        Read(text: "https://a/ü b", normal: "https://a/%C3%BC%20b", host: "a", path: "/%C3%BC%20b"),
+        Read(
+            text: "https://a/?'ü \"<>#`",
+            normal: "https://a/?%27%C3%BC%20%22%3C%3E#%60",
+            host: "a",
+            path: "/",
+            query: "%27%C3%BC%20%22%3C%3E",
+            fragment: "%60"
+        ),
+        Read(text: "https://a/?%zz", host: "a", path: "/", query: "%zz"),
+        Read(text: "https://127.0.0.1/", host: "127.0.0.1", path: "/"),
+        Read(text: "https://[0:0:0:0:0:0:0:1]/", normal: "https://[::1]/", host: "[::1]", path: "/"),
+        Read(
+            text: "https://[2001:DB8::7.8.9.10]:8/",
+            normal: "https://[2001:db8::708:90a]:8/",
+            host: "[2001:db8::708:90a]",
+            port: 8,
+            path: "/"
+        ),
+        Read(text: "https://[1:0:0:2:0:0:0:3]/", normal: "https://[1:0:0:2::3]/", host: "[1:0:0:2::3]", path: "/"),
+        Read(text: "https://xn--mnchen-3ya.example/", host: "xn--mnchen-3ya.example", path: "/"),
+        Read(
+            text: "https://XN--FA-HIA.example/",
+            normal: "https://xn--fa-hia.example/",
+            host: "xn--fa-hia.example",
+            path: "/"
+        ),
+        Read(text: "https://xn--4gbrim.xn--mgbaam7a8h/", host: "xn--4gbrim.xn--mgbaam7a8h", path: "/"),
+        Read(text: "https://under_score.example/", host: "under_score.example", path: "/"),
+        Read(text: "file:///etc/hosts", host: "", path: "/etc/hosts"),
+        Read(text: "file://server/share", host: "server", path: "/share"),
+        Read(text: "myapp://product/42", host: "product", path: "/42"),
+        Read(text: "MyApp://product/42", normal: "myapp://product/42", host: "product", path: "/42"),
+        Read(text: "myapp://Product", host: "Product", path: ""),
+        Read(text: "myapp://product?q", host: "product", path: "", query: "q"),
+        Read(text: "myapp://product:7/", host: "product", port: 7, path: "/"),
+        Read(text: "myapp:///product/42", host: "", path: "/product/42"),
+        Read(text: "myapp:/product/42", host: nil, path: "/product/42"),
+        Read(text: "myapp:product/42", host: nil, path: "product/42"),
+        Read(text: "myapp:", host: nil, path: ""),
+        Read(text: "myapp://h/a\\b", host: "h", path: "/a\\b"),
+        Read(text: "mailto:a@b.example", host: nil, path: "a@b.example"),
+        Read(text: "x:a  ?b", normal: "x:a %20?b", host: nil, path: "a %20", query: "b"),
+        Read(text: "javascript:alert(1)", host: nil, path: "alert(1)"),
+        Read(text: "about:blank", host: nil, path: "blank"),
+    ]
+
+    @Test(arguments: read) func aURLIsReadAndNormalised(_ expected: Read) throws {
+        let url = try URLText(expected.text)
+        #expect(url.text == expected.normal ?? expected.text)
+        #expect(url.host == expected.host)
+        #expect(url.port == expected.port)
+        #expect(url.path == expected.path)
+        #expect(url.query == expected.query)
+        #expect(url.fragment == expected.fragment)
+        #expect(try URLText(url.text) == url, "the normal form is its own")
+    }
+
+    static let refused: [(text: String, reason: URLTextError.Reason, offset: Int)] = [
+        ("", .empty, 0),
+        ("product/42", .missingScheme, 0),
+        ("//host/path", .missingScheme, 0),
+        ("1a://b", .missingScheme, 0),
+        ("ja\tvascript:alert(1)", .controlCharacter, 2),
+        ("https://a/\nb", .controlCharacter, 10),
+        ("https://a/\u{7F}", .controlCharacter, 10),
+        (" https://a/", .surroundingSpace, 0),
+        ("https://a/ ", .surroundingSpace, 10),
+        ("https://good.example@evil.example", .userinfo, 20),
+        ("https://@evil.example", .userinfo, 8),
+        ("myapp://user:secret@host/", .userinfo, 19),
+        ("https:\\\\evil.example", .ambiguousURL, 6),
+        ("https:/evil.example", .ambiguousURL, 6),
+        ("https:evil.example", .ambiguousURL, 6),
+        ("https:///evil.example", .ambiguousURL, 8),
+        ("https://good.example\\@evil.example", .ambiguousURL, 20),
+        ("https://good.example/a\\..\\b", .ambiguousURL, 22),
+        ("https://a/%2e%2E/b", .ambiguousURL, 10),
+        ("https://a/.%2e", .ambiguousURL, 10),
+        ("https://a/%2e/b", .ambiguousURL, 10),
+        ("myapp:a/../b", .ambiguousURL, 8),
+        ("myapp:/.//evil.example", .ambiguousURL, 6),
+        ("https://ex%61mple.com/", .ambiguousURL, 10),
+        ("myapp://pro%64uct/", .ambiguousURL, 11),
+        ("https://127.1/", .ambiguousURL, 8),
+        ("https://2130706433/", .ambiguousURL, 8),
+        ("https://0x7f.0.0.1/", .ambiguousURL, 8),
+        ("https://0177.0.0.1/", .ambiguousURL, 8),
+        ("https://1.2.3.256/", .ambiguousURL, 8),
+        ("https://a.0x/", .ambiguousURL, 8),
+        ("file://localhost/etc", .ambiguousURL, 7),
+        ("file:///C|/x", .ambiguousURL, 9),
+        ("file:///C:/..", .ambiguousURL, 11),
+        ("https://", .invalidHost, 8),
+        ("https://?q", .invalidHost, 8),
+        ("https://:80/", .invalidHost, 8),
+        ("myapp://:80/", .invalidHost, 8),
+        ("https://a b/", .invalidHost, 9),
+        ("https://a!b/", .invalidHost, 9),
+        ("https://shop.example./", .invalidHost, 8),
+        ("https://a..b/", .invalidHost, 8),
+        ("https://[::1/", .invalidHost, 8),
+        ("https://[::1]a/", .invalidHost, 13),
+        ("https://[1::2::3]/", .invalidHost, 8),
+        ("https://[::01.2.3.4]/", .invalidHost, 8),
+        ("https://[fe80::1%25eth0]/", .invalidHost, 8),
+        ("https://xn--/", .invalidHost, 8),
+        ("https://xn--abc-/", .invalidHost, 8),
+        ("file://a:80/", .invalidHost, 8),
+        ("https://b\u{FC}cher.example/", .internationalHost, 9),
+        ("https://good\u{FF0E}example/", .internationalHost, 12),
+        ("https://good\u{3002}example/", .internationalHost, 12),
+        ("https://good\u{AD}.example/", .internationalHost, 12),
+        ("https://a:65536/", .invalidPort, 10),
+        ("https://a:8a/", .invalidPort, 11),
+        ("https://a:-1/", .invalidPort, 10),
+        ("https://a/%", .invalidEscape, 10),
+        ("https://a/%4", .invalidEscape, 10),
+        ("https://a/b%zz", .invalidEscape, 11),
+        ("myapp:a%zz", .invalidEscape, 7),
+        ("https://a/%00", .notUTF8, 10),
+        ("https://a/b%0D%0A", .notUTF8, 11),
+        ("https://a/%FF", .notUTF8, 10),
+        ("https://a/%C0%AF", .notUTF8, 10),
+        ("https://a/%ED%A0%80", .notUTF8, 10),
+    ]
+
+    @Test(arguments: refused)
+    func whatCouldBeReadInTwoWaysIsRefused(_ text: String, _ reason: URLTextError.Reason, _ offset: Int) {
+        let error = #expect(throws: URLTextError.self) { try URLText(text) }
+        #expect(error?.reason == reason)
+        #expect(error?.offset == offset)
+    }
+
+    @Test func anErrorNeverRepeatsTheURL() {
+        for (text, _, _) in Self.refused where text.count > 12 {
+            let error = #expect(throws: URLTextError.self) { try URLText(text) }
+            #expect(error?.description.contains(text.suffix(8)) == false)
+        }
+    }
+
+    @Test func theLengthIsBoundedBeforeAndAfterEscaping() throws {
+        let start = "https://a/"
+        let fits = start + String(repeating: "b", count: URLText.maximumLength - start.utf8.count)
+        #expect(try URLText(fits).text.utf8.count == URLText.maximumLength)
+        for text in [fits + "b", start + String(repeating: "\u{FC}", count: 20_000)] {
+            let error = #expect(throws: URLTextError.self) { try URLText(text) }
+            #expect(error?.reason == .tooLong)
+        }
+    }
+
+    @Test func segmentsAreDecodedExactlyOnce() throws {
+        #expect(try URLText("https://a/b%2Fc/%252e%252e/%C3%BC/").segments == ["b/c", "%2e%2e", "\u{FC}", ""])
+        #expect(try URLText("https://a").segments == [""])
+        #expect(try URLText("myapp://a").segments == [])
+        #expect(try URLText("myapp:a%2Fb/c").segments == ["a/b", "c"])
+        #expect(try URLText("myapp:///a").segments == ["a"])
+    }
+
+    @Test func theSpecialSchemesAreThoseOfTheWeb() throws {
+        for scheme in ["http", "https", "ws", "wss", "ftp", "file"] {
+            #expect(try URLText("\(scheme)://a/").isSpecial)
+        }
+        #expect(try !URLText("myapp://a/").isSpecial)
+        #expect(try URLText("myapp:a").hasOpaquePath)
+        #expect(try !URLText("myapp:/a").hasOpaquePath)
+    }
+
+    @Test func hostileLengthsAreReadOrRefusedAndNeverTrap() {
+        let pieces = ["/..", "/a/..", "%2e", "[", ":", "@", "/%41", "?", "#", "\u{FC}", ".", "-", "xn--", "&=", "%"]
+        for piece in pieces {
+            let many = String(repeating: piece, count: 60_000 / piece.utf8.count)
+            for start in ["https://a", "https://", "myapp:", "myapp://", "https://[", "https://a/?"] {
+                if let url = try? URLText(start + many) { #expect(url.text.utf8.count <= URLText.maximumLength) }
+            }
+        }
+    }
+}
