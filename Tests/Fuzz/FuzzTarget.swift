@@ -12,6 +12,8 @@ enum FuzzTarget: Character, CaseIterable {
     case topic = "t"
     /// The bytes are a URL and, after a line feed, a reference.
     case url = "u"
+    /// The bytes are a URL pattern and, after a line feed, a URL.
+    case route = "r"
 
     init(selector: UInt8) {
         let all = FuzzTarget.allCases
@@ -26,6 +28,7 @@ enum FuzzTarget: Character, CaseIterable {
         case .name: NameTarget.run(input)
         case .topic: TopicTarget.run(input)
         case .url: URLTarget.run(input)
+        case .route: RouteTarget.run(input)
         }
     }
 }

@@ -5,7 +5,7 @@ import Foundation
 enum SeedFolder {
     private static let targets: [String: [FuzzTarget]] = [
         "documents": [.document, .message], "envelopes": [.message, .document], "numbers": [.number],
-        "names": [.name], "topics": [.topic], "urls": [.url],
+        "names": [.name], "topics": [.topic], "urls": [.url], "routes": [.route],
     ]
 
     /// Does nothing without `SIGNALBOX_SEEDS`, the folder of the lines, and `SIGNALBOX_CORPUS`, the folder to fill.
@@ -18,9 +18,11 @@ enum SeedFolder {
             guard let text = try? Data(contentsOf: file) else { fatalError("no seeds at \(file.path)") }
             let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             for (number, line) in lines.enumerated() where line.first != UInt8(ascii: "#") {
-                // The seed of a topic or a URL may be two lines in one: what stands before ` <- ` and what stands behind it.
-                let seed = targets == [.topic] || targets == [.url] ? joined(line) : Array(line)
-                for target in targets { write(seed, for: target, name: "\(name)-\(number)", to: folder) }
+                for target in targets {
+                    // Two lines in one: what stands before ` <- ` and what stands behind it.
+                    let seed = [.topic, .url, .route].contains(target) ? joined(line) : Array(line)
+                    write(seed, for: target, name: "\(name)-\(number)", to: folder)
+                }
             }
         }
         guard let directory = environment["SIGNALBOX_CORPORA"] else { return }

@@ -14,8 +14,15 @@ enum TopicTarget {
         guard let pattern = try? TopicPattern(texts[0]) else { return }
         require((try? TopicFilter(pattern.filter.text)) != nil, "a pattern's filter is a filter")
         let captures = pattern.match(topic)
-        require((captures != nil) == pattern.filter.matches(topic), "\(texts[0]) matches when its filter does")
-        guard let captures else { return }
+        let isBrought = pattern.filter.matches(topic)
+        guard let captures else {
+            require(
+                !isBrought || texts[0].contains(":"),
+                "\(texts[0]) matches when its filter does and no form is asked for"
+            )
+            return
+        }
+        require(isBrought, "\(texts[0]) matches only what its filter does")
         require(captures.map(\.name) == pattern.captureNames, "each name of \(texts[0]) has a text")
         require(captures.allSatisfy { isWithin($0.value, topic) }, "a capture of \(texts[0]) is a piece of \(topic)")
     }

@@ -68,6 +68,30 @@ import Testing
         #expect(try !route("$SYS/uptime", [try MQTTTopic("#", action: "any")]).isExpected)
     }
 
+    @Test func aTopicWhoseTypedCaptureDoesNotFitIsMalformedAndNotUnexpected() throws {
+        let topics = [
+            try MQTTTopic("lamp/{id:int}/{action}"), try MQTTTopic("$share/g/door/{id:uuid}", action: "open"),
+        ]
+        #expect(try naming(try route("lamp/7/on", topics))?.id == ActionID("7"))
+        for (topic, pattern) in [("lamp/x/on", topics[0]), ("lamp//on", topics[0]), ("door/7", topics[1])] {
+            let route = try route(topic, topics)
+            let error = #expect(throws: Outcome.Rejection.self) { try route.envelope.get() }
+            #expect(error?.reason == .malformed)
+            let shown = pattern.pattern.text.debugDescription
+            #expect(error?.detail.contains("the filter of \(shown) brought it, but a level has not the form") == true)
+            #expect(route.isExpected && route.facts.captures.isEmpty && route.facts.topic == topic)
+        }
+        let unexpected = #expect(throws: Outcome.Rejection.self) { try route("other", topics).envelope.get() }
+        #expect(unexpected?.detail == "the topic matches none of the source's patterns")
+    }
+
+    @Test func aTopicThatOnePatternsFormKeepsOutIsReadByTheNext() throws {
+        let topics = [try MQTTTopic("lamp/{id:int}", action: "lamp"), try MQTTTopic("lamp/{name}", action: "named")]
+        #expect(try naming(try route("lamp/7", topics))?.action == "lamp")
+        let found = try naming(try route("lamp/x", topics))
+        #expect(found == RouteNaming(action: "named", captures: [.init(name: "name", value: "x")]))
+    }
+
     @Test func routesAreSharedPerTopicRetainFlagAndQoSAndForgottenWhenFull() throws {
         var cache = RouteCache(configuration: try configuration([try MQTTTopic("a/{action}")]))
         func find(_ topic: String, retained: Bool = false, qos: Int32 = 1) -> PushRoute {

@@ -54,6 +54,37 @@ import Testing
         #expect(pattern.filter.matches(given.topic) == (found != nil))
     }
 
+    @Test(arguments: [
+        Case("push/{n:int}", "push/+", "push/42", ["n=42"]),
+        Case("push/{n:int}", "push/+", "push/-0", ["n=-0"]),
+        Case("push/{n:int}", "push/+", "push/042", nil),
+        Case("push/{n:int}", "push/+", "push/", nil),
+        Case("push/{n:int}", "push/+", "push/x", nil),
+        Case("push/{n:int}", "push/+", "push/%34", nil),
+        Case("{n:int}/{rest...}", "+/#", "1", ["n=1", "rest="]),
+        Case("{n:int}/{rest...}", "+/#", "x/1", nil),
+        Case("{a}/{n:int}/{b}", "+/+/+", "x/7/y", ["a=x", "n=7", "b=y"]),
+        Case("{a}/{n:int}/{b}", "+/+/+", "x/y/7", nil),
+        Case("$share/g/a/{n:int}", "$share/g/a/+", "a/9223372036854775807", ["n=9223372036854775807"]),
+        Case("$share/g/a/{n:int}", "$share/g/a/+", "a/9223372036854775808", nil),
+    ])
+    func aKindIsPartOfTheMatchAndTheFilterBringsMore(_ given: Case) throws {
+        let pattern = try TopicPattern(given.pattern)
+        #expect(pattern.filter.text == given.filter)
+        #expect(pattern.filter.matches(given.topic))
+        #expect(pattern.match(given.topic)?.map { "\($0.name)=\($0.value)" } == given.captures)
+    }
+
+    @Test func aCaptureOfATopicKnowsItsKind() throws {
+        let found = try TopicPattern("{a}/{b:int}/{c:uuid}/{d...}").match("x/1/621425b8-42d1-4ab4-9a58-1e69d708a84b/y")
+        #expect(found?.map(\.kind) == [.text, .int, .uuid, .rest])
+    }
+
+    @Test(arguments: ["{a:}", "{a:Int}", "{a:text}", "{a:rest}", "{a:float}", "{a:int:int}", "{a: int}"])
+    func noOtherKindExists(text: String) {
+        expectFault("x/" + text, .unknownKind, 2)
+    }
+
     @Test func theNamesAreKnownBeforeAnythingMatches() throws {
         #expect(try TopicPattern("push/{device}/+/{action}/{rest...}").captureNames == ["device", "action", "rest"])
     }
@@ -65,7 +96,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "{}", "{...}", "{1a}", "{_a}", "{a-b}", "{a b}", "{a.b}", "{a..}", "{a....}", "{é}", "{+}", "{#}",
+        "{}", "{...}", "{1a}", "{_a}", "{a-b}", "{a b}", "{a.b}", "{a..}", "{a....}", "{é}", "{+}", "{#}", "{:int}",
+        "{a:int...}",
     ])
     func aCaptureNeedsAName(text: String) {
         let error = #expect(throws: TopicError.self) { try TopicPattern("x/" + text) }

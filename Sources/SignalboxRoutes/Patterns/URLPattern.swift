@@ -50,11 +50,11 @@ public struct URLPattern: Sendable {
     /// - Returns: `nil` when the URL does not match; no captures when the pattern names nothing before its `?`.
     public func match(_ url: URLText) -> RouteCaptures? {
         guard root.covers(RouteRoot(of: url)) else { return nil }
-        var pieces = URLPieces(url)
-        return matches(&pieces) ? captures(in: pieces) : nil
+        let pieces = URLPieces(url)
+        return matches(pieces) ? captures(in: pieces) : nil
     }
 
-    private func matches(_ pieces: inout URLPieces) -> Bool {
+    private func matches(_ pieces: URLPieces) -> Bool {
         var position = root.firstPosition
         for element in elements {
             if case .capture(_, .rest) = element { return pieces.allowsRest(from: position) }

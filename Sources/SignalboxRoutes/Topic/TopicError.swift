@@ -7,7 +7,7 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
         private enum Code: String {
             case empty, tooLong, nullCharacter, wildcardInName, wildcardNotAlone, multiLevelNotLast
             case invalidShareName, missingSharedFilter
-            case captureNotAlone, invalidCaptureName, duplicateCapture, tooManyCaptures, restNotLast
+            case captureNotAlone, invalidCaptureName, unknownKind, duplicateCapture, tooManyCaptures, restNotLast
         }
         private let code: Code
 
@@ -31,6 +31,8 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let captureNotAlone = Reason(code: .captureNotAlone)
         /// A capture's name is not `[A-Za-z][A-Za-z0-9_]*` of at most ``TopicPattern/maximumNameLength`` bytes.
         public static let invalidCaptureName = Reason(code: .invalidCaptureName)
+        /// What follows the colon in a capture is not `int` or `uuid`.
+        public static let unknownKind = Reason(code: .unknownKind)
         /// Two captures of a pattern have the same name.
         public static let duplicateCapture = Reason(code: .duplicateCapture)
         /// More than ``TopicPattern/maximumCaptures`` captures.
@@ -54,6 +56,7 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
             case .captureNotAlone: "a capture {name} must be a whole level, and { and } have no other use"
             case .invalidCaptureName:
                 "a capture's name must be [A-Za-z][A-Za-z0-9_]*, at most \(TopicPattern.maximumNameLength) bytes"
+            case .unknownKind: "the kinds of a capture are {name:int} and {name:uuid}"
             case .duplicateCapture: "each capture must have a name of its own"
             case .tooManyCaptures: "a pattern must not have more than \(TopicPattern.maximumCaptures) captures"
             case .restNotLast: "{name...} must be the last level"

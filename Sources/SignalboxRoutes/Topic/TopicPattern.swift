@@ -1,12 +1,15 @@
 /// A topic filter whose levels may have names: `push/{device}/{action}`.
 ///
 /// - `{name}` stands for any one level, as `+` does, an empty one included.
+/// - `{name:int}` and `{name:uuid}` stand for one level of that form: see ``CaptureKind``.
 /// - `{name...}`, as the last level, stands for all that remains, as `#` does; it is empty when nothing remains:
 ///   `a/{rest...}` finds the same empty text in `a` and in `a/`.
 /// - `+`, `#` and `$share/NAME/` are what they are in a ``TopicFilter``.
 ///
-/// A name is `[A-Za-z][A-Za-z0-9_]*` and occurs once. Braces have no other use in a pattern. Values are text; captures
-/// that convert to other types are made for URLs and do not exist for topics.
+/// A name is `[A-Za-z][A-Za-z0-9_]*` and occurs once. Braces have no other use in a pattern.
+///
+/// A broker knows no forms: what is subscribed to has `+` where the pattern has a number, and brings topics that the
+/// pattern does not match.
 public struct TopicPattern: Sendable {
     /// The most captures of one pattern.
     public static let maximumCaptures = 32
@@ -15,7 +18,8 @@ public struct TopicPattern: Sendable {
 
     /// The pattern as it was given.
     public let text: String
-    /// What to subscribe to: the pattern with `+` and `#` in place of its captures.
+    /// What to subscribe to: the pattern with `+` and `#` in place of its captures. It matches what the pattern
+    /// matches, and more where a capture has a kind.
     public let filter: TopicFilter
     private let slots: [TopicSlot]
 
@@ -37,14 +41,14 @@ public struct TopicPattern: Sendable {
     /// The names of the captures, from left to right.
     public var captureNames: [String] { slots.map(\.name) }
 
-    /// The captures of a topic that the pattern's filter matches, from left to right.
+    /// The captures of a topic that the pattern's filter matches and whose levels have the forms that captures ask for.
     ///
     /// Time grows with the length of pattern and topic alone.
     ///
-    /// - Returns: `nil` when the filter does not match; an empty array when the pattern names nothing.
-    public func match(_ topic: TopicName) -> [TopicCapture]? {
+    /// - Returns: `nil` when the topic does not match; no captures when the pattern names nothing.
+    public func match(_ topic: TopicName) -> RouteCaptures? {
         guard filter.matches(topic) else { return nil }
-        var captures: [TopicCapture] = []
+        var captures: [RouteCapture] = []
         captures.reserveCapacity(slots.count)
         var position = topic.text.utf8.startIndex
         var level = 0
@@ -54,16 +58,17 @@ public struct TopicPattern: Sendable {
                 level += 1
             }
             let rest = topic.text.utf8[position...]
-            let value = slot.takesRest ? rest : rest.prefix { $0 != TopicGrammar.separator }
-            captures.append(TopicCapture(name: slot.name, value: String(Substring(value))))
+            let value = slot.kind == .rest ? rest : rest.prefix { $0 != TopicGrammar.separator }
+            guard slot.kind.accepts(value) else { return nil }
+            captures.append(RouteCapture(name: slot.name, value: String(Substring(value)), kind: slot.kind))
         }
-        return captures
+        return RouteCaptures(captures)
     }
 
-    /// The captures of a topic that the pattern's filter matches, from left to right.
+    /// The same for a topic that may be none.
     ///
-    /// - Returns: `nil` when the filter does not match or the text is no topic name.
-    public func match(_ topic: String) -> [TopicCapture]? {
+    /// - Returns: `nil` when the topic does not match or the text is no topic name.
+    public func match(_ topic: String) -> RouteCaptures? {
         guard let name = try? TopicName(topic) else { return nil }
         return match(name)
     }

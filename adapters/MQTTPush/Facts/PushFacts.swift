@@ -11,7 +11,7 @@ public struct PushFacts: OriginFacts {
     /// The topic the message was published to; chosen by the publisher.
     public let topic: String
     /// What the source's topic pattern named in it, `action` and `id` included, from left to right.
-    public let captures: [TopicCapture]
+    public let captures: RouteCaptures
     /// Whether the broker had stored the message and sent it because of the subscription: not news.
     public let retained: Bool
     /// The quality of service of the delivery: 0 (at most once) or 1 (at least once).

@@ -11,12 +11,12 @@ final class PushRoute {
     let payload: PayloadKind
     /// How the message is read, or why the topic alone makes it unreadable.
     let envelope: Result<Envelope, Outcome.Rejection>
-    /// Whether one of the configured patterns matched.
+    /// Whether one of the configured filters brought it.
     let isExpected: Bool
 
     init(topic: [UInt8], retained: Bool, qos: Int32, configuration: MQTTPushConfiguration) {
         let text = String(decoding: topic, as: UTF8.self)
-        var captures: [TopicCapture] = []
+        var captures = RouteCaptures()
         var found: MQTTTopic?
         for candidate in configuration.topics {
             guard let matched = candidate.pattern.match(text) else { continue }
@@ -38,8 +38,14 @@ final class PushRoute {
         )
         origin = Origin(source: configuration.source, facts: facts)
         payload = found?.payload ?? .bytes
-        isExpected = found != nil
-        envelope = PushRoute.envelope(of: found, captures: captures)
+        if let found {
+            isExpected = true
+            envelope = PushRoute.envelope(of: found, captures: captures)
+        } else {
+            let pattern = configuration.topics.first { $0.pattern.filter.matches(text) }?.pattern
+            isExpected = pattern != nil
+            envelope = .failure(PushRoute.unmatched(by: pattern))
+        }
     }
 
     /// About how much memory it takes, in bytes: the topic is kept as bytes, as text, and once more in captures.
@@ -51,10 +57,9 @@ final class PushRoute {
     }
 
     private static func envelope(
-        of topic: MQTTTopic?,
-        captures: [TopicCapture]
+        of topic: MQTTTopic,
+        captures: RouteCaptures
     ) -> Result<Envelope, Outcome.Rejection> {
-        guard let topic else { return .failure(malformed("the topic matches none of the source's patterns")) }
         var action = topic.action
         var id: ActionID?
         var others: [RouteNaming.Capture] = []
@@ -77,6 +82,15 @@ final class PushRoute {
         }
         if action == nil && id == nil && others.isEmpty { return .success(.standard) }
         return .success(.route(RouteNaming(action: action, id: id, captures: others)))
+    }
+
+    /// - Parameter pattern: the one whose filter brought the topic, when the broker was asked for it.
+    private static func unmatched(by pattern: TopicPattern?) -> Outcome.Rejection {
+        guard let pattern else { return malformed("the topic matches none of the source's patterns") }
+        let brought = "the filter of \(pattern.text.debugDescription) brought it"
+        return malformed(
+            "the topic matches none of the source's patterns: \(brought), but a level has not the form that a capture asks for"
+        )
     }
 
     private static func malformed(_ detail: String) -> Outcome.Rejection {

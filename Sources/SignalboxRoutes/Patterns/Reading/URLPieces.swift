@@ -7,13 +7,15 @@ struct URLPieces {
     /// As the URL has it, letter case included; empty also where a URL has none.
     let host: String
     let segments: [String]
-    private var firstPlainSegment: Int?
+    /// Behind the last segment that has a slash in it, which was escaped.
+    private let plainStart: Int
 
     init(_ url: URLText) {
         var segments = url.segments
         if segments.last?.isEmpty == true { segments.removeLast() }
         self.segments = segments
         host = url.host ?? ""
+        plainStart = (segments.lastIndex { $0.utf8.contains(URLPieces.slash) } ?? -1) + 1
     }
 
     /// Behind the last segment.
@@ -31,18 +33,8 @@ struct URLPieces {
 
     /// Whether all from a position on may be joined to one text: no segment of it has a slash that was escaped, and a
     /// host is not empty.
-    ///
-    /// The segments are read once, however often this is asked.
-    mutating func allowsRest(from position: Int) -> Bool {
-        let first: Int
-        if let firstPlainSegment {
-            first = firstPlainSegment
-        } else {
-            first = (segments.lastIndex { $0.utf8.contains(URLPieces.slash) } ?? -1) + 1
-            firstPlainSegment = first
-        }
-        if position == URLPieces.hostPosition { return first == 0 && !host.isEmpty }
-        return position >= first
+    func allowsRest(from position: Int) -> Bool {
+        position == URLPieces.hostPosition ? plainStart == 0 && !host.isEmpty : position >= plainStart
     }
 
     /// The host, where it is the first, and the segments from a position on, with slashes between them.

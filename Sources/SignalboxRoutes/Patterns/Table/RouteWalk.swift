@@ -9,7 +9,7 @@ package struct RouteWalk {
     }
 
     private let trie: RouteTrie
-    private(set) var pieces: URLPieces
+    let pieces: URLPieces
     private var segments: [RouteSegment] = []
     private var attempts: [Attempt] = []
     /// How many nodes were visited.
