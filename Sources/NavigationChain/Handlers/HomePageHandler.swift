@@ -18,14 +18,15 @@ public struct HomePageHandler: NavigationHandler {
     ///   - kinds: what leads there; a page that the application loads itself is ``NavigationKind/other``.
     ///   - name: the name in verdicts and logs.
     ///   - open: what is done instead, within the handler's deadline. What it throws cancels too.
-    /// - Throws: ``NavigationChainError``, `invalidHome`, when `home` has no origin, a path, a query or a fragment.
+    /// - Throws: ``NavigationChainError``, `invalidHome`, when `home` is no `http` or `https` URL, or has a path, a
+    ///   query or a fragment.
     public init(
         home: URLText,
         kinds: Set<NavigationKind> = NavigationKind.followed,
         name: String = "homePage",
         open: @escaping @Sendable () async throws -> Void
     ) throws(NavigationChainError) {
-        guard home.origin != nil, home.isRoot else {
+        guard home.webHost != nil, home.isRoot else {
             let detail = "the root of a site expected, such as https://shop.example/"
             throw NavigationChainError(.invalidHome, detail, handler: name)
         }

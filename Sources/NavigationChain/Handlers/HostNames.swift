@@ -29,7 +29,7 @@ struct HostNames: Sendable {
         }
     }
 
-    /// Whether the host, as ``URLText`` has it, is listed or below one that is: at a dot, never in the middle of a name.
+    /// Whether the host, as a URL has it, is listed or below one that is: at a dot, never in the middle of a name.
     func contains(_ host: String) -> Bool {
         if hosts.contains(host) { return true }
         guard !parents.isEmpty else { return false }
@@ -77,9 +77,4 @@ struct HostNames: Sendable {
         guard let last = host.utf8.split(separator: UInt8(ascii: ".")).last else { return false }
         return last.last == UInt8(ascii: "]") || last.allSatisfy { (0x30...0x39).contains($0) }
     }
-}
-
-extension URLText {
-    /// The host of a page of the web, or `nil` for every scheme but `http` and `https`.
-    var webHost: String? { scheme == "https" || scheme == "http" ? host : nil }
 }

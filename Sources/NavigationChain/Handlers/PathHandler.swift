@@ -19,7 +19,7 @@ public struct PathHandler: NavigationHandler {
     ///
     /// - Parameters:
     ///   - name: the name in verdicts and logs.
-    ///   - patterns: 1 to ``maximumPatterns`` texts of a ``SignalboxRoutes/URLPattern``. Either each begins with a scheme, as
+    ///   - patterns: 1 to ``maximumPatterns`` texts of a `URLPattern`. Either each begins with a scheme, as
     ///     `https://shop.example/product/{id:int}` does, and `hosts` is `nil`; or each begins with a slash, and `hosts`
     ///     says whose paths they are.
     ///   - hosts: as in ``HostHandler``: `shop.example`, `*.shop.example`; of `http` and `https`, with any port.

@@ -2,7 +2,7 @@ public import SignalboxRoutes
 
 /// One question: may this URL be loaded? Handlers read it; none can change it for the next.
 public struct NavigationRequest: Sendable, Hashable {
-    /// What would be loaded: the engine must open ``SignalboxRoutes/URLText/text`` and nothing else.
+    /// What would be loaded: the engine must open `URLText.text` and nothing else.
     public let url: URLText
     /// Why it would be loaded, as far as the engine tells.
     public let kind: NavigationKind

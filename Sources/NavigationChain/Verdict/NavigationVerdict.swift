@@ -4,7 +4,7 @@ public import SignalboxRoutes
 public struct NavigationVerdict: Sendable, Hashable {
     /// The decider when no handler decided: the chain's fallback.
     public static let fallback = "fallback"
-    /// The decider when the text is no URL that ``SignalboxRoutes/URLText`` takes. No handler was asked.
+    /// The decider when the text is no URL that `URLText` takes. No handler was asked.
     public static let url = "url"
     /// The decider when the task that wanted the verdict was cancelled.
     public static let caller = "caller"

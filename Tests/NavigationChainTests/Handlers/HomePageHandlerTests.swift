@@ -39,6 +39,7 @@ import Testing
 
     @Test(arguments: [
         "https://shop.example/start", "https://shop.example/?", "https://shop.example/#", "myapp://home/", "file:///",
+        "wss://shop.example/", "ftp://shop.example/",
     ])
     func aHomeThatIsNoRootOfASiteIsRefused(text: String) {
         #expect(code { _ = try handler(text) } == .invalidHome)
