@@ -46,6 +46,19 @@ import Testing
         #expect(found.route == 0 && found.walk.visits == depth + 2)
     }
 
+    /// All kinds stand at each place, and a number is taken in three ways.
+    @Test func aSegmentIsReadOnceForEachThingItMayBe() throws {
+        let depth = 6
+        let ways = ["/7", "/{x:int}", "/{x}", "/{x:uuid}"]
+        let patterns = (0..<1 << (2 * depth)).map { number in
+            (0..<depth).map { ways[number >> (2 * $0) & 3].replacing("x", with: "x\($0)") }.joined() + "/z"
+        }
+        let routes = try table(patterns)
+        let missed = routes.search(try URLText("myapp:" + Self.repeated("/7", depth) + "/y"))
+        #expect(missed.route == nil && missed.walk.visits > 700)
+        #expect(missed.walk.reads == 3 * depth + 1)
+    }
+
     /// A rest waits at each segment, and the last segment lets none of them take it.
     @Test func restsThatAreAllRefusedCostNothing() throws {
         let patterns = (0..<400).map { Self.repeated("/a", $0) + "/{r...}" }
