@@ -6,8 +6,8 @@ enum VerdictTable {
     static func print(_ rounds: Int) async throws {
         Swift.print("a verdict through 10 handlers, reading included, ns")
         let first = try SchemeHandler(allowing: ["https", "myapp"])
-        let looking = try (0..<8).map { try HostHandler(["other\($0).example"], name: "host\($0)") }
-        let last = try HostHandler(["shop.example"], name: "shop")
+        let looking = try (0..<8).map { try HostHandler(hosts: ["other\($0).example"], name: "host\($0)") }
+        let last = try HostHandler(hosts: ["shop.example"], name: "shop")
         let router = try NavigationRouter([first] + looking + [last], fallback: .cancel("not ours"))
         var times: [Double] = []
         let count = 5_000

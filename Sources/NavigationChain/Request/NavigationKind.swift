@@ -15,3 +15,11 @@ public enum NavigationKind: String, Sendable, Hashable, CaseIterable {
     /// What the engine names otherwise, such as the first load of a page, or does not tell.
     case other
 }
+
+extension NavigationKind {
+    /// Where the user is led from one page to another: ``link``, ``redirect`` and ``newWindow``.
+    ///
+    /// What ``PathHandler`` and ``HomePageHandler`` look at unless they are told otherwise. A form is not in it, as what
+    /// was filled in would be lost; nor is ``other``, by which an application loads its own pages.
+    public static let followed: Set<NavigationKind> = [.link, .redirect, .newWindow]
+}

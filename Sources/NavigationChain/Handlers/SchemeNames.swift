@@ -1,0 +1,45 @@
+import SignalboxRoutes
+
+/// Schemes from a list in a program or configuration, checked.
+struct SchemeNames: Sendable {
+    /// Schemes that run script, read files, show what a page made up, or open other programs. None is taken in a list of
+    /// harmless ones.
+    static let dangerous: Set<String> = [
+        "about", "android-app", "blob", "chrome", "chrome-extension", "content", "data", "file", "filesystem", "intent",
+        "jar", "javascript", "livescript", "mocha", "moz-extension", "resource", "vbscript", "view-source",
+    ]
+    private static let maximumLength = 64
+
+    private var names: Set<String> = []
+
+    /// - Throws: ``NavigationChainError``: `invalidScheme`, and `dangerousScheme` for what is in ``dangerous``, unless
+    ///   it may be.
+    init(_ texts: [String], mayBeDangerous: Bool = false, handler: String) throws(NavigationChainError) {
+        for text in texts {
+            guard SchemeNames.isScheme(text) else {
+                let detail = "\(text) is no scheme: a letter, then letters, digits, + - or .; without the colon"
+                throw NavigationChainError(.invalidScheme, detail, handler: handler)
+            }
+            let name = text.lowercased()
+            guard mayBeDangerous || !SchemeNames.dangerous.contains(name) else {
+                let detail = "\(name) is not harmless; only SchemeHandler takes it, in its list `dangerous`"
+                throw NavigationChainError(.dangerousScheme, detail, handler: handler)
+            }
+            names.insert(name)
+        }
+    }
+
+    var isEmpty: Bool { names.isEmpty }
+
+    func contains(_ url: URLText) -> Bool { names.contains(url.scheme) }
+
+    /// RFC 3986, section 3.1.
+    private static func isScheme(_ text: String) -> Bool {
+        guard let first = text.utf8.first, isLetter(first), text.utf8.count <= maximumLength else { return false }
+        return text.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+}

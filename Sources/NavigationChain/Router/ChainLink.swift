@@ -1,0 +1,87 @@
+/// A handler in its place, with what is read of it once: it cannot change its name or deadline later.
+struct ChainLink: Sendable {
+    private enum Form {
+        case immediate(any SyncNavigationHandler)
+        case waiting(any NavigationHandler, HandlerCalls)
+    }
+
+    private static let reserved: Set<String> = [
+        NavigationVerdict.fallback, NavigationVerdict.url, NavigationVerdict.caller,
+    ]
+
+    let name: String
+    private let deadline: Duration?
+    private let form: Form
+
+    init(_ handler: any NavigationHandler) throws(NavigationChainError) {
+        name = handler.name
+        deadline = handler.deadline
+        if let handler = handler as? any SyncNavigationHandler {
+            form = .immediate(handler)
+        } else {
+            form = .waiting(handler, HandlerCalls())
+        }
+        try checkName()
+        if let deadline { try ChainLink.check(deadline, handler: name) }
+    }
+
+    static func check(_ deadline: Duration, handler: String = "") throws(NavigationChainError) {
+        guard deadline > .zero, deadline <= NavigationRouter.maximumDeadline else {
+            let detail = "a deadline is more than zero and at most \(NavigationRouter.maximumDeadline)"
+            throw NavigationChainError(.invalidDeadline, detail, handler: handler)
+        }
+    }
+
+    /// Asks the handler, unless the task is cancelled already.
+    ///
+    /// - Parameter limit: the chain's deadline, for a handler that has none of its own.
+    nonisolated(nonsending) func answer(
+        to request: NavigationRequest,
+        within limit: Duration,
+        of clock: any Clock<Duration>
+    ) async -> NavigationAnswer {
+        guard !Task.isCancelled else { return .abandoned }
+        switch form {
+        case .immediate(let handler): return ChainLink.look(handler, request)
+        case .waiting(let handler, let calls):
+            let call = HandlerCall(handler: handler, calls: calls, deadline: deadline ?? limit, clock: clock)
+            return await call.answer(to: request)
+        }
+    }
+
+    /// The verdict's decision when the handler's answer ends the chain.
+    func decision(for answer: NavigationAnswer, within limit: Duration) -> NavigationDecision? {
+        switch answer {
+        case .notMine: nil
+        case .decided(let decision): decision
+        case .failed(let words): .cancel("the handler failed: \(words)")
+        case .late: .cancel("the handler gave no answer within \(deadline ?? limit)")
+        case .abandoned: .cancel(NavigationRouter.callerIsCancelled)
+        }
+    }
+
+    /// Not asynchronous, as else `decide` would be the form of it that is.
+    private static func look(_ handler: any SyncNavigationHandler, _ request: NavigationRequest) -> NavigationAnswer {
+        do {
+            return NavigationAnswer(try handler.decide(request))
+        } catch {
+            return NavigationAnswer(throwing: error)
+        }
+    }
+
+    private func checkName() throws(NavigationChainError) {
+        let fault: String
+        if name.isEmpty {
+            fault = "a handler must have a name"
+        } else if name.utf8.count > NavigationRouter.maximumNameLength {
+            fault = "a handler's name has at most \(NavigationRouter.maximumNameLength) bytes"
+        } else if name.unicodeScalars.contains(where: LineText.isUnsafe) {
+            fault = "a handler's name must not have control characters"
+        } else if ChainLink.reserved.contains(name) {
+            fault = "the name is kept for verdicts that no handler gave; choose another"
+        } else {
+            return
+        }
+        throw NavigationChainError(.invalidName, fault, handler: name)
+    }
+}

@@ -1,0 +1,195 @@
+import NavigationChain
+import SignalboxRoutes
+import SignalboxTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct DeadlineTests {
+    private let clock = ManualClock()
+    private let gate = Gate()
+
+    private func router(_ handler: some NavigationHandler, after: Looking = Looking(name: "after")) throws
+        -> NavigationRouter
+    {
+        try NavigationRouter([handler, after], fallback: .all, clock: clock)
+    }
+
+    @Test func aHandlerThatDoesNotAnswerInTimeCancelsAlthoughItIgnoresCancellation() async throws {
+        let after = Looking(name: "after")
+        let router = try router(Waiting(gate: gate), after: after)
+        async let asked = router.decide(try request("https://shop.example/"))
+        await gate.untilArrived(1)
+        await clock.untilAsleep()
+        clock.advance(by: .seconds(2))
+        let verdict = try await asked
+        #expect(verdict.policy == .cancel)
+        #expect(verdict.decider == "waiting")
+        #expect(verdict.reason.contains("2.0 seconds"))
+        #expect(verdict.trace == [verdict.trace[0]])
+        #expect(verdict.trace[0].answer == .late)
+        #expect(after.asked.all.isEmpty)
+        gate.open()
+    }
+
+    @Test func aLateAnswerChangesNothing() async throws {
+        let waiting = Waiting(gate: gate)
+        let router = try router(waiting)
+        async let asked = router.decide(try request("https://shop.example/1"))
+        await gate.untilArrived(1)
+        await clock.untilAsleep()
+        clock.advance(by: .seconds(2))
+        let late = try await asked
+        gate.open()
+        _ = await waiting.returned.first(1)
+        let next = await router.decide(try request("https://shop.example/2"))
+        #expect(late.policy == .cancel)
+        #expect(next.decision == .allow("late, but allowed"))
+        #expect(next.text == "https://shop.example/2")
+    }
+
+    @Test func anAnswerJustBeforeTheDeadlineCounts() async throws {
+        let router = try router(Waiting(gate: gate))
+        async let asked = router.decide(try request("https://shop.example/"))
+        await gate.untilArrived(1)
+        await clock.untilAsleep()
+        clock.advance(by: .seconds(2) - .nanoseconds(1))
+        gate.open()
+        #expect(try await asked.decider == "waiting")
+        #expect(try await asked.policy == .allow)
+    }
+
+    @Test func aHandlersOwnDeadlineComesBeforeTheChains() async throws {
+        let router = try router(Waiting(deadline: .milliseconds(100), gate: gate))
+        async let asked = router.decide(try request("https://shop.example/"))
+        await clock.untilAsleep()
+        clock.advance(by: .milliseconds(100))
+        #expect(try await asked.trace[0].answer == .late)
+        #expect(try await asked.reason.contains("0.1 seconds"))
+        gate.open()
+    }
+
+    @Test func aHandlerMayBeGivenALongerDeadline() async throws {
+        let router = try router(Waiting(gate: gate).answering(within: .seconds(60)))
+        #expect(router.handlerNames == ["waiting", "after"])
+        async let asked = router.decide(try request("https://shop.example/"))
+        await gate.untilArrived(1)
+        await clock.untilAsleep()
+        clock.advance(by: .seconds(59))
+        gate.open()
+        #expect(try await asked.decision == .allow("late, but allowed"))
+    }
+
+    @Test func aLateHandlersTaskIsCancelled() async throws {
+        let handler = Cancellable()
+        let router = try router(handler)
+        async let asked = router.decide(try request("https://shop.example/"))
+        await handler.begun.untilArrived(1)
+        await clock.untilAsleep()
+        clock.advance(by: .seconds(2))
+        #expect(try await asked.trace[0].answer == .late)
+        #expect(await handler.ended.first(1) == ["cancelled"])
+    }
+
+    @Test func anAnswerEndsTheTimer() async throws {
+        gate.open()
+        let verdict = await (try router(Waiting(gate: gate))).decide(try request("https://shop.example/"))
+        #expect(verdict.policy == .allow)
+        await clock.untilAwake()
+    }
+
+    @Test func aHandlerThatOnlyLooksHasNoTimer() async throws {
+        let clock = clock
+        let sleepers = EventList<Int>()
+        let looking = Looking(name: "looks") { _ in
+            sleepers.append(contentsOf: [clock.sleepers])
+            return nil
+        }
+        _ = await (try router(looking)).decide(try request("https://shop.example/"))
+        #expect(sleepers.all == [0])
+        #expect(clock.sleepers == 0)
+    }
+
+    @Test func cancellingWhoeverAsksCancelsAtOnceAndTheHandlerToo() async throws {
+        let handler = Cancellable()
+        let router = try router(handler)
+        let question = try request("https://shop.example/")
+        let asking = Task { await router.decide(question) }
+        await handler.begun.untilArrived(1)
+        asking.cancel()
+        let verdict = await asking.value
+        #expect(verdict.policy == .cancel)
+        #expect(verdict.decider == "caller")
+        #expect(verdict.trace.map(\.answer) == [.abandoned])
+        #expect(await handler.ended.first(1) == ["cancelled"])
+    }
+
+    @Test func cancellingWhoeverAsksDoesNotWaitForAHandlerThatIgnoresIt() async throws {
+        let router = try router(Waiting(gate: gate))
+        let question = try request("https://shop.example/")
+        let asking = Task { await router.decide(question) }
+        await gate.untilArrived(1)
+        asking.cancel()
+        #expect(await asking.value.decider == NavigationVerdict.caller)
+        gate.open()
+    }
+
+    @Test func whoeverIsCancelledAlreadyAsksNobody() async throws {
+        let looking = Looking(name: "looks") { _ in .all }
+        let question = try request("https://shop.example/")
+        for handlers in [[looking], []] {
+            let router = try NavigationRouter(handlers, fallback: .all)
+            let verdict = await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await router.decide(question)
+            }.value
+            #expect(verdict.policy == .cancel)
+            #expect(verdict.decider == "caller")
+        }
+        #expect(looking.asked.all.isEmpty)
+    }
+
+    @Test func callsThatNeverReturnAreBounded() async throws {
+        let router = try router(Waiting(gate: gate))
+        let question = try request("https://shop.example/")
+        await withTaskGroup(of: NavigationVerdict.self) { group in
+            for _ in 0..<NavigationRouter.maximumCalls { group.addTask { await router.decide(question) } }
+            await gate.untilArrived(NavigationRouter.maximumCalls)
+            await clock.untilAsleep(NavigationRouter.maximumCalls)
+            clock.advance(by: .seconds(2))
+            for await verdict in group { #expect(verdict.trace.map(\.answer) == [.late]) }
+        }
+        let derived = try router.appending(Looking(name: "last"))
+        let refused = await derived.decide(question)
+        #expect(refused.policy == .cancel)
+        #expect(refused.decider == "waiting")
+        #expect(refused.reason.contains("have not returned"))
+        #expect(gate.arrived == NavigationRouter.maximumCalls)
+        gate.open()
+    }
+
+    @Test func callsThatReturnAreNotCountedAnyMore() async throws {
+        let router = try NavigationRouter([Prompt(name: "waits")], fallback: .all)
+        let question = try request("https://shop.example/")
+        for _ in 0...NavigationRouter.maximumCalls {
+            let verdict = await router.decide(question)
+            guard verdict.decider == NavigationVerdict.fallback else {
+                Issue.record("\(verdict)")
+                return
+            }
+        }
+    }
+
+    @Test(arguments: [Duration.zero, .seconds(-1), .seconds(3_601)])
+    func aDeadlineThatCannotBeMeantIsRefused(deadline: Duration) throws {
+        let gate = gate
+        #expect(code { _ = try NavigationRouter([], fallback: .all, handlerDeadline: deadline) } == .invalidDeadline)
+        let handler = Waiting(gate: gate).answering(within: deadline)
+        #expect(code { _ = try NavigationRouter([handler], fallback: .all) } == .invalidDeadline)
+    }
+}
+
+extension ManualClock {
+    /// Waits until nobody sleeps.
+    fileprivate func untilAwake() async {
+        while sleepers > 0 { await Task.yield() }
+    }
+}

@@ -1,0 +1,78 @@
+import NavigationChain
+import SignalboxRoutes
+import SignalboxTesting
+
+/// Looks at each request and writes down that it was asked.
+struct Looking: SyncNavigationHandler {
+    let name: String
+    var asked = EventList<String>()
+    var answer: @Sendable (NavigationRequest) throws -> NavigationDecision? = { _ in nil }
+
+    func decide(_ request: NavigationRequest) throws -> NavigationDecision? {
+        asked.append(contentsOf: [name])
+        return try answer(request)
+    }
+}
+
+/// Waits at a gate, also when it is cancelled, and then decides.
+struct Waiting: NavigationHandler {
+    var name = "waiting"
+    var deadline: Duration?
+    let gate: Gate
+    var decision: NavigationDecision? = .allow("late, but allowed")
+    var returned = EventList<String>()
+
+    func decide(_ request: NavigationRequest) async -> NavigationDecision? {
+        await gate.pass()
+        returned.append(contentsOf: [name])
+        return decision
+    }
+}
+
+/// Waits until it is cancelled, and writes that down.
+struct Cancellable: NavigationHandler {
+    let name = "cancellable"
+    let begun = Gate(isOpen: true)
+    let ended = EventList<String>()
+    private let never = Watched(false)
+
+    func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
+        await begun.pass()
+        if await !never.until({ $0 }) { ended.append(contentsOf: ["cancelled"]) }
+        throw CancellationError()
+    }
+}
+
+/// Returns at once, and is asynchronous all the same.
+struct Prompt: NavigationHandler {
+    let name: String
+    var answer: @Sendable (NavigationRequest) async throws -> NavigationDecision? = { _ in nil }
+
+    func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
+        try await answer(request)
+    }
+}
+
+func request(
+    _ text: String,
+    kind: NavigationKind = .link,
+    frame: FrameRole = .main,
+    page: String? = nil
+) throws -> NavigationRequest {
+    NavigationRequest(url: try URLText(text), kind: kind, frame: frame, page: try page.map { try URLText($0) })
+}
+
+/// The code of the error that the work throws, or `nil`.
+func code(_ work: () throws -> Void) -> NavigationChainError.Code? {
+    do {
+        try work()
+        return nil
+    } catch {
+        return (error as? NavigationChainError)?.code
+    }
+}
+
+extension NavigationDecision {
+    static let all = NavigationDecision.allow("everything is allowed")
+    static let nothing = NavigationDecision.cancel("no handler allows it")
+}

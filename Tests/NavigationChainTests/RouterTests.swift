@@ -1,0 +1,153 @@
+import NavigationChain
+import SignalboxRoutes
+import SignalboxTesting
+import Testing
+
+@Suite struct RouterTests {
+    @Test func handlersAreAskedInOrderAndTheFirstThatAnswersDecides() async throws {
+        let asked = EventList<String>()
+        let router = try NavigationRouter(fallback: .all) {
+            Looking(name: "first", asked: asked)
+            Looking(name: "second", asked: asked) { _ in .download("a file") }
+            Looking(name: "third", asked: asked) { _ in .cancel("never said") }
+        }
+        let verdict = await router.decide(try request("https://shop.example/"))
+        #expect(verdict.decision == .download("a file"))
+        #expect(verdict.decider == "second")
+        #expect(asked.all == ["first", "second"])
+    }
+
+    @Test func theTraceTellsWhoWasAskedAndWhatCameOfIt() async throws {
+        let decision = NavigationDecision.cancel("enough")
+        let router = try NavigationRouter(fallback: .all) {
+            Looking(name: "looks")
+            Prompt(name: "waits")
+            Prompt(name: "decides") { _ in decision }
+            Looking(name: "isNotAsked")
+        }
+        let verdict = await router.decide(try request("https://shop.example/"))
+        #expect(verdict.trace.map(\.name) == ["looks", "waits", "decides"])
+        #expect(verdict.trace.map(\.answer) == [.notMine, .notMine, .decided(decision)])
+    }
+
+    @Test(arguments: [NavigationDecision.allow("a"), .cancel("b"), .download("c")])
+    func theFallbackDecidesWhereNoHandlerDoes(fallback: NavigationDecision) async throws {
+        let verdict = await (try NavigationRouter([Looking(name: "looks")], fallback: fallback))
+            .decide(try request("https://shop.example/"))
+        #expect(verdict.decision == fallback)
+        #expect(verdict.decider == "fallback")
+        #expect(verdict.trace.map(\.answer) == [.notMine])
+    }
+
+    @Test func aChainWithoutHandlersHasItsFallback() async throws {
+        let verdict = await (try NavigationRouter([], fallback: .all)).decide(try request("https://shop.example/"))
+        #expect(verdict.decider == NavigationVerdict.fallback)
+        #expect(verdict.trace.isEmpty)
+    }
+
+    @Test func aTextIsReadBeforeAnyHandlerIsAsked() async throws {
+        let asked = EventList<String>()
+        let router = try NavigationRouter([Looking(name: "looks", asked: asked)], fallback: .all)
+        let refused = await router.decide("https://good.example@evil.example/", kind: .link, frame: .main)
+        #expect(refused.policy == .cancel)
+        #expect(refused.decider == "url")
+        #expect(refused.reason.contains("userinfo"))
+        #expect(refused.url == nil)
+        #expect(refused.trace.isEmpty)
+        #expect(asked.all.isEmpty)
+    }
+
+    @Test func handlersSeeTheNormalFormAndAllThatTheEngineTells() async throws {
+        let page = try URLText("https://shop.example/start")
+        let router = try NavigationRouter(fallback: .nothing) {
+            Looking(name: "looks") { request in
+                guard request.url.text == "https://shop.example/b", request.kind == .form, request.frame == .sub,
+                    request.page == page
+                else { return nil }
+                return .allow("seen")
+            }
+        }
+        let verdict = await router.decide("HTTPS://Shop.Example:443/a/../b", kind: .form, frame: .sub, page: page)
+        #expect(verdict.reason == "seen")
+        #expect(verdict.url?.text == "https://shop.example/b")
+        #expect(verdict.text == "https://shop.example/b")
+    }
+
+    @Test func aHandlerThatThrowsCancelsAndNobodyIsAskedAfterIt() async throws {
+        struct NoServer: Error {}
+        let asked = EventList<String>()
+        for thrower in [
+            Looking(name: "thrower") { _ in throw NoServer() } as any NavigationHandler,
+            Prompt(name: "thrower") { _ in throw NoServer() },
+        ] {
+            let router = try NavigationRouter([thrower, Looking(name: "after", asked: asked)], fallback: .all)
+            let verdict = await router.decide(try request("https://shop.example/"))
+            #expect(verdict.policy == .cancel)
+            #expect(verdict.decider == "thrower")
+            #expect(verdict.reason.contains("NoServer"))
+            guard case .failed(let words) = verdict.trace.last?.answer else {
+                Issue.record("the trace ends in \(verdict.trace)")
+                continue
+            }
+            #expect(words.contains("NoServer"))
+        }
+        #expect(asked.all.isEmpty)
+    }
+
+    @Test func aHandlerThatOnlyLooksRunsInTheTaskOfWhoeverAsks() async throws {
+        let tasks = EventList<Int?>()
+        let note: @Sendable () -> Void = { tasks.append(contentsOf: [withUnsafeCurrentTask { $0?.hashValue }]) }
+        let clock = ManualClock()
+        let router = try NavigationRouter(fallback: .all, clock: clock) {
+            Looking(name: "looks") { _ in
+                note()
+                return nil
+            }
+            Prompt(name: "waits") { _ in
+                note()
+                return nil
+            }
+        }
+        note()
+        _ = await router.decide(try request("https://shop.example/"))
+        #expect(tasks.all.count == 3)
+        #expect(tasks.all[0] == tasks.all[1])
+        #expect(tasks.all[0] != tasks.all[2])
+    }
+
+    @Test func aHandlerOfTheMainActorWorks() async throws {
+        let screen = Screen()
+        let router = try NavigationRouter([screen], fallback: .all)
+        let verdict = await router.decide(try request("https://shop.example/"))
+        #expect(verdict.decider == "screen")
+        #expect(await screen.count == 1)
+    }
+
+    @Test func aHundredDecisionsAtOnceEachGetTheirOwnVerdict() async throws {
+        let router = try NavigationRouter(fallback: .nothing) {
+            Looking(name: "even") { request in request.url.path.utf8.last == UInt8(ascii: "0") ? .allow("even") : nil }
+            Prompt(name: "odd") { request in .download(request.url.path) }
+        }
+        await withTaskGroup(of: (Int, NavigationVerdict).self) { group in
+            for number in 0..<100 {
+                group.addTask {
+                    (number, await router.decide("https://shop.example/\(number)", kind: .link, frame: .main))
+                }
+            }
+            for await (number, verdict) in group {
+                #expect(verdict.decision == (number % 10 == 0 ? .allow("even") : .download("/\(number)")))
+                #expect(verdict.text == "https://shop.example/\(number)")
+            }
+        }
+    }
+
+    @MainActor private final class Screen: NavigationHandler {
+        nonisolated let name = "screen"
+        private(set) var count = 0
+
+        @MainActor func decide(_ request: NavigationRequest) async -> NavigationDecision? {
+            count += 1
+            return .cancel("shown on the screen")
+        }
+    }
+}
