@@ -94,6 +94,7 @@ import Testing
         let verdict = await (try router(Waiting(gate: gate))).decide(try request("https://shop.example/"))
         #expect(verdict.policy == .allow)
         await clock.untilAwake()
+        #expect(clock.sleepers == 0)
     }
 
     @Test func aHandlerThatOnlyLooksHasNoTimer() async throws {
@@ -188,8 +189,8 @@ import Testing
 }
 
 extension ManualClock {
-    /// Waits until nobody sleeps.
+    /// Waits until nobody sleeps; returns early when the task is cancelled.
     fileprivate func untilAwake() async {
-        while sleepers > 0 { await Task.yield() }
+        while sleepers > 0, !Task.isCancelled { await Task.yield() }
     }
 }
