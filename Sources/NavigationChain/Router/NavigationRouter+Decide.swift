@@ -23,7 +23,7 @@ extension NavigationRouter {
     /// The verdict about a URL as an engine names it.
     ///
     /// A text that `URLText` refuses is cancelled, with its reason, and no handler is asked. What is
-    /// to be opened is the verdict's ``NavigationVerdict/url``, not the text that was given.
+    /// to be opened is the verdict's ``NavigationVerdict/url-property``, not the text that was given.
     nonisolated(nonsending) public func decide(
         _ text: String,
         kind: NavigationKind,
