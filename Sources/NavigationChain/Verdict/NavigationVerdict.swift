@@ -11,7 +11,7 @@ public struct NavigationVerdict: Sendable, Hashable {
 
     /// What shall be done, and why.
     public let decision: NavigationDecision
-    /// The name of the handler that decided, failed or was late; else ``fallback``, ``url`` or ``caller``, which no
+    /// The name of the handler that decided, failed or was late; else ``fallback``, ``url-type.property`` or ``caller``, which no
     /// handler may be called.
     public let decider: String
     /// Who was asked, in order. Nobody after the decider was.
