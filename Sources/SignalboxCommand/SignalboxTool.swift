@@ -15,7 +15,10 @@ struct SignalboxTool: AsyncParsableCommand {
 
             \(CommandStatus.help(CommandStatus.allCases))
             """,
-        subcommands: [RunCommand.self, SubscribeCommand.self, BridgeCommand.self, SendCommand.self]
+        subcommands: [
+            RunCommand.self, SubscribeCommand.self, BridgeCommand.self, SendCommand.self, ParseCommand.self,
+            NavigateCommand.self,
+        ]
     )
 
     static func main() async {

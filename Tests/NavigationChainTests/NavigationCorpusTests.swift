@@ -34,7 +34,7 @@ import Testing
         for vector in vectors {
             let verdict = await router.decide(vector.input, kind: .link, frame: .main)
             guard verdict.policy != .cancel, let url = verdict.url else {
-                #expect(verdict.decider == NavigationVerdict.byURL)
+                #expect(verdict.decider == NavigationVerdict.url)
                 continue
             }
             allowed += 1

@@ -41,7 +41,7 @@ import Testing
 
     @Test func aChainWithoutHandlersHasItsFallback() async throws {
         let verdict = await (try NavigationRouter([], fallback: .all)).decide(try request("https://shop.example/"))
-        #expect(verdict.decider == NavigationVerdict.byFallback)
+        #expect(verdict.decider == NavigationVerdict.fallback)
         #expect(verdict.trace.isEmpty)
     }
 

@@ -6,7 +6,7 @@ struct ChainLink: Sendable {
     }
 
     private static let reserved: Set<String> = [
-        NavigationVerdict.byFallback, NavigationVerdict.byURL, NavigationVerdict.byCaller,
+        NavigationVerdict.fallback, NavigationVerdict.url, NavigationVerdict.caller,
     ]
 
     let name: String

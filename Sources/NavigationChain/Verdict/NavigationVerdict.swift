@@ -3,15 +3,15 @@ public import SignalboxRoutes
 /// What a chain decided about one URL, who decided it, and who was asked on the way.
 public struct NavigationVerdict: Sendable, Hashable {
     /// The decider when no handler decided: the chain's fallback.
-    public static let byFallback = "fallback"
+    public static let fallback = "fallback"
     /// The decider when the text is no URL that `URLText` takes. No handler was asked.
-    public static let byURL = "url"
+    public static let url = "url"
     /// The decider when the task that wanted the verdict was cancelled.
-    public static let byCaller = "caller"
+    public static let caller = "caller"
 
     /// What shall be done, and why.
     public let decision: NavigationDecision
-    /// The name of the handler that decided, failed or was late; else ``byFallback``, ``byURL`` or ``byCaller``, which no
+    /// The name of the handler that decided, failed or was late; else ``fallback``, ``url-type.property`` or ``caller``, which no
     /// handler may be called.
     public let decider: String
     /// Who was asked, in order. Nobody after the decider was.
@@ -37,7 +37,7 @@ public struct NavigationVerdict: Sendable, Hashable {
 
     init(refused text: String, because error: URLTextError) {
         decision = .cancel(error.description)
-        decider = NavigationVerdict.byURL
+        decider = NavigationVerdict.url
         trace = []
         url = nil
         self.text = text

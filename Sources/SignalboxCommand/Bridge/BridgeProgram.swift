@@ -11,7 +11,7 @@ enum BridgeProgram {
             var configuration = RunConfiguration()
             var source = PageSource.unconfigured
             if let file = request.config {
-                configuration = try ConfigurationFile.read(file, runsFiles: false).get()
+                configuration = try ConfigurationFile.read(file, for: .plugins)
                 source = try PageSource.find(request.source, in: configuration, file: file)
             }
             let scripts = try ScriptFiles.read(request.scripts)

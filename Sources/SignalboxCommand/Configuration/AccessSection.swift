@@ -3,8 +3,17 @@ import SignalboxRoutes
 
 /// One entry of a plugin's `from`.
 struct AccessSection: Sendable {
+    /// What of the source's arrivals is meant.
+    enum Part: Sendable {
+        case all
+        case topic(TopicFilter)
+        /// Links of an application's own scheme.
+        case scheme(String)
+        /// Links of `https` and `http` for this host.
+        case host(String)
+    }
+
     /// The source that may call the plugin.
     let source: SourceName
-    /// Which of its topics, or `nil` for all.
-    let topic: TopicFilter?
+    let part: Part
 }

@@ -3,7 +3,7 @@ import SignalboxCore
 
 /// What a configuration file says, checked: names are names, patterns are patterns, numbers are in their ranges.
 struct RunConfiguration: Sendable {
-    /// In the order of the file; at least one.
+    /// In the order of the file; at least one, unless only the navigation chain is asked for.
     var sources: [SourceSection] = []
     /// In the order of the file; each action once.
     var plugins: [PluginSection] = []
@@ -15,4 +15,6 @@ struct RunConfiguration: Sendable {
     var timeout: Duration = .seconds(3)
     /// How long a drain may take.
     var drainLimit: Duration = .seconds(10)
+    /// Who decides which URLs a page may load, where that is said.
+    var navigation: NavigationSection?
 }

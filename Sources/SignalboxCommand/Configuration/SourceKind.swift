@@ -4,4 +4,9 @@ enum SourceKind: Sendable {
     case mqtt(MQTTSection)
     /// A page without a window.
     case script(ScriptSection)
+    /// URLs of a list, a file or stdin.
+    case links(LinksSection)
+
+    /// The keys, in the order in which messages list them.
+    static let keys = ["mqtt", "script", "links"]
 }

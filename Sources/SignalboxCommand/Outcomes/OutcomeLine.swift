@@ -1,3 +1,4 @@
+import AppScheme
 import MQTTPush
 import Signalbox
 import SignalboxCore
@@ -13,14 +14,18 @@ struct OutcomeLine {
         action = try? settled.arrival.reading.get()
     }
 
-    /// A line of `run --outcomes`: `source`, `action`, `id` and `topic` where known, the outcome, and for a dead letter
-    /// the message as it came.
+    /// A line of `run --outcomes`: `source`, `action`, `id`, and of a push the topic, of a link the scheme and host, where
+    /// known; the outcome, and for a dead letter the message as it came.
     var runLine: [UInt8] {
         var object = JSONObject()
         object.add("source", source)
         object.add("action", action?.name.text)
         object.add("id", action?.id.text)
-        object.add("topic", (settled.arrival.origin.facts as? PushFacts)?.topic)
+        switch settled.arrival.origin.facts {
+        case let push as PushFacts: object.add("topic", push.topic)
+        case let link as LinkFacts: object.add(link)
+        default: break
+        }
         object.add(settled.outcome)
         if settled.outcome.isDeadLetter { object.add("deadLetter", content: settled.arrival.original) }
         return object.line

@@ -5,13 +5,14 @@ enum CommandStatus: Int32, CaseIterable {
     /// All was done, and a drain, if there was one, left nothing.
     case done = 0
     /// `bridge` and `send`: a message was not handled; `bridge`: a script failed, a limit closed the page, or the lines
-    /// are not those of `--expect`.
+    /// are not those of `--expect`. `parse`: a URL or its query was refused, or has no route. `navigate`: a URL was
+    /// cancelled.
     case notAsExpected = 1
     /// The arguments are not right (sysexits: EX_USAGE).
     case usage = 64
     /// The configuration, or what `send` is to send, is not right (EX_DATAERR).
     case invalidConfiguration = 65
-    /// A file that was named cannot be read: the configuration, a script, a recorded run (EX_NOINPUT).
+    /// A file that was named cannot be read: the configuration, a script, links, a recorded run; or stdin (EX_NOINPUT).
     case unreadableFile = 66
     /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE).
     case unavailable = 69
@@ -41,7 +42,8 @@ enum CommandStatus: Int32, CaseIterable {
     private var meaning: String {
         switch self {
         case .done: "done"
-        case .notAsExpected: "a message was not handled, a script failed, or --expect differs"
+        case .notAsExpected:
+            "a message was not handled, a script failed, --expect differs; a URL was refused, has no route, is cancelled"
         case .usage: "the arguments are not right"
         case .invalidConfiguration: "the configuration, or the body to send, is not right"
         case .unreadableFile: "a file that was named cannot be read"

@@ -1,3 +1,4 @@
+import AppScheme
 import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
@@ -12,6 +13,12 @@ extension JSONObject {
         var captures = JSONObject()
         for capture in facts.captures { captures.add(capture.name, capture.value) }
         add("captures", json: captures.closed)
+    }
+
+    /// What is known about who made a link: `scheme`, and the `host` of a universal link.
+    mutating func add(_ facts: LinkFacts) {
+        if !facts.scheme.isEmpty { add("scheme", facts.scheme) }
+        add("host", facts.universalHost)
     }
 
     /// A body as the member `body`: JSON as it is, text as a string, other bytes as Base64 with `encoding` beside them;

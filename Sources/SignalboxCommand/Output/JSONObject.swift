@@ -13,24 +13,40 @@ struct JSONObject {
     /// A member that is text; nothing when `nil`.
     mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
-        add(name, json: JSONText.string(text))
+        begin(name)
+        JSONText.append(text, to: &bytes)
     }
 
     /// A member that is a whole number.
     mutating func add(_ name: String, _ number: Int) {
-        add(name, json: Array(String(number).utf8))
+        begin(name)
+        bytes += String(number).utf8
     }
 
     /// A member that is true or false.
     mutating func add(_ name: String, _ flag: Bool) {
-        add(name, json: Array((flag ? "true" : "false").utf8))
+        begin(name)
+        bytes += (flag ? "true" : "false").utf8
+    }
+
+    /// A member that is a list of texts.
+    mutating func add(_ name: String, texts: [String]) {
+        addList(name, texts) { text, bytes in JSONText.append(text, to: &bytes) }
+    }
+
+    /// A member that is a list of objects, each written by the closure.
+    mutating func add<Element>(_ name: String, objects: [Element], _ write: (Element, inout JSONObject) -> Void) {
+        addList(name, objects) { element, bytes in
+            var object = JSONObject()
+            write(element, &object)
+            bytes += object.bytes
+            bytes.append(UInt8(ascii: "}"))
+        }
     }
 
     /// A member that is JSON already, compact and on one line.
     mutating func add(_ name: String, json: [UInt8]) {
-        if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-        bytes += JSONText.string(name)
-        bytes.append(UInt8(ascii: ":"))
+        begin(name)
         bytes += json
     }
 
@@ -42,5 +58,25 @@ struct JSONObject {
             add(name, Base64.text(content))
             add(name == "payload" || name == "body" ? "encoding" : "\(name)Encoding", "base64")
         }
+    }
+
+    private mutating func begin(_ name: String) {
+        if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+        JSONText.append(name, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    private mutating func addList<Element>(
+        _ name: String,
+        _ elements: [Element],
+        _ write: (Element, inout [UInt8]) -> Void
+    ) {
+        begin(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            write(element, &bytes)
+        }
+        bytes.append(UInt8(ascii: "]"))
     }
 }

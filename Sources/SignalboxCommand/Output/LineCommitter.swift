@@ -58,12 +58,11 @@ final class LineCommitter: Sendable {
     /// - Returns: `false` when the time passed first.
     @discardableResult
     func flush(within limit: Duration) async -> Bool {
-        await withCheckedContinuation { continuation in
-            let answer = FlushAnswer(continuation)
-            queue.async { answer.give(true) }
-            // On another queue: this one may be held by a reader that has stopped.
-            DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { answer.give(false) }
-        }
+        let answer = FirstAnswer<Bool>()
+        queue.async { answer.give(true) }
+        // On another queue: this one may be held by a reader that has stopped.
+        DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { answer.give(false) }
+        return await withCheckedContinuation { answer.wait($0) }
     }
 
     /// Takes the line unless too much waits.

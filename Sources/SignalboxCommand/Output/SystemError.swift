@@ -8,6 +8,9 @@ struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The number that the last failed call of this thread left.
     static var last: SystemError { SystemError(code: errno) }
 
+    /// What was waited for is not wanted any more (ECANCELED).
+    static let cancelled = SystemError(code: ECANCELED)
+
     /// What strerror(3) says.
     var description: String { String(cString: strerror(code)) }
 }

@@ -1,12 +1,23 @@
+import AppScheme
 import MQTTPush
 import SignalboxCore
 
 /// An action as the plugins of a configuration show it.
 struct ActionRecord {
-    let body: RawBody
-    let context: ActionContext
+    private let body: RawBody
+    private let context: ActionContext
 
-    /// One JSON object with a newline: `source`, `action`, `id`, `receivedAt`, the facts of a push, `body`.
+    /// - Parameter body: as it came. A link has none: what its route captured is its body.
+    init(body: RawBody, context: ActionContext) {
+        self.context = context
+        let isLink = context.origin.facts is LinkFacts
+        self.body = isLink ? RawBody(bytes: context.action.body.json, kind: .json) : body
+    }
+
+    /// The body as text for a person.
+    var shownBody: String { TerminalText.body(body) }
+
+    /// One JSON object with a newline: `source`, `action`, `id`, `receivedAt`, the facts of a push or link, `body`.
     var jsonLine: [UInt8] {
         let action = context.action
         var object = JSONObject()
@@ -14,7 +25,11 @@ struct ActionRecord {
         object.add("action", action.name.text)
         object.add("id", action.id.text)
         object.add("receivedAt", WallTimeText.utc(action.receivedAt))
-        if let push = context.origin.facts as? PushFacts { object.add(push) }
+        switch context.origin.facts {
+        case let push as PushFacts: object.add(push)
+        case let link as LinkFacts: object.add(link)
+        default: break
+        }
         object.add(body)
         return object.line
     }
@@ -28,7 +43,7 @@ struct ActionRecord {
             TerminalText.column(context.origin.source.text, width: 10),
             TerminalText.column(action.name.text, width: 16),
             TerminalText.column(action.id.text, width: 20),
-            TerminalText.body(body),
+            shownBody,
         ]
         return Array((columns.joined(separator: "  ") + "\n").utf8)
     }

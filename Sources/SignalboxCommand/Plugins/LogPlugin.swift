@@ -9,7 +9,7 @@ struct LogPlugin: SyncPlugin {
     func callAsAction(_ info: RawBody, context: ActionContext) {
         let metadata: Logger.Metadata = [
             "source": "\(context.origin.source)", "action": "\(action)", "id": "\(context.id)",
-            "body": "\(TerminalText.body(info))",
+            "body": "\(ActionRecord(body: info, context: context).shownBody)",
         ]
         logger.info("action", metadata: metadata)
     }

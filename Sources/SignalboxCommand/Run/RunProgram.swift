@@ -11,7 +11,7 @@ struct RunProgram {
     /// Reads the file, runs until told to stop, and says how it went. Its diagnostics are out when it returns.
     static func status(file: String, outcomes: Bool, logger: Logger) async -> CommandStatus {
         do {
-            let configuration = try ConfigurationFile.read(file, runsFiles: true).get()
+            let configuration = try ConfigurationFile.read(file, for: .run)
             let output = StandardOutput()
             let builder = SupervisorBuilder(configuration: configuration, printing: .output(output), logger: logger)
             var told: (@Sendable (SettledArrival) -> Void)?

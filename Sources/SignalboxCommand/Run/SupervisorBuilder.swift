@@ -42,6 +42,10 @@ struct SupervisorBuilder {
                 let scripts = try ScriptFiles.read(script.files)
                 let page = script.page(from: source.name, scripts: scripts, limits: configuration.limits)
                 try supervisor.add(try JavaScriptCoreEngine(page, logger: logger), window: source.window)
+            case .links(let links):
+                if let file = links.file { try InputDescriptor.checkReadable(file) }
+                let adapter = LinkAdapter(links, source: source.name, limits: configuration.limits, logger: logger)
+                try supervisor.add(adapter, window: source.window)
             }
         }
     }

@@ -7,7 +7,7 @@ enum SendProgram {
     /// Sends the action to its plugin, and says how it went. Its diagnostics are out when it returns.
     static func status(of request: SendRequest, logger: Logger) async -> CommandStatus {
         do {
-            let configuration = try ConfigurationFile.read(request.config, runsFiles: false).get()
+            let configuration = try ConfigurationFile.read(request.config, for: .plugins)
             let limits = configuration.limits
             let body = try await request.body.bytes(limit: limits.bytes)
             let run = SingleSourceRun(

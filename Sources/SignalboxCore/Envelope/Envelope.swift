@@ -4,6 +4,7 @@ public struct Envelope: Sendable {
         case standard
         case route(RouteNaming)
         case handler(ActionName)
+        case address(ActionName, RouteNaming)
     }
 
     package let form: Form
@@ -21,5 +22,15 @@ public struct Envelope: Sendable {
     /// instead.
     public static func handler(_ name: ActionName) -> Envelope {
         Envelope(form: .handler(name))
+    }
+
+    /// An address said it all, as a URL does: the message's bytes are its original, and no body is read from them. The
+    /// body has the captures alone; without any it is null.
+    package static func address(
+        _ action: ActionName,
+        id: ActionID?,
+        captures: [RouteNaming.Capture]
+    ) -> Envelope {
+        Envelope(form: .address(action, RouteNaming(action: action, id: id, captures: captures)))
     }
 }

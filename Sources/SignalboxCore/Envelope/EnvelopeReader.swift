@@ -21,6 +21,10 @@ struct EnvelopeReader {
             try read(naming, payload, from: &buffers, into: &record)
         case .handler(let name):
             try read(postedTo: name, from: &buffers, into: &record)
+        case .address(let action, let naming):
+            record.body = UInt32(buffers.push(emptyBody(.json)))
+            name(action, in: &buffers, into: &record)
+            join(naming, in: &buffers, into: &record)
         }
     }
 
@@ -46,7 +50,7 @@ struct EnvelopeReader {
             if members.action != nil { return try read(members, from: &buffers, into: &record) }
         }
         record.body = UInt32(root)
-        record.setName(handler.bytes.withUnsafeBytes { buffers.append($0) }, length: handler.bytes.count)
+        name(handler, in: &buffers, into: &record)
     }
 
     private func read(
@@ -67,10 +71,19 @@ struct EnvelopeReader {
     ) throws(BodyError) {
         if let action = naming.action {
             record.body = UInt32(try readPayload(payload, from: &buffers))
-            record.setName(action.bytes.withUnsafeBytes { buffers.append($0) }, length: action.bytes.count)
+            name(action, in: &buffers, into: &record)
         } else {
             try readStandard(from: &buffers, into: &record)
         }
+        join(naming, in: &buffers, into: &record)
+    }
+
+    private func name(_ action: ActionName, in buffers: inout BatchBuffers, into record: inout ArrivalRecord) {
+        record.setName(action.bytes.withUnsafeBytes { buffers.append($0) }, length: action.bytes.count)
+    }
+
+    /// Adds what the route says beside the action: the id, and the captures.
+    private func join(_ naming: RouteNaming, in buffers: inout BatchBuffers, into record: inout ArrivalRecord) {
         if let id = naming.id {
             record.setID(id.bytes.withUnsafeBytes { buffers.append($0) }, length: id.bytes.count, key: .id)
         }

@@ -9,7 +9,8 @@
 /// says nothing.
 ///
 /// A lookup costs what the URL's length and the ways through the patterns cost, however many routes there are beside
-/// them: no place that patterns share is visited twice, and no segment read twice.
+/// them: no place that patterns share is visited twice, and a segment is read once as text, once as a number and once as
+/// a UUID, whoever asks.
 public struct RouteTable<Value: Sendable>: Sendable {
     private let routes: [(pattern: URLPattern, value: Value)]
     private let trie: RouteTrie
@@ -22,8 +23,8 @@ public struct RouteTable<Value: Sendable>: Sendable {
     public init(_ routes: [(pattern: URLPattern, value: Value)]) throws(RoutePatternError) {
         var trie = RouteTrie()
         for (number, route) in routes.enumerated() {
-            guard let other = trie.insert(route.pattern, route: number) else { continue }
-            throw RoutePatternError.ambiguous(route.pattern, routes[other].pattern)
+            guard let other = trie.insert(route.pattern, route: UInt32(number)) else { continue }
+            throw RoutePatternError.ambiguous(route.pattern, routes[Int(other)].pattern)
         }
         self.routes = routes
         self.trie = trie

@@ -15,7 +15,7 @@ public struct URLPattern: Sendable {
     /// The most bytes of UTF-8 that a pattern may have.
     public static let maximumLength = 4_096
     /// The most captures of one pattern, those of the query included.
-    public static let maximumCaptures = 32
+    public static let maximumCaptures = 64
     /// The most bytes of a capture's name.
     public static let maximumNameLength = 64
 

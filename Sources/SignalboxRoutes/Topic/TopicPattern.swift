@@ -12,7 +12,7 @@
 /// pattern does not match.
 public struct TopicPattern: Sendable {
     /// The most captures of one pattern.
-    public static let maximumCaptures = 32
+    public static let maximumCaptures = 64
     /// The most bytes of a capture's name.
     public static let maximumNameLength = 64
 

@@ -25,25 +25,28 @@ public struct URLText: Sendable {
     public init(_ text: String) throws(URLTextError) {
         var reader = URLReader(text)
         try reader.read()
-        self = reader.url
+        self.init(reader)
     }
 
-    init(text: String, isSpecial: Bool, port: UInt16?, hasOpaquePath: Bool, places: URLPlaces) {
-        self.text = text
-        self.isSpecial = isSpecial
-        self.port = port
-        self.hasOpaquePath = hasOpaquePath
-        self.places = places
+    init(_ reader: borrowing URLReader) {
+        text = String(decoding: reader.output, as: UTF8.self)
+        isSpecial = reader.isSpecial
+        port = reader.port
+        hasOpaquePath = reader.hasOpaquePath
+        places = reader.places
+        // Asked for by every handler and pattern, and so made once.
+        scheme = String(decoding: reader.output[..<places.schemeEnd], as: UTF8.self)
+        host = places.host.map { String(decoding: reader.output[$0], as: UTF8.self) }
     }
 
     /// The scheme in lower case, without the colon.
-    public var scheme: String { piece(0..<places.schemeEnd) }
+    public let scheme: String
 
     /// The host, or `nil` when the URL has none, as in `myapp:product/42` and `myapp:/product/42`.
     ///
     /// Of a special scheme: a domain in lower case and ASCII, an IPv4 address, or an IPv6 address in brackets. Of any
     /// other: ASCII as it was written, letter case included, or empty, as in `myapp:///product/42`.
-    public var host: String? { places.host.map { piece($0) } }
+    public let host: String?
 
     /// The path, still escaped: empty, or beginning with a slash; text of any form when ``hasOpaquePath``.
     public var path: String { piece(places.path) }

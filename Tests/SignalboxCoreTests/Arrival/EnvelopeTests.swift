@@ -100,4 +100,26 @@ import Testing
         #expect(rejection.reason == .malformed)
         #expect(rejection.bodyError?.path == path)
     }
+
+    @Test func anAddressIsTheOriginalAndNoBodyIsReadFromIt() throws {
+        let id = try Missing.unwrap(ActionID("7"))
+        let captures = [RouteNaming.Capture(name: "count", value: "3"), .init(name: "name", value: "lamp \u{1F600}")]
+        let text = "myapp://product/3?x={"
+        let action = try Reading.action(text, envelope: .address("open", id: id, captures: captures))
+        #expect(action.name == "open")
+        #expect(action.id == id)
+        #expect(action.idKey == .id)
+        #expect(action.body.jsonText == #"{"count":"3","name":"lamp \#u{1F600}"}"#)
+        #expect(try action.body.decode([String: String].self)["count"] == "3")
+        #expect(try action.body.decode(RawBody.self).bytes.isEmpty)
+    }
+
+    @Test func anAddressWithoutCapturesHasANullBodyAndKeepsItsBytes() throws {
+        let envelope = Envelope.address("open", id: nil, captures: [])
+        let arrival = try Missing.unwrap(Reading.arrival(Array("not { json".utf8), envelope: envelope, before: 9))
+        #expect(arrival.original.text == "not { json")
+        let action = try arrival.reading.get()
+        #expect(action.idKey == .assigned)
+        #expect(action.body.jsonText == "null")
+    }
 }

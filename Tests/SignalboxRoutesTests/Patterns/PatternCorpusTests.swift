@@ -47,6 +47,39 @@ import Testing
         #expect(refused == 2)
     }
 
+    struct Strings: Decodable {
+        let cases: [String]
+    }
+
+    /// Whatever text is escaped into a segment comes back as the same bytes, or the URL is refused.
+    @Test func anyTextInASegmentIsFoundAsItWasOrRefused() throws {
+        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
+            print("skipped: SIGNALBOX_CORPORA is not set; the repository's own encoding vectors have run")
+            return
+        }
+        let file = URL(fileURLWithPath: folder).appendingPathComponent("naughty_strings.json")
+        let texts = try JSONDecoder().decode(Strings.self, from: Data(contentsOf: file)).cases
+        #expect(texts.count >= 515)
+        let any = try URLPattern("/text/{text}")
+        var found = 0
+        for text in texts where !text.isEmpty {
+            let path =
+                "/text/"
+                + text.utf8.map { "%" + (String($0, radix: 16).count == 1 ? "0" : "") + String($0, radix: 16) }.joined()
+            guard let url = try? URLText("myapp:" + path) else {
+                #expect(throws: RoutePatternError.self, "\(text.debugDescription)") { try URLPattern(path) }
+                continue
+            }
+            found += 1
+            #expect(any.match(url)?["text"].map { Array($0.utf8) } == Array(text.utf8), "\(text.debugDescription)")
+            // A literal of more bytes than a pattern may have is the one that has no counterpart.
+            guard path.utf8.count <= URLPattern.maximumLength else { continue }
+            let table = try RouteTable([(URLPattern(path), true), (any, false)])
+            #expect(table.match(url)?.value == true, "\(text.debugDescription)")
+        }
+        #expect(found > 450)
+    }
+
     private static func table(_ vector: Vector) throws -> RouteTable<Int> {
         try RouteTable(vector.candidates.enumerated().map { (try URLPattern(translated($1)), $0) })
     }

@@ -24,6 +24,11 @@ import Testing
         return TableOracle.Pattern(start: start, pieces: pieces)
     }
 
+    private static func patterns(_ count: Int, _ random: inout SeededGenerator) -> [TableOracle.Pattern] {
+        var known: Set<TableOracle.Pattern> = []
+        return (0..<count).map { _ in pattern(&random) }.filter { known.insert($0).inserted }
+    }
+
     private static func location(_ random: inout SeededGenerator) -> TableOracle.Location? {
         guard let start = starts.randomElement(using: &random) else { return nil }
         var pieces = start.slashes == "//" ? [["a", "b", "c"].randomElement(using: &random) ?? "a"] : []
@@ -41,33 +46,34 @@ import Testing
         var random = SeededGenerator(seed: seed)
         var matches = 0
         var choices = 0
-        for _ in 0..<1_000 {
-            let patterns = Set((0..<Int.random(in: 1..<12, using: &random)).map { _ in Self.pattern(&random) })
-            let routes = try RouteTable(patterns.map { (try URLPattern($0.text), $0) })
+        for _ in 0..<500 {
+            let patterns = Self.patterns(Int.random(in: 1..<12, using: &random), &random)
+            let parsed = try patterns.map { (pattern: try URLPattern($0.text), value: $0) }
+            let routes = try RouteTable(parsed)
             for _ in 0..<12 {
                 guard let location = Self.location(&random) else { continue }
                 let url = try URLText(location.text)
                 let candidates = patterns.filter { TableOracle.matches($0, location) }
-                for pattern in patterns {
-                    let isMatched = try URLPattern(pattern.text).match(url) != nil
-                    #expect(isMatched == candidates.contains(pattern), "\(pattern.text) on \(location.text)")
+                for (pattern, meaning) in parsed {
+                    let isMatched = pattern.match(url) != nil
+                    #expect(isMatched == candidates.contains(meaning), "\(pattern) on \(location.text)")
                 }
                 let expected = candidates.min { $0.ranks.lexicographicallyPrecedes($1.ranks) }
                 let found = routes.match(url)
                 #expect(found?.value == expected, "\(location.text) in \(patterns.map(\.text))")
-                #expect(try found?.captures == found.flatMap { try URLPattern($0.pattern.text).match(url) })
+                #expect(found?.captures == found.flatMap { $0.pattern.match(url) })
                 matches += found == nil ? 0 : 1
                 choices += candidates.count > 1 ? 1 : 0
             }
         }
         // Else the tables would say nothing.
-        #expect(matches > 2_000 && choices > 500, "\(matches) matches, \(choices) with a choice")
+        #expect(matches > 1_000 && choices > 150, "\(matches) matches, \(choices) with a choice")
     }
 
     @Test func aPatternOfTheSameShapeIsAlwaysRefused() throws {
         var random = SeededGenerator(seed: 5)
         for _ in 0..<500 {
-            let patterns = Set((0..<6).map { _ in Self.pattern(&random) })
+            let patterns = Self.patterns(6, &random)
             let twice = patterns.map(\.text) + [patterns.first?.text.replacing("{n", with: "{m") ?? ""]
             let error = #expect(throws: RoutePatternError.self) {
                 try RouteTable(twice.map { (try URLPattern($0), 0) })

@@ -1,5 +1,4 @@
 import SignalboxCore
-import SignalboxRoutes
 
 extension ConfigurationReader {
     func plugins(_ list: [YAMLValue], sources: SourceNames) -> [PluginSection] {
@@ -42,35 +41,5 @@ extension ConfigurationReader {
                 .map(PluginUse.reply)
         default: nil
         }
-    }
-
-    private func access(_ mapping: YAMLMapping, sources: SourceNames) -> [AccessSection] {
-        let name = sources.configured.first ?? "NAME"
-        let advice = "nothing may call a plugin by default; say who may, such as from: [ { source: \(name) } ]"
-        guard let list = mapping.required("from", advice)?.list() else { return [] }
-        if list.isEmpty { mapping.optional("from")?.complain("'from' is empty: \(advice)") }
-        return list.compactMap { rule in
-            guard let rule = rule.mapping(["source", "topic"]) else { return nil }
-            let source = source(rule, among: sources)
-            let written = rule.optional("topic")
-            let topic = written?.parsed { (text) throws(TopicError) in try TopicFilter(text) }
-            if let source, let written, !sources.withTopics.contains(source.text) {
-                written.complain("the source '\(source)' has no topics; leave 'topic' out")
-            }
-            guard let source, written == nil || topic != nil else { return nil }
-            return AccessSection(source: source, topic: topic)
-        }
-    }
-
-    private func source(_ rule: YAMLMapping, among sources: SourceNames) -> SourceName? {
-        guard let value = rule.required("source", "a rule begins with the source it is about"), let name = value.text()
-        else { return nil }
-        guard sources.all.contains(name) else {
-            let known = sources.all.joined(separator: ", ")
-            let advice = NameSuggestion.advice(for: name, among: sources.all)
-            value.complain("there is no source '\(name.prefix(80))'\(advice); sources are: \(known)")
-            return nil
-        }
-        return try? SourceName(name)
     }
 }

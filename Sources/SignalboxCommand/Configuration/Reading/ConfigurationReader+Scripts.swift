@@ -25,9 +25,9 @@ extension ConfigurationReader {
 
     private func files(_ mapping: YAMLMapping) -> [String] {
         let advice = "list the scripts that 'run' runs, such as files: [page.js]"
-        let written = runsFiles ? mapping.required("files", advice) : mapping.optional("files")
+        let written = use.runsSources ? mapping.required("files", advice) : mapping.optional("files")
         guard let written, let list = written.list() else { return [] }
-        if list.isEmpty, runsFiles { written.complain("'files' is empty; \(advice)") }
+        if list.isEmpty, use.runsSources { written.complain("'files' is empty; \(advice)") }
         return list.compactMap(text)
     }
 }

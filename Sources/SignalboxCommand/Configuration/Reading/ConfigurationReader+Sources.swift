@@ -8,7 +8,7 @@ extension ConfigurationReader {
         if mapping.entries.isEmpty { mapping.value.complain("name at least one source below it") }
         return mapping.entries.compactMap { entry in
             let name = sourceName(entry.name, at: entry.key)
-            guard let source = entry.value.mapping(["mqtt", "script", "window"]) else { return nil }
+            guard let source = entry.value.mapping(SourceKind.keys + ["window"]) else { return nil }
             let window = source.optional("window").map { self.window($0) } ?? WindowLimits()
             let kind = kind(source, of: name)
             guard let name, let kind else { return nil }
@@ -17,20 +17,35 @@ extension ConfigurationReader {
     }
 
     /// The names below `sources`, also of sources with mistakes.
-    func names(_ mapping: YAMLMapping?) -> SourceNames {
+    ///
+    /// - Parameter read: those of the sources that are right.
+    func names(_ mapping: YAMLMapping?, _ read: [SourceSection]) -> SourceNames {
         let entries = mapping?.entries ?? []
-        let scripts = entries.filter { $0.value.isMapping(with: "script") }.map(\.name)
+        let kinds = SourceKind.keys.map { key in Set(entries.filter { $0.value.isMapping(with: key) }.map(\.name)) }
         let names = entries.map(\.name)
-        return SourceNames(configured: names, withTopics: Set(names).subtracting(scripts))
+        let places = read.compactMap { source -> (String, LinkPlaces)? in
+            guard case .links(let section) = source.kind else { return nil }
+            return (source.name.text, section.places)
+        }
+        return SourceNames(
+            configured: names,
+            withTopics: Set(names).subtracting(kinds[1]).subtracting(kinds[2]),
+            withLinks: kinds[2],
+            linkPlaces: Dictionary(places) { first, _ in first }
+        )
     }
 
     private func kind(_ source: YAMLMapping, of name: SourceName?) -> SourceKind? {
-        let advice = "the one says which broker and topics, the other which scripts"
-        guard let found = source.required(either: "mqtt", or: "script", advice) else { return nil }
-        if found.key == "script" { return script(found.value).map(SourceKind.script) }
-        guard let section = mqtt(found.value), let name else { return nil }
-        validate(section, of: name, at: found.value)
-        return .mqtt(section)
+        let advice = "say which broker and topics, which scripts, or which links"
+        guard let found = source.required(oneOf: SourceKind.keys, advice) else { return nil }
+        switch found.key {
+        case "script": return script(found.value).map(SourceKind.script)
+        case "links": return links(found.value).map(SourceKind.links)
+        default:
+            guard let section = mqtt(found.value), let name else { return nil }
+            validate(section, of: name, at: found.value)
+            return .mqtt(section)
+        }
     }
 
     /// What the adapter alone knows about values that do not go together.

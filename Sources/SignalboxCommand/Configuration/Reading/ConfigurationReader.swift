@@ -4,11 +4,14 @@ import SignalboxCore
 /// Reads a configuration file. Goes on after a mistake, so that one run tells all of them.
 struct ConfigurationReader {
     let surroundings: Surroundings
-    /// Whether a page runs the files that its source names.
-    let runsFiles: Bool
+    /// What must be in it.
+    let use: ConfigurationUse
     let problems = ConfigurationProblems()
+    let standardInput = StandardInputClaim()
 
-    private static let keys = ["sources", "plugins", "limits", "dead_letters", "timeout", "drain_limit"]
+    private static let keys = [
+        "sources", "plugins", "limits", "dead_letters", "timeout", "drain_limit", "navigation",
+    ]
     static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(86_400))
 
     /// The configuration in a file.
@@ -16,24 +19,55 @@ struct ConfigurationReader {
     /// - Parameters:
     ///   - file: the file's name, for the messages.
     ///   - text: its content.
-    ///   - runsFiles: whether a script source must name its files, as `run` needs it.
+    ///   - use: what must be in it.
     /// - Throws: ``ConfigurationError`` with every mistake that was found.
     static func read(
         _ text: String,
         file: String,
-        runsFiles: Bool = true,
+        for use: ConfigurationUse = .run,
         surroundings: Surroundings = .process
     ) throws(ConfigurationError) -> RunConfiguration {
-        let reader = ConfigurationReader(surroundings: surroundings, runsFiles: runsFiles)
-        let configuration: RunConfiguration
+        let reader = ConfigurationReader(surroundings: surroundings, use: use)
+        return try reader.checked(
+            text,
+            file: file,
+            needed: use == .navigation ? "navigation" : "sources",
+            reader.configuration
+        )
+    }
+
+    /// The routes in a file that has nothing else, or a whole configuration.
+    ///
+    /// - Throws: ``ConfigurationError`` with every mistake that was found.
+    static func routes(
+        _ text: String,
+        file: String,
+        surroundings: Surroundings = .process
+    ) throws(ConfigurationError) -> RouteFileContent {
+        let reader = ConfigurationReader(surroundings: surroundings, use: .plugins)
+        let content = try reader.checked(text, file: file, needed: "routes") { root -> RouteFileContent? in
+            if root.isMapping(with: "sources") { return .configuration(reader.configuration(in: root)) }
+            return root.mapping(routeKeys).flatMap(reader.routes).map { .routes($0.table) }
+        }
+        guard let content else { throw ConfigurationError(file: file, problems: []) }
+        return content
+    }
+
+    private func checked<Value>(
+        _ text: String,
+        file: String,
+        needed: String,
+        _ read: (YAMLValue) -> Value
+    ) throws(ConfigurationError) -> Value {
+        let value: Value
         do {
-            configuration = reader.configuration(in: try YAMLDocument.root(of: text, problems: reader.problems))
+            value = read(try YAMLDocument.root(of: text, needed: needed, problems: problems))
         } catch {
             throw ConfigurationError(file: file, problems: [error])
         }
-        let problems = reader.problems.sorted
-        guard problems.isEmpty else { throw ConfigurationError(file: file, problems: problems) }
-        return configuration
+        let found = problems.sorted
+        guard found.isEmpty else { throw ConfigurationError(file: file, problems: found) }
+        return value
     }
 
     private func configuration(in root: YAMLValue) -> RunConfiguration {
@@ -47,12 +81,24 @@ struct ConfigurationReader {
         if let limit = mapping.optional("drain_limit")?.duration(.zero...(.seconds(86_400))) {
             configuration.drainLimit = limit
         }
+        readNavigation(of: mapping, into: &configuration)
+        let mayBeMissing = use == .navigation && ["sources", "plugins"].allSatisfy { mapping.optional($0) == nil }
+        if !mayBeMissing { readSources(of: mapping, into: &configuration) }
+        return configuration
+    }
+
+    private func readSources(of mapping: YAMLMapping, into configuration: inout RunConfiguration) {
         let sources = mapping.required("sources", "name at least one source below it")?.anyMapping()
         configuration.sources = sources.map { self.sources($0) } ?? []
         if let list = mapping.required("plugins", "name at least one plugin below it")?.list() {
-            configuration.plugins = plugins(list, sources: names(sources))
+            configuration.plugins = plugins(list, sources: names(sources, configuration.sources))
         }
-        return configuration
+    }
+
+    private func readNavigation(of mapping: YAMLMapping, into configuration: inout RunConfiguration) {
+        let advice = "say which URLs may be loaded: a chain and a fallback"
+        let value = use == .navigation ? mapping.required("navigation", advice) : mapping.optional("navigation")
+        configuration.navigation = value.flatMap(navigation)
     }
 
     private func messageLimits(_ value: YAMLValue) -> MessageLimits {

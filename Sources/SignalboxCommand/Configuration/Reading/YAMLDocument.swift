@@ -2,15 +2,18 @@ import Yams
 
 /// The one document of a configuration file.
 enum YAMLDocument {
+    /// - Parameter needed: the key that an empty file is told to have.
     /// - Throws: a ``ConfigurationProblem`` when the text is not one YAML document with a root.
-    static func root(of text: String, problems: ConfigurationProblems) throws(ConfigurationProblem) -> YAMLValue {
+    static func root(of text: String, needed: String, problems: ConfigurationProblems) throws(ConfigurationProblem)
+        -> YAMLValue
+    {
         do {
             guard let node = try compose(yaml: text) else {
                 throw ConfigurationProblem(
                     line: 1,
                     column: 1,
                     path: "",
-                    message: "the file is empty; it needs 'sources'"
+                    message: "the file is empty; it needs '\(needed)'"
                 )
             }
             return YAMLValue(node: node, path: "", problems: problems)

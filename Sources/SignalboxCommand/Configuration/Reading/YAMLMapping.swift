@@ -36,19 +36,24 @@ struct YAMLMapping {
         return nil
     }
 
-    /// The one of two keys that must be there, and not the other.
+    /// The one of several keys that must be there, and none of the others.
     ///
     /// - Parameter advice: what to write, for the message.
-    func required(either first: String, or second: String, _ advice: String) -> (key: String, value: YAMLValue)? {
-        switch (optional(first), optional(second)) {
-        case (let found?, nil): return (first, found)
-        case (nil, let found?): return (second, found)
-        case (_?, let found?): found.complain("'\(first)' and '\(second)' exclude each other; keep one of the two")
-        case (nil, nil):
-            guard !isMistyped(first), !isMistyped(second) else { return nil }
-            value.complain("'\(first)' or '\(second)' is missing; \(advice)")
+    func required(oneOf keys: [String], _ advice: String) -> (key: String, value: YAMLValue)? {
+        let found = keys.compactMap { key in optional(key).map { (key: key, value: $0) } }
+        if found.count > 1, let last = found.last {
+            last.value.complain("\(YAMLMapping.list(found.map(\.key), "and")) exclude each other; keep one of them")
+        } else if found.isEmpty, !keys.contains(where: isMistyped) {
+            value.complain("\(YAMLMapping.list(keys, "or")) is missing; \(advice)")
         }
-        return nil
+        return found.count == 1 ? found.first : nil
+    }
+
+    /// `'a', 'b' and 'c'`.
+    private static func list(_ keys: [String], _ word: String) -> String {
+        let quoted = keys.map { "'\($0)'" }
+        return [quoted.dropLast().joined(separator: ", "), quoted.last ?? ""].filter { !$0.isEmpty }
+            .joined(separator: " \(word) ")
     }
 
     private func isMistyped(_ key: String) -> Bool {

@@ -63,6 +63,9 @@ struct YAMLValue {
     /// Whether it is a mapping of keys to values.
     var isMapping: Bool { if case .mapping = node { true } else { false } }
 
+    /// Whether it is a list.
+    var isList: Bool { if case .sequence = node { true } else { false } }
+
     /// Whether it is a mapping with this key.
     func isMapping(with key: String) -> Bool {
         guard case .mapping(let mapping) = node else { return false }

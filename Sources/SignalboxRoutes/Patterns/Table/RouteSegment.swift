@@ -1,16 +1,37 @@
-/// What a ``RouteWalk`` must know of one host or segment; found once, whatever the number of nodes that ask.
+/// What a ``RouteWalk`` must know of one host or segment; each is found out when the first node asks, and once.
 struct RouteSegment {
-    /// The number of the literal it is.
-    let literal: Int?
-    let isEmpty: Bool
-    let isInt: Bool
-    let isUUID: Bool
+    private let position: Int
+    private var literal: RouteLiteral??
+    private var isInt: Bool?
+    private var isUUID: Bool?
+    /// How many times the text was read.
+    private(set) var reads = 0
 
-    init(_ pieces: URLPieces, at position: Int, in trie: RouteTrie) {
-        let text = pieces[position].utf8
-        literal = trie.number(of: pieces.comparable(at: position))
-        isEmpty = text.isEmpty
-        isInt = CaptureKind.int.accepts(text)
-        isUUID = CaptureKind.uuid.accepts(text)
+    init(at position: Int) {
+        self.position = position
+    }
+
+    mutating func literal(of pieces: URLPieces, in trie: RouteTrie) -> RouteLiteral? {
+        if let literal { return literal }
+        reads += 1
+        let found = trie.literal(pieces.comparable(at: position))
+        literal = .some(found)
+        return found
+    }
+
+    mutating func isInt(in pieces: URLPieces) -> Bool {
+        if let isInt { return isInt }
+        reads += 1
+        let found = CaptureKind.int.accepts(pieces[position].utf8)
+        isInt = found
+        return found
+    }
+
+    mutating func isUUID(in pieces: URLPieces) -> Bool {
+        if let isUUID { return isUUID }
+        reads += 1
+        let found = CaptureKind.uuid.accepts(pieces[position].utf8)
+        isUUID = found
+        return found
     }
 }

@@ -2,32 +2,33 @@
 ///
 /// Literals have numbers, so that a segment is looked up once, whichever node asks.
 struct RouteTrie: Sendable {
-    struct Step: Hashable {
-        let node: Int
-        let literal: Int
+    private struct Step: Hashable {
+        let node: UInt32
+        let literal: UInt32
     }
 
     private(set) var nodes: [RouteNode] = []
-    private var roots: [RouteRoot: Int] = [:]
-    private var literals: [ByteText: Int] = [:]
-    private var children: [Step: Int] = [:]
+    private var roots: [RouteRoot: UInt32] = [:]
+    private var literals: [ByteText: RouteLiteral] = [:]
+    /// The nodes behind a literal, the first place of each literal left out.
+    private var children: [Step: UInt32] = [:]
     private var longestLiteral = 0
 
-    func node(of root: RouteRoot) -> Int? { roots[root] }
+    func node(of root: RouteRoot) -> UInt32? { roots[root] }
 
-    /// The number of a literal that some pattern has.
-    func number(of text: String) -> Int? {
+    /// What a segment or host is as a literal, or `nil` when no pattern has that literal.
+    func literal(_ text: String) -> RouteLiteral? {
         text.utf8.count <= longestLiteral ? literals[ByteText(text)] : nil
     }
 
-    func child(of node: Int, literal: Int) -> Int? {
-        children[Step(node: node, literal: literal)]
+    func child(of node: UInt32, _ literal: RouteLiteral) -> UInt32? {
+        literal.node == node ? literal.child : children[Step(node: node, literal: literal.number)]
     }
 
     /// Adds a pattern.
     ///
     /// - Returns: the route that is there already, in place of this one.
-    mutating func insert(_ pattern: URLPattern, route: Int) -> Int? {
+    mutating func insert(_ pattern: URLPattern, route: UInt32) -> UInt32? {
         var node = self.root(pattern.root)
         for element in pattern.elements {
             switch element {
@@ -41,38 +42,48 @@ struct RouteTrie: Sendable {
         return claim(\.end, of: node, route)
     }
 
-    private mutating func claim(_ place: WritableKeyPath<RouteNode, Int?>, of node: Int, _ route: Int) -> Int? {
-        if let other = nodes[node][keyPath: place] { return other }
-        nodes[node][keyPath: place] = route
+    private mutating func claim(
+        _ place: WritableKeyPath<RouteNode, UInt32?>,
+        of node: UInt32,
+        _ route: UInt32
+    ) -> UInt32? {
+        if let other = nodes[Int(node)][keyPath: place] { return other }
+        nodes[Int(node)][keyPath: place] = route
         return nil
     }
 
-    private mutating func root(_ root: RouteRoot) -> Int {
+    private mutating func root(_ root: RouteRoot) -> UInt32 {
         if let node = roots[root] { return node }
-        roots[root] = nodes.count
-        return addNode()
+        let node = addNode()
+        roots[root] = node
+        return node
     }
 
-    private mutating func child(of node: Int, text: String) -> Int {
+    private mutating func child(of node: UInt32, text: String) -> UInt32 {
         let key = ByteText(text)
-        let literal = literals[key] ?? literals.count
-        literals[key] = literal
+        if let literal = literals[key] {
+            if let child = child(of: node, literal) { return child }
+            let child = addNode()
+            children[Step(node: node, literal: literal.number)] = child
+            nodes[Int(node)].hasLiterals = true
+            return child
+        }
+        let child = addNode()
+        literals[key] = RouteLiteral(number: UInt32(literals.count), node: node, child: child)
         longestLiteral = max(longestLiteral, text.utf8.count)
-        let step = Step(node: node, literal: literal)
-        if let child = children[step] { return child }
-        nodes[node].hasLiterals = true
-        children[step] = nodes.count
-        return addNode()
+        nodes[Int(node)].hasLiterals = true
+        return child
     }
 
-    private mutating func child(of node: Int, _ place: WritableKeyPath<RouteNode, Int?>) -> Int {
-        if let child = nodes[node][keyPath: place] { return child }
-        nodes[node][keyPath: place] = nodes.count
-        return addNode()
+    private mutating func child(of node: UInt32, _ place: WritableKeyPath<RouteNode, UInt32?>) -> UInt32 {
+        if let child = nodes[Int(node)][keyPath: place] { return child }
+        let child = addNode()
+        nodes[Int(node)][keyPath: place] = child
+        return child
     }
 
-    private mutating func addNode() -> Int {
+    private mutating func addNode() -> UInt32 {
         nodes.append(RouteNode())
-        return nodes.count - 1
+        return UInt32(nodes.count - 1)
     }
 }

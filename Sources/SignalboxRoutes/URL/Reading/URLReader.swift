@@ -13,16 +13,6 @@ struct URLReader {
         input = Array(text.utf8)
     }
 
-    var url: URLText {
-        URLText(
-            text: String(decoding: output, as: UTF8.self),
-            isSpecial: isSpecial,
-            port: port,
-            hasOpaquePath: hasOpaquePath,
-            places: places
-        )
-    }
-
     mutating func read() throws(URLTextError) {
         try URLReader.checkCharacters(input)
         output.reserveCapacity(input.count + 16)

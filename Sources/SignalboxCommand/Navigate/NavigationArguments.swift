@@ -1,0 +1,5 @@
+public import ArgumentParser
+public import NavigationChain
+
+extension NavigationKind: ExpressibleByArgument {}
+extension FrameRole: ExpressibleByArgument {}

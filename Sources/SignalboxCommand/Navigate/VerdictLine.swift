@@ -1,0 +1,64 @@
+import NavigationChain
+import SignalboxRoutes
+
+/// A verdict as `navigate` shows it.
+struct VerdictLine {
+    /// What shall be done.
+    let policy: NavigationPolicy
+    private let input: InputLine
+    private let url: URLText?
+    private let decider: String
+    private let reason: String
+    private let trace: [NavigationStep]
+
+    /// - Parameter input: the line that the verdict is about.
+    init(_ input: InputLine, _ verdict: NavigationVerdict) {
+        self.input = input
+        policy = verdict.policy
+        url = verdict.url
+        decider = verdict.decider
+        reason = verdict.reason
+        trace = verdict.trace
+    }
+
+    /// A line that is no text, and so no URL.
+    init(_ input: InputLine, refused error: URLTextError) {
+        self.input = input
+        policy = .cancel
+        url = nil
+        decider = NavigationVerdict.url
+        reason = error.description
+        trace = []
+    }
+
+    /// One JSON object with a newline: `url` or `input`, `policy`, `decider`, `reason`, `trace`.
+    var jsonLine: [UInt8] {
+        var object = JSONObject()
+        if let url { object.add("url", url.text) } else { object.add(input) }
+        object.add("policy", policy.rawValue)
+        object.add("decider", decider)
+        object.add("reason", reason)
+        object.add("trace", objects: trace) { step, object in
+            object.add("handler", step.name)
+            object.add("answer", step.answer.description)
+            switch step.answer {
+            case .decided(let decision):
+                object.add("policy", decision.policy.rawValue)
+                object.add("reason", decision.reason)
+            case .failed(let words): object.add("reason", words)
+            default: break
+            }
+        }
+        return object.line
+    }
+
+    /// Policy, decider, URL, reason.
+    var terminalLine: [UInt8] {
+        TerminalText.line([
+            TerminalText.column(policy.rawValue, width: 8),
+            TerminalText.column(decider, width: 16),
+            TerminalText.column(url?.text ?? input.shown, width: 48),
+            LineEscape.escaped(reason),
+        ])
+    }
+}

@@ -1,0 +1,113 @@
+import AppScheme
+import Logging
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+/// Who may call what: another application or page that opens our links must not reach more than the rules name.
+@Suite(.timeLimit(.minutes(1))) struct AccessTests {
+    /// One link each of what a source of links can bring, and what it is.
+    private static let links = [
+        "myapp://do/": "own", "other://do/": "other", "https://shop.example/do/": "shop",
+        "https://sub.shop.example/do/": "sub", "https://shop.example:8443/do/": "port",
+    ]
+
+    private static func routes() throws -> AppRoutes {
+        try AppRoutes(links.keys.sorted().map { ("\($0){action}", nil) })
+    }
+
+    /// The plugins' rules, and the links that each allows.
+    private static let rules: [(action: String, rule: AccessRule, allowed: Set<String>)] = [
+        ("a.own", .link(scheme: "MyApp"), ["own"]),
+        ("a.ownHere", .link(scheme: "myapp", source: "links"), ["own"]),
+        ("a.ownThere", .link(scheme: "myapp", source: "elsewhere"), []),
+        ("a.https", .link(scheme: "https"), []),
+        ("a.none", .link(scheme: ""), []),
+        ("a.shop", .universalLink(host: "Shop.Example"), ["shop"]),
+        ("a.shopThere", .universalLink(host: "shop.example", source: "elsewhere"), []),
+        ("a.port", .universalLink(host: "shop.example:8443"), ["port"]),
+        ("a.host", .universalLink(host: "do"), []),
+        ("a.source", .source("links"), ["own", "other", "shop", "sub", "port"]),
+        ("a.push", .source("push"), []),
+        ("a.memory", AccessRule("memory") { $0.facts is InMemoryFacts }, []),
+        ("a.notPush", .not(.source("push")), []),
+        ("a.notOther", .not(.link(scheme: "other")), []),
+        ("a.notNotOwn", .not(.not(.link(scheme: "myapp"))), []),
+        ("a.anyNot", .any([.not(.source("push")), .link(scheme: "other")]), ["other"]),
+        ("a.allNot", .all([.source("links"), .not(.link(scheme: "myapp"))]), ["other", "shop", "sub", "port"]),
+        ("a.allNots", .all([.not(.source("push")), .not(.source("chat"))]), []),
+    ]
+
+    @Test func aLinkReachesAPluginOnlyWhereItsRuleNamesIt() async throws {
+        let trial = LinkTrial(try Self.routes())
+        let called = CallList<String>()
+        let cases = Self.rules.flatMap { rule in
+            Self.links.map { (link: $0.key + rule.action, kind: $0.value, rule: rule) }
+        }
+        let settled = try await trial.deliver(cases.map(\.link)) { supervisor in
+            for (action, rule, _) in Self.rules {
+                try supervisor.register(try ActionName(action), as: RawBody.self, from: rule) { _, context in
+                    let facts = context.origin.facts as? LinkFacts
+                    called.add("\(action) \(facts?.scheme ?? "") \(facts?.universalHost ?? "")")
+                }
+            }
+        }
+        for (one, (link, kind, rule)) in zip(settled, cases) {
+            let expected = rule.allowed.contains(kind) ? "handled" : "sourceNotAllowed"
+            #expect(one.outcome.code == expected, "\(link) where \(rule.rule)")
+        }
+        #expect(called.all.count == Self.rules.reduce(0) { $0 + $1.allowed.count })
+    }
+
+    @Test func aRuleForLinksAllowsNoOtherSource() async throws {
+        let memory = InMemoryAdapter(source: "push")
+        let supervisor = LinkTrial(try Self.routes()).makeSupervisor()
+        let called = CallList<String>()
+        let rules: [AccessRule] = [.link(scheme: "myapp"), .universalLink(host: "shop.example"), .link(scheme: "")]
+        for (number, rule) in rules.enumerated() {
+            try supervisor.register(try ActionName("a\(number)"), as: RawBody.self, from: rule) { _, context in
+                called.add(context.action.name.text)
+            }
+        }
+        try supervisor.add(memory)
+        let codes = try await supervisor.whileRunning {
+            var codes: [String] = []
+            for number in rules.indices { codes.append(await memory.send(try ActionName("a\(number)")).code) }
+            return codes
+        }
+        #expect(codes == ["sourceNotAllowed", "sourceNotAllowed", "sourceNotAllowed"])
+        #expect(called.all.isEmpty)
+    }
+
+    /// A link says what it likes about where it came from, and is not believed.
+    @Test func whatALinkSaysAboutItsOriginIsABodyAndNothingElse() async throws {
+        let trial = LinkTrial(try Self.routes())
+        let query = "source=push&origin=https://shop.example&scheme=https&universalHost=shop.example&facts=1"
+        let settled = try await trial.deliver("myapp://do/pay?\(query)")
+        #expect(settled.origin.source == "links")
+        #expect(settled.facts == LinkFacts(scheme: "myapp", universalHost: nil))
+        #expect(try settled.action?.body.decode([String: String].self)["source"] == "push")
+    }
+
+    @Test func theRulesInWords() {
+        #expect(AccessRule.link(scheme: "MyApp").description == "link of scheme myapp")
+        #expect(AccessRule.link(scheme: "myapp", source: "a").description == "link of scheme myapp of source a")
+        #expect(AccessRule.universalLink(host: "A.example").description == "universal link of host a.example")
+    }
+
+    @Test func linksWithTheSameFactsShareOneOrigin() async throws {
+        let trial = LinkTrial(try Self.routes())
+        let settled = try await trial.deliver(["myapp://do/a", "myapp://do/b", "other://do/a", "nonsense", ""])
+        #expect(settled[0].origin === settled[1].origin)
+        #expect(settled[0].origin !== settled[2].origin)
+        #expect(settled[3].origin === settled[4].origin)
+    }
+
+    @Test func aFloodOfSchemesIsTakenWithoutRememberingAll() async throws {
+        let trial = LinkTrial(try Self.routes())
+        let links = (0..<1_000).map { "x\($0)://do/a" }
+        let settled = try await trial.deliver(links)
+        #expect(settled.map { $0.facts?.scheme } == (0..<1_000).map { "x\($0)" })
+    }
+}

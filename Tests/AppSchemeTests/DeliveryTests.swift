@@ -1,0 +1,194 @@
+import AppScheme
+import Logging
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct DeliveryTests {
+    private static func trial(
+        inbox: LinkInbox = LinkInbox(links: 10_000, bytes: 1 << 24),
+        limits: MessageLimits = MessageLimits()
+    ) throws -> LinkTrial {
+        LinkTrial(try AppRoutes("myapp://do/{id}", "do"), inbox: inbox, limits: limits)
+    }
+
+    private static func link(_ number: Int) -> String { "myapp://do/\(number)" }
+
+    private static func register(_ gate: Gate, with supervisor: Supervisor) throws -> CallList<String> {
+        let seen = CallList<String>()
+        try supervisor.register(
+            "do",
+            as: RawBody.self,
+            from: .link(scheme: "myapp"),
+            timeout: .seconds(3_600)
+        ) { _, context in
+            seen.add(context.id.text)
+            await gate.pass()
+        }
+        return seen
+    }
+
+    @Test func linksFromBeforeTheRunComeOnceInTheirOrder() async throws {
+        let trial = try Self.trial(inbox: LinkInbox(links: 3, bytes: 1_000))
+        let opened = (0..<5).map { trial.inbox.open(Self.link($0)) }
+        #expect(opened == [true, true, true, false, false])
+        #expect(trial.inbox.refused == 2)
+
+        let supervisor = trial.makeSupervisor()
+        let seen = try Self.register(Gate(isOpen: true), with: supervisor)
+        try supervisor.add(trial.adapter)
+        try await supervisor.whileRunning {
+            _ = await trial.settled.first(3)
+            trial.inbox.open(Self.link(9))
+            _ = await trial.settled.first(4)
+        }
+        #expect(seen.all == ["0", "1", "2", "9"])
+        #expect(trial.told.all.map(\.link) == [0, 1, 2, 9].map(Self.link))
+        #expect(trial.log.all.contains { $0.contains("3 links waited") })
+        #expect(trial.log.all.count { $0.contains("2 links were refused") } == 1)
+    }
+
+    enum Stop: Sendable, CaseIterable { case cancellation, shutdown }
+
+    /// One link is with the plugin, one is on its way into a full window, one waits in the inbox.
+    @Test(arguments: Stop.allCases)
+    func aStopHandlesWhatWasTakenAndKeepsTheRestForTheNextRun(_ stop: Stop) async throws {
+        let trial = try Self.trial()
+        for number in 0..<3 { trial.inbox.open(Self.link(number)) }
+        let gate = Gate()
+        let first = trial.makeSupervisor()
+        let seen = try Self.register(gate, with: first)
+        let window = WindowLimits(arrivals: 1)
+        let intake = ForwardingIntake(intake: try first.intake(for: "links", window: window))
+        try await first.whileRunning {
+            let running = Task { await trial.adapter.run(into: intake) }
+            _ = await intake.roomCalls.first(1)
+            #expect(trial.inbox.waiting == 1)
+            switch stop {
+            case .cancellation: running.cancel()
+            case .shutdown:
+                first.shutDown()
+                _ = await intake.closings.first(1)
+            }
+            gate.open()
+            await running.value
+        }
+        #expect(seen.all == ["0"])
+        #expect(trial.inbox.waiting == 2)
+        #expect(trial.told.all.map(\.link) == [Self.link(0)])
+        #expect(trial.log.all.contains { $0.contains("2 links wait for the next run") })
+
+        trial.inbox.open(Self.link(3))
+        let second = trial.makeSupervisor()
+        let later = try Self.register(Gate(isOpen: true), with: second)
+        try second.add(trial.adapter)
+        try await second.whileRunning { _ = await trial.settled.first(4) }
+        #expect(later.all == ["1", "2", "3"])
+        #expect(trial.told.all.map(\.link) == (0..<4).map(Self.link))
+        #expect(trial.told.all.allSatisfy { $0.outcome == .handled(reply: nil) })
+    }
+
+    @Test func aCancelledRunLeavesEverythingInTheInbox() async throws {
+        let trial = try Self.trial()
+        trial.inbox.open(Self.link(0))
+        let intake = try trial.makeSupervisor().intake(for: "links")
+        let running = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            await trial.adapter.run(into: intake)
+        }
+        await running.value
+        #expect(trial.inbox.waiting == 1)
+        #expect(trial.told.all.isEmpty)
+    }
+
+    @Test func eachLinkIsToldOnceWithItsOutcome() async throws {
+        let trial = try Self.trial()
+        let links = ["myapp://do/1", "myapp://other/1", "nonsense", "myapp://do/2", "myapp://do/1"]
+        let settled = try await trial.deliver(links) { supervisor in
+            _ = try Self.register(Gate(isOpen: true), with: supervisor)
+        }
+        #expect(settled.map(\.original) == links)
+        let codes = ["handled", "unknownAction", "malformed", "handled", "handled"]
+        #expect(settled.map(\.outcome.code) == codes)
+        let told = Dictionary(grouping: trial.told.all, by: \.link).mapValues { $0.map(\.outcome.code) }
+        let expected = [
+            "myapp://do/1": ["handled", "handled"], "myapp://other/1": ["unknownAction"], "nonsense": ["malformed"],
+            "myapp://do/2": ["handled"],
+        ]
+        #expect(told == expected)
+    }
+
+    @Test func linksOfAStreamComeUntilItEnds() async throws {
+        let told = EventList<String>()
+        let (links, feed) = AsyncStream.makeStream(of: String.self)
+        let adapter = AppSchemeAdapter(
+            source: "links",
+            routes: try AppRoutes("myapp://do/{id}", "do"),
+            links: links,
+            logger: Logger(label: "links") { _ in SwiftLogNoOpLogHandler() },
+            onOutcome: { link, outcome in told.append(contentsOf: ["\(link) \(outcome.code)"]) }
+        )
+        for number in 0..<3 { feed.yield(Self.link(number)) }
+        feed.finish()
+        let supervisor = try Self.trial().makeSupervisor()
+        let seen = try Self.register(Gate(isOpen: true), with: supervisor)
+        try supervisor.add(adapter)
+        // Ends by itself, as its one source does.
+        try await supervisor.run()
+        #expect(seen.all == ["0", "1", "2"])
+        #expect(told.all.sorted() == (0..<3).map { "\(Self.link($0)) handled" })
+    }
+
+    @Test func aLinkOfAStreamThatFindsNoRoomAnyMoreIsAbandoned() async throws {
+        let told = EventList<String>()
+        let (links, feed) = AsyncStream.makeStream(of: String.self)
+        let adapter = AppSchemeAdapter(
+            source: "links",
+            routes: try AppRoutes("myapp://do/{id}", "do"),
+            links: links,
+            logger: Logger(label: "links") { _ in SwiftLogNoOpLogHandler() },
+            onOutcome: { link, outcome in told.append(contentsOf: ["\(link) \(outcome.code)"]) }
+        )
+        let gate = Gate()
+        let supervisor = try Self.trial().makeSupervisor()
+        _ = try Self.register(gate, with: supervisor)
+        try supervisor.add(adapter, window: WindowLimits(arrivals: 1))
+        try await supervisor.whileRunning {
+            for number in 0..<2 { feed.yield(Self.link(number)) }
+            await gate.untilArrived(1)
+            supervisor.shutDown()
+            _ = await told.first(1)
+            gate.open()
+        }
+        #expect(told.all == ["\(Self.link(1)) drain", "\(Self.link(0)) handled"])
+    }
+
+    @Test func aLinkBeyondTheLimitIsRejectedWithItsBytes() async throws {
+        let trial = try Self.trial(limits: MessageLimits(bytes: 100))
+        let base = "myapp://do/"
+        let fits = base + String(repeating: "i", count: 100 - base.utf8.count)
+        let settled = try await trial.deliver([fits, fits + "i"])
+        #expect(settled[0].action?.name == "do")
+        #expect(settled[1].rejection?.bodyError?.code == .tooLarge)
+        #expect(settled[1].original == fits + "i")
+    }
+
+    @Test func aLinkBeyondWhatAnyURLMayHaveIsRejectedWhateverTheLimit() async throws {
+        let trial = try Self.trial(limits: MessageLimits(bytes: 1 << 20))
+        let link = "myapp://do/" + String(repeating: "i", count: 100_000)
+        let settled = try await trial.deliver(link)
+        #expect(settled.rejection?.reason == .malformed)
+        #expect(settled.original == link)
+    }
+
+    @Test func ofAHugeLinkOnlyABeginningIsKept() async throws {
+        let trial = try Self.trial()
+        let link = "myapp://do/" + String(repeating: "i", count: 1 << 20)
+        let settled = try await trial.deliver(link)
+        #expect(settled.rejection?.bodyError?.code == .tooLarge)
+        #expect(settled.original.utf8.count == 256 * 1_024)
+        #expect(link.hasPrefix(settled.original))
+        #expect(trial.told.all.map(\.link) == [link])
+    }
+}

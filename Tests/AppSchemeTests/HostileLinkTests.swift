@@ -1,0 +1,134 @@
+import AppScheme
+import Foundation
+import SignalboxCore
+import SignalboxRoutes
+import SignalboxTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct HostileLinkTests {
+    private static func routes() throws -> AppRoutes {
+        try AppRoutes([
+            ("myapp://open/{name}", "open"), ("myapp://browse/{place...}", "browse"), ("myapp://admin", "admin"),
+        ])
+    }
+
+    /// A link, and the members of its body or the reason why it is none.
+    @Test(
+        arguments: [
+            ("myapp://open/a%2Fb", "name=a/b"), ("myapp://open/..%2F..%2Fadmin", "name=../../admin"),
+            ("myapp://open/%252e%252e", "name=%2e%2e"), ("myapp://open/%252F", "name=%2F"),
+            ("myapp://open/%2500", "name=%00"), ("myapp://open/a%5Cb", "name=a\\b"),
+            ("myapp://open/a/../b", "name=b"), ("myapp://open/x/../../../b", "name=b"),
+            ("myapp://open/../../admin", "name=admin"), ("myapp://open/%2e%2e/admin", "malformed"),
+            ("myapp://open/%2E", "malformed"), ("myapp://open/.%2e", "malformed"), ("myapp://open/%00", "malformed"),
+            ("myapp://open/a%0Ab", "malformed"), ("myapp://open/%", "malformed"), ("myapp://open/%FF", "malformed"),
+            ("myapp://open/%C0%AE%C0%AE", "malformed"), ("myapp://open/%2e%2e%2f", "name=../"),
+            ("myapp://open//admin", "unknownAction"), ("myapp://open/a/b", "unknownAction"),
+            ("myapp://open%2Fadmin", "malformed"), ("myapp://admin@open/a", "malformed"),
+            ("myapp://browse/a/b%20c", "place=a/b c"), ("myapp://browse/a/../../admin", "place=admin"),
+            ("myapp://browse/a%2Fb/c", "unknownAction"),
+            ("myapp:open/a", "unknownAction"), ("javascript:alert(1)", "unknownAction"),
+            ("JaVaScRiPt:alert(1)", "unknownAction"), ("java\tscript:alert(1)", "malformed"),
+            (" javascript:alert(1)", "malformed"), ("data:text/html,x", "unknownAction"),
+            ("file:///etc/passwd", "unknownAction"), ("intent://open/a#Intent;end", "unknownAction"),
+            ("my\u{430}pp://open/a", "malformed"), ("myapp://ope\u{43D}/a", "malformed"),
+        ])
+    func aLinkIsDecodedOnceAndAnEscapedSlashSeparatesNothing(_ link: String, expected: String) throws {
+        switch try Self.routes().match(link).reading {
+        case .success(let action): #expect(action.members == [expected])
+        case .failure(let rejection): #expect(rejection.reason.description == expected)
+        }
+    }
+
+    /// Strings that are hard on whoever handles them.
+    private static func naughtyStrings() throws -> [String] {
+        let own = [
+            "", " ", ".", "..", "/", "\\", "%", "%00", "%2e", "null", "-1", "\u{0}", "\u{7}\u{1B}[31m", "\r\n",
+            "\u{85}",
+            "\u{2028}", "\u{202E}abc", "\u{FEFF}", "\u{1F468}\u{200D}\u{1F469}", "e\u{301}", "\u{FFFD}", "\u{FFFF}",
+            "'; DROP TABLE users; --", "<script>alert(1)</script>", "${jndi:ldap://x}", "{{7*7}}", "../../etc/passwd",
+            "myapp://open/x", "a&b=c#d?e", "\"", "signalbox.stop", String(repeating: "\u{301}", count: 300),
+        ]
+        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
+            print("skipped naughty_strings.json: SIGNALBOX_CORPORA is not set; the test's own strings have run")
+            return own
+        }
+        struct Corpus: Decodable { let cases: [String] }
+        let file = URL(fileURLWithPath: folder).appendingPathComponent("naughty_strings.json")
+        return own + (try JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)).cases)
+    }
+
+    private static func escaped(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        return String(
+            decoding: text.utf8.flatMap { [UInt8(ascii: "%"), digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            as: UTF8.self
+        )
+    }
+
+    private static func hasControls(_ text: String) -> Bool {
+        text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+    }
+
+    @Test func anyTextIsALinkWithOneOutcome() async throws {
+        let links = try Self.naughtyStrings()
+        let trial = LinkTrial(try Self.routes())
+        let settled = try await trial.deliver(links)
+        #expect(settled.map { Array($0.original.utf8) } == links.map { Array($0.utf8) })
+        #expect(trial.told.all.count == links.count)
+        #expect(trial.told.all.allSatisfy { if case .rejected = $0.outcome { true } else { false } })
+    }
+
+    @Test func aPieceOfAPathArrivesAsItWasEscapedOrNotAtAll() throws {
+        let routes = try Self.routes()
+        for text in try Self.naughtyStrings() {
+            let reading = routes.match("myapp://open/\(Self.escaped(text))").reading
+            switch text {
+            case "": #expect(throws: Outcome.Rejection.self) { try reading.get() }
+            case ".", "..",
+                _ where Self.hasControls(text):
+                #expect(throws: Outcome.Rejection.self, "\(text.debugDescription)") { try reading.get() }
+            default:
+                let value = try Missing.unwrap(try reading.get().captures.first?.value)
+                #expect(Array(value.utf8) == Array(text.utf8))
+            }
+        }
+    }
+
+    @Test func anItemOfAQueryArrivesAsItWasEscaped() throws {
+        let routes = try AppRoutes("myapp://find?q={term}", "find")
+        for text in try Self.naughtyStrings() where !text.utf8.contains(0) {
+            let value = try Missing.unwrap(
+                try routes.action("myapp://find?q=\(Self.escaped(text))").captures.first?.value
+            )
+            #expect(Array(value.utf8) == Array(text.utf8))
+        }
+    }
+
+    @Test func anyTextOfUpTo128BytesIsAnID() throws {
+        let routes = try AppRoutes("myapp://do?i={id}", "do")
+        for text in try Self.naughtyStrings() where !text.utf8.contains(0) {
+            let reading = routes.match("myapp://do?i=\(Self.escaped(text))").reading
+            if (1...ActionID.maximumLength).contains(text.utf8.count) {
+                #expect(try reading.get().id?.text.utf8.elementsEqual(text.utf8) == true)
+            } else {
+                #expect(throws: Outcome.Rejection.self) { try reading.get() }
+            }
+        }
+    }
+
+    @Test func whatOtherReadersOfURLsTestWithHasOneOutcomeEach() async throws {
+        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
+            return print("skipped url_app_scheme.dev.json: SIGNALBOX_CORPORA is not set")
+        }
+        struct Corpus: Decodable {
+            struct Vector: Decodable { let input: String }
+            let cases: [Vector]
+        }
+        let file = URL(fileURLWithPath: folder).appendingPathComponent("url_app_scheme.dev.json")
+        let links = try JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)).cases.map(\.input)
+        #expect(links.count >= 130)
+        let settled = try await LinkTrial(try Self.routes()).deliver(links)
+        #expect(settled.allSatisfy { $0.rejection != nil })
+    }
+}

@@ -1,0 +1,120 @@
+import AppScheme
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import Testing
+
+@Suite struct QueryTests {
+    @Test func allItemsAreMembersWhereThePatternNamesNone() throws {
+        let routes = try AppRoutes("myapp://find/{kind}", "find")
+        let action = try routes.action("myapp://find/lamp?q=a+b%2Bc&&empty&x=%C3%A9=%26#q=no")
+        #expect(action.members == ["kind=lamp", "q=a b+c", "empty=", "x=é=&"])
+        #expect(try routes.action("myapp://find/lamp?").members == ["kind=lamp"])
+        #expect(try routes.action("myapp://find/lamp").members == ["kind=lamp"])
+    }
+
+    @Test func onlyTheItemsThatThePatternNamesAreMembersUnderTheirNewNames() throws {
+        let routes = try AppRoutes("myapp://find/{kind}?q={term}&page={number}", "find")
+        #expect(
+            try routes.action("myapp://find/lamp?page=2&x=1&q=red&term=no").members == [
+                "kind=lamp", "term=red", "number=2",
+            ]
+        )
+        #expect(try routes.action("myapp://find/lamp?q=").members == ["kind=lamp", "term="])
+        #expect(try routes.action("myapp://find/lamp?Q=red").members == ["kind=lamp"])
+    }
+
+    @Test func anItemCanNameTheActionAndTheID() throws {
+        let routes = try AppRoutes("myapp://do?a={action}&n={id}", nil)
+        let action = try routes.action("myapp://do?n=7&a=open")
+        #expect(action.name == "open")
+        #expect(action.id?.text == "7")
+        #expect(action.members.isEmpty)
+        #expect(try routes.action("myapp://do?a=open").id == nil)
+        #expect(routes.rejection("myapp://do?n=7")?.reason == .malformed)
+        #expect(routes.rejection("myapp://do?a=&n=7")?.reason == .malformed)
+        #expect(routes.rejection("myapp://do?a=open&n=")?.reason == .malformed)
+    }
+
+    @Test func aCaptureOfThePathWinsOverAnItemOfTheSameName() throws {
+        let routes = try AppRoutes("myapp://{area}/{number}", "open")
+        let action = try routes.action("myapp://shop/42?number=43&area=bank&number=44&x=1")
+        #expect(action.members == ["area=shop", "number=42", "x=1"])
+    }
+
+    @Test func anItemCannotTakeThePlaceOfTheActionOrTheID() throws {
+        let routes = try AppRoutes("myapp://{action}/{id}", nil)
+        let action = try routes.action("myapp://open/42?action=pay&id=7&x=1")
+        #expect(action.name == "open")
+        #expect(action.id?.text == "42")
+        #expect(action.members == ["x=1"])
+        let fixed = try AppRoutes("myapp://open", "open").action("myapp://open?action=pay&id=7")
+        #expect(fixed.name == "open")
+        #expect(fixed.id == nil)
+        #expect(fixed.members == ["action=pay", "id=7"])
+    }
+
+    @Test(
+        arguments: [
+            ("myapp://find", "a=1&a=1"), ("myapp://find", "a=1&b=2&a"), ("myapp://find", "%61=1&a=2"),
+            ("myapp://find", "e%CC%81=1&%C3%A9=2"), ("myapp://find?q={term}", "q=1&q=1"),
+        ])
+    func anItemThatStandsThereTwiceIsMalformedAndNeverOneOfTheTwo(_ pattern: String, query: String) throws {
+        let rejection = try Missing.unwrap(try AppRoutes(pattern, "find").rejection("myapp://find?\(query)"))
+        #expect(rejection.reason == .malformed)
+        #expect(rejection.detail.contains("twice"))
+    }
+
+    @Test func anUnnamedItemMayStandThereTwice() throws {
+        let routes = try AppRoutes("myapp://find?q={term}", "find")
+        #expect(try routes.action("myapp://find?tag=1&q=x&tag=2").members == ["term=x"])
+    }
+
+    @Test func aNameHasABound() throws {
+        let routes = try AppRoutes("myapp://find", "find")
+        let most = String(repeating: "n", count: AppRoutes.maximumItemName)
+        #expect(try routes.action("myapp://find?\(most)=1").members == ["\(most)=1"])
+        let rejection = try Missing.unwrap(routes.rejection("myapp://find?\(most)n=1"))
+        #expect(rejection.reason == .malformed)
+        #expect(rejection.detail.contains("256 bytes"))
+    }
+
+    @Test func theNumberOfItemsHasABound() throws {
+        let routes = try AppRoutes("myapp://find/{n0}", "find")
+        func link(_ count: Int) -> String {
+            "myapp://find/x?" + (0..<count).map { "n\($0)=\($0)" }.joined(separator: "&")
+        }
+        // The first is hidden by the path's capture and does not count.
+        #expect(try routes.action(link(AppRoutes.maximumItems + 1)).captures.count == AppRoutes.maximumItems + 1)
+        let rejection = try Missing.unwrap(routes.rejection(link(AppRoutes.maximumItems + 2)))
+        #expect(rejection.reason == .malformed)
+        #expect(rejection.detail.contains("64 items"))
+        #expect(routes.rejection(link(300))?.reason == .malformed)
+    }
+
+    @Test(arguments: ["q=%", "q=%4", "q=%zz", "q=%FF", "%C3=1", "q=%00"])
+    func aQueryThatCannotBeReadIsMalformed(_ query: String) throws {
+        for pattern in ["myapp://find", "myapp://find?x={term}"] {
+            let rejection = try Missing.unwrap(try AppRoutes(pattern, "find").rejection("myapp://find?\(query)"))
+            #expect(rejection.reason == .malformed)
+            #expect(rejection.detail.contains("the link's query cannot be read"))
+        }
+    }
+
+    @Test func membersConvertByTheRuleForTextOfURLs() async throws {
+        struct Info: Decodable, Sendable, Equatable {
+            let number: Int
+            let isNew: Bool
+            let text: String
+            let missing: Int?
+        }
+        let trial = LinkTrial(try AppRoutes("myapp://open/{number}", "open"))
+        let seen = CallList<Info>()
+        let links = ["42?isNew=true&text=7", "042?isNew=true&text=7", "42?isNew=1&text=7"].map { "myapp://open/\($0)" }
+        let settled = try await trial.deliver(links) { supervisor in
+            try supervisor.register("open", as: Info.self, from: .link(scheme: "myapp")) { info, _ in seen.add(info) }
+        }
+        #expect(settled.map(\.outcome.code) == ["handled", "invalidBody", "invalidBody"])
+        #expect(seen.all == [Info(number: 42, isNew: true, text: "7", missing: nil)])
+    }
+}

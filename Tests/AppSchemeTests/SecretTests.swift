@@ -1,0 +1,62 @@
+import AppScheme
+import Logging
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import SignalboxTesting
+import Testing
+
+/// A link may hold a secret in its path, query or fragment: none of them is in a log line or an error.
+@Suite(.timeLimit(.minutes(1))) struct SecretTests {
+    private static let canary = "c4n4ry"
+
+    private static let links = [
+        "myapp://join/\(canary)", "myapp://join/\(canary)?code=\(canary)#\(canary)", "myapp://join/1?code=\(canary)",
+        "myapp://other/\(canary)", "myapp://join/x?\(canary)=1&\(canary)=2", "myapp://join/x?code=\(canary)%",
+        "myapp://join/\(canary)%", "myapp://\(canary)@join/x", "myapp:\(canary)", "\(canary)",
+        "myapp://join/%00\(canary)",
+        "myapp://named/\(canary)%20?code=\(canary)", "https://shop.example/\(canary)?\(canary)=\(canary)",
+        "myapp://fail/\(canary)", "myapp://forbidden/\(canary)", "myapp://typed/\(canary)?code=\(canary)",
+        "myapp://join/" + String(repeating: canary, count: 20_000),
+        "myapp://join/x?" + String(repeating: canary, count: 100) + "=1",
+    ]
+
+    private struct Typed: Decodable, Sendable {
+        let code: Int
+    }
+
+    private struct Refusal: Error {}
+
+    @Test func noLogLineAndNoErrorHoldsASecret() async throws {
+        let routes = try AppRoutes(
+            [
+                ("myapp://join/{token}", "join"), ("myapp://named/{action}", nil), ("myapp://fail/{token}", "fail"),
+                ("myapp://forbidden/{token}", "forbidden"), ("myapp://typed/{token}", "typed"),
+            ],
+            once: true
+        )
+        let trial = LinkTrial(routes, inbox: LinkInbox(links: Self.links.count, bytes: 1 << 20))
+        #expect(!trial.inbox.open("myapp://refused/" + String(repeating: Self.canary, count: 200_000)))
+        let settled = try await trial.deliver(Self.links) { supervisor in
+            let own = AccessRule.link(scheme: "myapp")
+            try supervisor.register("join", as: RawBody.self, from: own) { _, context in
+                context.logger.info("a token was used")
+            }
+            try supervisor.register("fail", as: RawBody.self, from: own) { _, _ in throw Refusal() }
+            try supervisor.register("forbidden", as: RawBody.self, from: .source("push")) { _, _ in }
+            try supervisor.register("typed", as: Typed.self, from: own) { _, _ in }
+        }
+        let codes = Set(settled.map(\.outcome.code))
+        let expected: Set = ["handled", "unknownAction", "malformed", "threw", "sourceNotAllowed", "invalidBody"]
+        #expect(codes == expected)
+        #expect(trial.log.all.count >= Self.links.count)
+        for line in trial.log.all { #expect(!line.contains(Self.canary), "\(line)") }
+        for one in settled {
+            #expect(!String(describing: one.outcome).contains(Self.canary))
+            #expect(one.action?.id.text.contains(Self.canary) != true)
+            #expect(!String(describing: one.facts).contains(Self.canary))
+        }
+        // What is looked for was there.
+        #expect(settled.count { $0.original.contains(Self.canary) } == Self.links.count)
+    }
+}

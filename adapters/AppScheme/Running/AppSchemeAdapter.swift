@@ -1,0 +1,94 @@
+public import Logging
+public import SignalboxCore
+
+/// Turns the links that the system hands to an application into actions, at most once each.
+///
+/// A link becomes an action by its route alone: see ``AppRoutes``. A link that cannot be read, or that no route
+/// matches, is an arrival too, and rejected. Links are the least trusted source, so a plugin is called only where its
+/// access rule names them, as `AccessRule.link(scheme:)` does.
+///
+/// The links come from a ``LinkInbox`` or from any other sequence that ends its wait when its task is cancelled.
+public struct AppSchemeAdapter<Links: AsyncSequence & Sendable>: Adapter
+where Links.Element == String, Links.Failure == Never {
+    /// The source whose arrivals these are.
+    public let source: SourceName
+    /// What becomes of a link.
+    public let routes: AppRoutes
+    /// Where the links come from.
+    public let links: Links
+    private let limits: MessageLimits
+    private let logger: Logger
+    private let onOutcome: @Sendable (String, Outcome) -> Void
+
+    /// - Parameters:
+    ///   - source: the source whose arrivals these are.
+    ///   - routes: what becomes of a link.
+    ///   - links: where they come from; one run at a time iterates over it.
+    ///   - limits: the bounds of one link; what exceeds `bytes` is rejected. No URL of more than 65,536 bytes is read.
+    ///   - logger: hears how many links waited and were refused; never what they say.
+    ///   - onOutcome: told once per link what became of it, with the link as it was handed in, so that an application
+    ///     can show a page for what no plugin handled. Called on any thread, also on several at the same time, before
+    ///     the run returns; must not block. A link that goes back into its ``LinkInbox`` is told of in a later run.
+    public init(
+        source: SourceName,
+        routes: AppRoutes,
+        links: Links,
+        limits: MessageLimits = MessageLimits(),
+        logger: Logger,
+        onOutcome: @escaping @Sendable (_ link: String, _ outcome: Outcome) -> Void = { _, _ in }
+    ) {
+        self.source = source
+        self.routes = routes
+        self.links = links
+        self.limits = limits
+        self.logger = logger
+        self.onOutcome = onOutcome
+    }
+
+    /// Links are neither answered nor sent, and come once.
+    public var features: AdapterFeatures { [] }
+
+    /// Delivers links until its task is cancelled, the intake closes, or the links end.
+    ///
+    /// Cancellation is the graceful stop: no more links are taken, and it returns when what was taken is settled. What
+    /// waits in a ``LinkInbox`` stays there for the next run, and so does a link that was on its way; from another
+    /// sequence such a link has the outcome `abandoned(drain)`.
+    public func run(into intake: any Intake) async {
+        let inbox = links as? LinkInbox
+        let sink = LinkSink(onOutcome: onOutcome)
+        var log = LinkLog(logger, source: source, inbox: inbox)
+        var reader = LinkReader(source: source, routes: routes, limits: limits)
+        var token: UInt64 = 0
+        log.began()
+        for await link in links {
+            token += 1
+            log.tellRefused()
+            sink.expect(token, link)
+            guard await submit(reader.arrival(of: link, token: token), to: intake, sink) else {
+                sink.forget(token)
+                giveBack(link, to: inbox)
+                break
+            }
+        }
+        await sink.untilAllSettled()
+        log.tellRefused(isLast: true)
+        log.ended()
+    }
+
+    /// - Returns: whether the arrival was taken; if not, the run is to end.
+    private func submit(_ batch: [Arrival], to intake: any Intake, _ sink: LinkSink) async -> Bool {
+        while intake.submit(batch, to: sink) == 0 {
+            do throws(SourceClosed) { try await intake.room() } catch { return false }
+            if Task.isCancelled { return false }
+        }
+        return true
+    }
+
+    private func giveBack(_ link: String, to inbox: LinkInbox?) {
+        if let inbox {
+            inbox.putBack(link)
+        } else {
+            onOutcome(link, .abandoned(.drain))
+        }
+    }
+}
