@@ -129,7 +129,7 @@ import Testing
         let asking = Task { await router.decide(question) }
         await gate.untilArrived(1)
         asking.cancel()
-        #expect(await asking.value.decider == NavigationVerdict.caller)
+        #expect(await asking.value.decider == NavigationVerdict.byCaller)
         gate.open()
     }
 
@@ -172,7 +172,7 @@ import Testing
         let question = try request("https://shop.example/")
         for _ in 0...NavigationRouter.maximumCalls {
             let verdict = await router.decide(question)
-            guard verdict.decider == NavigationVerdict.fallback else {
+            guard verdict.decider == NavigationVerdict.byFallback else {
                 Issue.record("\(verdict)")
                 return
             }
