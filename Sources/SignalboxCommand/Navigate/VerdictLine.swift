@@ -26,7 +26,7 @@ struct VerdictLine {
         self.input = input
         policy = .cancel
         url = nil
-        decider = NavigationVerdict.url
+        decider = NavigationVerdict.byURL
         reason = error.description
         trace = []
     }
