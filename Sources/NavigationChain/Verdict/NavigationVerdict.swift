@@ -36,7 +36,7 @@ public struct NavigationVerdict: Sendable, Hashable {
         text = url.text
     }
 
-    init(refused text: String, because error: URLTextError) {
+    package init(refused text: String, because error: URLTextError) {
         decision = .cancel(error.description)
         decider = NavigationVerdict.byURL
         trace = [NavigationStep(name: NavigationVerdict.byURL, answer: .decided(decision))]

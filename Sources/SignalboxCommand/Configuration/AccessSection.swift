@@ -4,7 +4,7 @@ import SignalboxRoutes
 /// One entry of a plugin's `from`.
 struct AccessSection: Sendable {
     /// What of the source's arrivals is meant.
-    enum Part: Sendable {
+    enum Part: Sendable, Hashable {
         case all
         case topic(TopicFilter)
         /// Links of an application's own scheme.

@@ -18,7 +18,8 @@ struct NavigationSection: Sendable {
         return try NavigationRouter(
             handlers,
             fallback: NavigationDecision(fallback, reason: "no handler decided"),
-            handlerDeadline: handlerDeadline
+            handlerDeadline: handlerDeadline,
+            clock: UntimedClock()
         )
     }
 }

@@ -46,6 +46,8 @@ struct LineSplitter {
         }
         if isEnded, length == pending.count, pending.last == UInt8(ascii: "\r") { pending.removeLast() }
         let isCut = length > limit + 1 || pending.count > limit
-        return InputLine(Array(pending.prefix(limit)), isCut: isCut)
+        // Copied: an array made of a slice may share its memory, and a short line would keep as much as the longest one.
+        let kept = pending.withUnsafeBufferPointer { Array($0.prefix(limit)) }
+        return InputLine(kept, isCut: isCut)
     }
 }

@@ -43,7 +43,7 @@ enum CommandStatus: Int32, CaseIterable {
         switch self {
         case .done: "done"
         case .notAsExpected:
-            "a message was not handled, a script failed, --expect differs; a URL was refused, has no route, is cancelled"
+            "a message was not handled, a script failed, or --expect differs; a URL was refused or has no route"
         case .usage: "the arguments are not right"
         case .invalidConfiguration: "the configuration, or the body to send, is not right"
         case .unreadableFile: "a file that was named cannot be read"

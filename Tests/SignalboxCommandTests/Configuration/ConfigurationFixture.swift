@@ -25,8 +25,8 @@ enum ConfigurationFixture {
         "timeout: 3s",
     ]
 
-    static func read(_ text: String, runsFiles: Bool = true) throws(ConfigurationError) -> RunConfiguration {
-        try ConfigurationReader.read(text, file: "f.yaml", runsFiles: runsFiles, surroundings: surroundings)
+    static func read(_ text: String, for use: ConfigurationUse = .run) throws(ConfigurationError) -> RunConfiguration {
+        try ConfigurationReader.read(text, file: "f.yaml", for: use, surroundings: surroundings)
     }
 
     /// The mistakes of the valid file with one line, counted from 1, written differently.
@@ -36,9 +36,9 @@ enum ConfigurationFixture {
         return problems(changed.joined(separator: "\n"))
     }
 
-    static func problems(_ text: String) -> [String] {
+    static func problems(_ text: String, for use: ConfigurationUse = .run) -> [String] {
         do throws(ConfigurationError) {
-            _ = try read(text)
+            _ = try read(text, for: use)
             return []
         } catch {
             return error.problems.map(\.description)

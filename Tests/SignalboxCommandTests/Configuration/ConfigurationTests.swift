@@ -70,7 +70,9 @@ import Testing
         #expect(configuration.plugins.map(\.action) == ["loading", "record"])
         #expect(configuration.plugins.map(\.use) == [.print, .file(path: "ledger.jsonl")])
         #expect(configuration.plugins.map(\.timeout) == [.milliseconds(500), nil])
-        #expect(configuration.plugins.map { $0.from.map { $0.topic?.text } } == [["push/+/loading"], [nil]])
+        #expect(
+            configuration.plugins.map { $0.from.map(\.part) } == [[.topic(try TopicFilter("push/+/loading"))], [.all]]
+        )
     }
 
     @Test func whatIsNotWrittenHasTheDocumentedDefault() throws {

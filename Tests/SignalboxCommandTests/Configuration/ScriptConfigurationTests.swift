@@ -13,8 +13,8 @@ import Testing
         """
     }
 
-    private static func section(_ script: String, runsFiles: Bool = true) throws -> ScriptSection {
-        let configuration = try ConfigurationFixture.read(file(script: script), runsFiles: runsFiles)
+    private static func section(_ script: String, for use: ConfigurationUse = .run) throws -> ScriptSection {
+        let configuration = try ConfigurationFixture.read(file(script: script), for: use)
         guard case .script(let section)? = configuration.sources.first?.kind else {
             Issue.record("the source is not a page")
             return ScriptSection()
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func whatIsNotWrittenHasThePagesOwnDefault() throws {
-        let section = try ScriptConfigurationTests.section("{}", runsFiles: false)
+        let section = try ScriptConfigurationTests.section("{}", for: .plugins)
         let page = section.page(from: "page", scripts: [], limits: MessageLimits())
         let standard = JavaScriptCoreConfiguration(source: "page", scripts: [])
         #expect(section.files.isEmpty)
@@ -81,7 +81,7 @@ import Testing
         ("7", "2:19: sources.page.script: expected a mapping of keys to values, found the number 7"),
         (
             "{ files: [a] }, mqtt: {}",
-            "2:19: sources.page.script: 'mqtt' and 'script' exclude each other; keep one of the two"
+            "2:19: sources.page.script: 'mqtt' and 'script' exclude each other; keep one of them"
         ),
     ])
     func aMistakeIsToldWithItsPlace(_ script: String, _ problem: String) {
@@ -120,7 +120,7 @@ import Testing
 
     @Test(arguments: [
         ("    mqttt:", ["3:5: sources.push.mqttt: unknown key 'mqttt'; did you mean 'mqtt'?"]),
-        ("    window:", ["2:8: sources.push: 'mqtt' or 'script' is missing;"]),
+        ("    window:", ["2:8: sources.push: 'mqtt', 'script' or 'links' is missing;"]),
     ])
     func aSourceSaysWhatItIs(_ line: String, _ problems: [String]) {
         let lines = ["sources:", "  push: ", line + " {}"] + ConfigurationFixture.lines[7...]

@@ -10,19 +10,21 @@ extension ConfigurationReader {
             return nil
         }
         let routes = routes(mapping)
-        let urls = mapping.optional("urls").map { $0.list()?.compactMap { $0.text() } ?? [] }
+        // What is there and has a mistake counts: it was told already.
+        let listed = mapping.optional("urls").map { $0.list() } ?? []
+        let urls = listed?.compactMap { $0.text() } ?? []
         let file = mapping.optional("file").map { text($0) }
         let standardInput = mapping.optional("standard_input")
-        let isRead = standardInput?.flag() ?? false
-        if isRead, let standardInput { claimStandardInput(standardInput) }
-        if use.runsSources, urls?.isEmpty ?? true, file == nil, !isRead {
+        let isRead = standardInput.map { $0.flag() } ?? false
+        if isRead == true, let standardInput { claimStandardInput(standardInput) }
+        if use.runsSources, listed?.isEmpty == true, file == nil, isRead == false {
             value.complain("no link would come; say where from with 'urls', 'file' or 'standard_input: true'")
         }
         guard let routes else { return nil }
         var section = LinksSection(routes: routes.table, places: routes.places)
-        section.urls = urls ?? []
+        section.urls = urls
         section.file = file ?? nil
-        section.standardInput = isRead
+        section.standardInput = isRead ?? false
         return section
     }
 

@@ -29,28 +29,33 @@ extension ConfigurationReader {
 
     private func handler(_ value: YAMLValue, _ names: inout [String: YAMLValue]) -> NavigationHandlerSection? {
         guard let entry = NavigationEntry(value) else { return nil }
-        let kind = kind(entry)
+        let kind = kind(entry).flatMap { isBuildable($0, at: entry.value) ? $0 : nil }
+        let name = name(of: entry, at: value, &names)
+        guard let kind, let name else { return nil }
+        return NavigationHandlerSection(kind: kind, name: name)
+    }
+
+    private func name(of entry: NavigationEntry, at value: YAMLValue, _ names: inout [String: YAMLValue]) -> String? {
         let written = entry.mapping.optional("name")
-        let text = written.map { $0.text() } ?? entry.kind.standardName
-        guard let name = text else { return nil }
+        let given = written.map { $0.text() } ?? entry.kind.standardName
+        guard let name = given, isName(name, at: written ?? value) else { return nil }
         if let holder = names[name] {
             let advice = "give this one a name of its own"
             (written ?? value).complain("'\(name)' is \(holder.path) in line \(holder.line) already; \(advice)")
             return nil
         }
         names[name] = value
-        guard let kind, isName(name, at: written ?? value) else { return nil }
-        return handler(NavigationHandlerSection(kind: kind, name: name), at: entry.value)
+        return name
     }
 
-    /// Asks the handler itself whether it can be built.
-    private func handler(_ section: NavigationHandlerSection, at value: YAMLValue) -> NavigationHandlerSection? {
+    /// Asks the handler itself.
+    private func isBuildable(_ kind: NavigationHandlerSection.Kind, at value: YAMLValue) -> Bool {
         do throws(NavigationChainError) {
-            _ = try section.rehearsal()
-            return section
+            _ = try NavigationHandlerSection(kind: kind, name: "handler").rehearsal()
+            return true
         } catch {
             value.complain(error.detail)
-            return nil
+            return false
         }
     }
 

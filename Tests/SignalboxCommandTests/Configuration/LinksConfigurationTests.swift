@@ -1,0 +1,165 @@
+import AppScheme
+import SignalboxCore
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite struct LinksConfigurationTests {
+    private static let routes = """
+        [ { pattern: 'myapp://product/{n:int}', action: open }, { pattern: 'https://shop.example/{n}', action: open } ]
+        """
+
+    private static func file(links: String, rule: String = "{ source: links }") -> String {
+        """
+        sources:
+          links: { links: \(links) }
+        plugins: [ { action: open, use: log, from: [ \(rule) ] } ]
+        """
+    }
+
+    private static func section(_ links: String, for use: ConfigurationUse = .run) throws -> LinksSection {
+        let configuration = try ConfigurationFixture.read(file(links: links), for: use)
+        guard case .links(let section)? = configuration.sources.first?.kind else {
+            throw FileReadError(description: "the source has no links")
+        }
+        return section
+    }
+
+    @Test func everyKeyIsRead() throws {
+        let section = try LinksConfigurationTests.section(
+            """
+            { routes: \(LinksConfigurationTests.routes), fallback: other, urls: ['myapp://product/1', 'x:y'],
+              file: { env: BROKER }, standard_input: true }
+            """
+        )
+        #expect(section.urls == ["myapp://product/1", "x:y"])
+        #expect(section.file == "mqtt://127.0.0.1:1883")
+        #expect(section.standardInput)
+        #expect(section.routes.fallback == "other")
+        #expect(try section.routes.match("myapp://product/1").reading.get().name == "open")
+        #expect(section.places.schemes == ["myapp"])
+        #expect(section.places.hosts == ["shop.example"])
+    }
+
+    @Test func whatIsNotWrittenHasTheDocumentedDefault() throws {
+        let section = try LinksConfigurationTests.section(
+            "{ routes: \(LinksConfigurationTests.routes) }",
+            for: .plugins
+        )
+        #expect(section.urls.isEmpty)
+        #expect(section.file == nil)
+        #expect(!section.standardInput)
+        #expect(section.routes.fallback == nil)
+    }
+
+    private static func links(_ route: String) -> String { "{ urls: [a], routes: [ \(route) ] }" }
+
+    @Test(arguments: [
+        ("7", "2:19: sources.links.links: expected a mapping of keys to values, found the number 7"),
+        ("{ urls: [a] }", "2:19: sources.links.links: 'routes' is missing; list at least one { pattern: …"),
+        ("{ urls: [a], routes: [] }", "2:40: sources.links.links.routes: list at least one { pattern: …"),
+        ("{ urls: [a], routs: [] }", "2:32: sources.links.links.routs: unknown key 'routs'; did you mean 'routes'?"),
+        (
+            "{ routes: \(routes) }",
+            "2:19: sources.links.links: no link would come; say where from with 'urls', 'file' or 'standard_input: true'"
+        ),
+        (links("{ pattern: 'myapp://a/{n:integer}', action: a }"), "unknownKind at byte 10: the kinds are"),
+        (links("{ pattern: 'myapp://a/{n}' }"), "names no action; use {action} or a fixed action"),
+        (links("{ pattern: '/a/{n}', action: a }"), "is for links of every scheme; begin it with the scheme"),
+        (links("{ pattern: 'javascript:{n}', action: a }"), "2:53: sources.links.links.routes[0].pattern: route"),
+        (links("{ pattern: 'myapp://{action}', action: a }"), "2:81: sources.links.links.routes[0].action: route"),
+        (links("{ pattern: 'myapp://a/{id}', action: a, once: true }"), "2:88: sources.links.links.routes[0].once:"),
+        (links("{ pattern: 'myapp://a', action: a, once: yes }"), "expected true or false, found the truth value yes"),
+        (
+            links("{ patern: 'myapp://a', action: a }"),
+            "routes[0].patern: unknown key 'patern'; did you mean 'pattern'?"
+        ),
+        (
+            links(
+                "{ pattern: 'myapp://b', action: a }, { pattern: 'myapp://a/{n}', action: a }, { pattern: 'myapp://a/{m}', action: b }"
+            ),
+            "2:120: sources.links.links.routes[2]: routes of links:"
+        ),
+        ("{ urls: [7], routes: \(routes) }", "2:28: sources.links.links.urls[0]: expected text, found the number 7"),
+        ("{ urls: a, routes: \(routes) }", "2:27: sources.links.links.urls: expected a list, found text"),
+        ("{ file: { env: NONE }, routes: \(routes) }", "links.file: the environment variable NONE is not set"),
+        ("{ urls: [a], fallback: no name, routes: \(routes) }", "2:42: sources.links.links.fallback: a name is ASCII"),
+    ])
+    func aMistakeIsToldWithItsPlace(_ links: String, _ words: String) {
+        let found = ConfigurationFixture.problems(LinksConfigurationTests.file(links: links))
+        #expect(found.count == 1, "found: \(found)")
+        #expect(found.first?.contains(words) == true, "found: \(found)")
+    }
+
+    @Test(arguments: [
+        ("{ source: links, topic: a }", "the source 'links' has no topics; leave 'topic' out"),
+        (
+            "{ source: links, scheme: myap }",
+            "no route is for links of the scheme 'myap'; did you mean 'myapp'?; schemes with routes are: myapp"
+        ),
+        (
+            "{ source: links, host: shop.exampel }",
+            "host 'shop.exampel'; did you mean 'shop.example'?; hosts with routes are: shop.example"
+        ),
+        ("{ source: links, scheme: https }", "links of https are named by their host; write host: shop.example"),
+        ("{ source: links, host: 'https://shop.example' }", "expected a host alone, such as shop.example"),
+        ("{ source: links, scheme: myapp, host: shop.example }", "'scheme' and 'host' exclude each other; write two"),
+        ("{ source: internal, scheme: myapp }", "the source 'internal' brings no links; leave 'scheme' out"),
+        ("{ source: internal, host: shop.example }", "the source 'internal' brings no links; leave 'host' out"),
+        ("{ source: links, schema: myapp }", "unknown key 'schema'; did you mean 'scheme'?"),
+    ])
+    func aRuleThatCanMeanNothingIsAMistake(_ rule: String, _ words: String) {
+        let links = "{ urls: [a], routes: \(LinksConfigurationTests.routes) }"
+        let found = ConfigurationFixture.problems(LinksConfigurationTests.file(links: links, rule: rule))
+        #expect(found.count == 1, "found: \(found)")
+        #expect(found.first?.contains(words) == true, "found: \(found)")
+        #expect(found.first?.hasPrefix("3:") == true)
+    }
+
+    @Test func aRuleIsWrittenInAnyLetterCase() throws {
+        let rules = "{ source: links, scheme: MyApp }, { source: links, host: Shop.Example }, { source: links }"
+        let links = "{ urls: [a], routes: \(LinksConfigurationTests.routes) }"
+        let file = LinksConfigurationTests.file(links: links, rule: rules)
+        let rule = try #require(try ConfigurationFixture.read(file).plugins.first?.rule)
+        #expect(
+            rule.description == "any of (link of scheme myapp of source links; "
+                + "universal link of host shop.example of source links; source links)"
+        )
+    }
+
+    @Test func onlyOneSourceReadsStandardInput() {
+        let links = "{ standard_input: true, routes: [ { pattern: 'myapp://a', action: open } ] }"
+        let file = """
+            sources:
+              links: { links: \(links) }
+              more: { links: \(links) }
+            plugins: [ { action: open, use: log, from: [ { source: links } ] } ]
+            """
+        let problem =
+            "3:36: sources.more.links.standard_input: stdin is read by sources.links.links.standard_input "
+            + "in line 2 already; only one source can"
+        #expect(ConfigurationFixture.problems(file) == [problem])
+    }
+
+    @Test(
+        arguments: [
+            ("routes: \(routes)", nil),
+            ("routes: \(routes)\nfallback: other", nil),
+            ("rotes: []", "1:1: rotes: unknown key 'rotes'; did you mean 'routes'?; known here: routes, fallback"),
+            ("routes: []", "1:9: routes: list at least one { pattern: …, action: … }"),
+            ("", "1:1: the file is empty; it needs 'routes'"),
+            ("[]", "1:1: expected a mapping of keys to values, found a list"),
+            ("sources: 1", "1:1: 'plugins' is missing; name at least one plugin below it"),
+        ] as [(String, String?)]
+    )
+    func aFileMayHaveRoutesAlone(_ text: String, _ problem: String?) {
+        let found = Result { () throws(ConfigurationError) in
+            try ConfigurationReader.routes(text, file: "r.yaml", surroundings: ConfigurationFixture.surroundings)
+        }
+        switch (found, problem) {
+        case (.success(.routes(let routes)), nil): #expect(routes.match("myapp://product/1").pattern != nil)
+        case (.failure(let error), let problem?): #expect(error.problems.first?.description == problem)
+        default: Issue.record("found \(found)")
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import BrokerKit
+import Foundation
+import Synchronization
+
+/// The built program with a pipe as stdin, and the lines of its output counted and not kept.
+final class PipedCommand: Sendable {
+    private let process: Process
+    private let input: FileHandle
+    private let output: FileHandle
+    private let ends: AsyncStream<Int32>
+
+    init(_ arguments: [String], folder: URL? = nil) throws {
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: BuiltProgram.path("signalbox"))
+        process.arguments = arguments
+        process.currentDirectoryURL = folder
+        let (into, out) = (Pipe(), Pipe())
+        process.standardInput = into
+        process.standardOutput = out
+        process.standardError = FileHandle.nullDevice
+        (input, output) = (into.fileHandleForWriting, out.fileHandleForReading)
+        let (ends, teller) = AsyncStream.makeStream(of: Int32.self)
+        self.ends = ends
+        process.terminationHandler = { process in
+            let isExit = process.terminationReason == .exit
+            teller.yield(isExit ? process.terminationStatus : -process.terminationStatus)
+            teller.finish()
+        }
+        try ProcessStart.run(process)
+    }
+
+    /// Writes pieces on a thread of their own, until there are no more or nobody reads.
+    func write(_ pieces: @escaping @Sendable (Int) -> [UInt8]?) {
+        Thread.detachNewThread { [input] in
+            var number = 0
+            while let piece = pieces(number), (try? input.write(contentsOf: piece)) != nil { number += 1 }
+        }
+    }
+
+    /// The end of stdin.
+    func closeInput() {
+        try? input.close()
+    }
+
+    /// Reads so many lines of output, on a thread of their own.
+    ///
+    /// - Returns: how many there were; fewer when the output ended before.
+    func lines(_ wanted: Int) async -> Int {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [output] in
+                var found = 0
+                var piece = [UInt8](repeating: 0, count: 1 << 16)
+                while found < wanted {
+                    let count = read(output.fileDescriptor, &piece, piece.count)
+                    guard count > 0 else { break }
+                    found += PipedCommand.lineEnds(in: piece[..<count])
+                }
+                continuation.resume(returning: found)
+            }
+        }
+    }
+
+    private static func lineEnds(in bytes: ArraySlice<UInt8>) -> Int {
+        bytes.withUnsafeBytes { bytes in
+            var count = 0
+            for byte in bytes where byte == UInt8(ascii: "\n") { count += 1 }
+            return count
+        }
+    }
+
+    /// Nobody reads the output any more.
+    func closeOutput() {
+        try? output.close()
+    }
+
+    /// The most memory that the program had at once, in KiB, where the system tells (proc(5), VmHWM).
+    var peakMemory: Int? {
+        let file = "/proc/\(process.processIdentifier)/status"
+        let lines = try? String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+        return lines?.first { $0.hasPrefix("VmHWM:") }.flatMap { line in Int(line.filter(\.isNumber)) }
+    }
+
+    /// The exit status, or the negative number of the signal that ended it. Asked for once.
+    func status() async -> Int32 {
+        for await status in ends { return status }
+        return -1
+    }
+
+    func signal(_ number: Int32) {
+        if process.isRunning { kill(process.processIdentifier, number) }
+    }
+
+    deinit {
+        signal(SIGKILL)
+    }
+}

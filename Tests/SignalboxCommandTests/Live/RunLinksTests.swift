@@ -1,0 +1,181 @@
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite struct RunLinksTests {
+    /// - Parameter links: where they come from.
+    private static func configuration(_ links: String, fallback: String = "") -> String {
+        """
+        sources:
+          links:
+            links:
+              routes:
+                - { pattern: 'myapp://product/{number:int}', action: open }
+                - { pattern: 'https://shop.example/product/{number:int}?q={term}', action: open }
+                - { pattern: 'myapp://login/{token}', action: login, once: true }
+                - { pattern: 'myapp://do/{action}' }
+              \(fallback)
+              \(links)
+        plugins:
+          - { action: open, use: print, from: [ { source: links, scheme: myapp }, { source: links, host: shop.example } ] }
+          - { action: login, use: reply, value: 1, from: [ { source: links } ] }
+          - { action: restart, use: log, from: [ { source: internal } ] }
+          - { action: other, use: log, from: [ { source: links } ] }
+        """
+    }
+
+    private static func run(_ configuration: String, files: [String: String] = [:], input: [UInt8]? = nil) async throws
+        -> CommandProcess.Finished
+    {
+        var finished: CommandProcess.Finished?
+        try await LinkTrial.with(files.merging(["c.yaml": configuration]) { $1 }) { trial in
+            finished = try await trial.run(["run", "c.yaml", "--outcomes"], input: input)
+        }
+        return try #require(finished)
+    }
+
+    private static func outcomes(_ finished: CommandProcess.Finished) -> [String] {
+        finished.output.filter { $0.contains("\"outcome\":") }
+    }
+
+    @Test func linksOfAListAFileAndStandardInputComeInThisOrderAndThenItEnds() async throws {
+        let links = "urls: ['myapp://product/1', 'myapp://product/2']\n      file: l.txt\n      standard_input: true"
+        let finished = try await RunLinksTests.run(
+            RunLinksTests.configuration(links),
+            files: ["l.txt": "myapp://product/3\n\nmyapp://product/4"],
+            input: Array("myapp://product/5\r\nhttps://shop.example/product/6?q=a+b&x=y\n".utf8)
+        )
+        #expect(finished.status == 0)
+        let printed = finished.output.filter { $0.contains("\"body\":") }
+        let bodies = printed.compactMap { $0.split(separator: "\"body\":", maxSplits: 1).last }
+        let expected = (1...5).map { "{\"number\":\"\($0)\"}}" } + [#"{"number":"6","term":"a b"}}"#]
+        #expect(bodies.map(String.init) == expected)
+        #expect(printed.first?.contains(#""scheme":"myapp","body""#) == true)
+        #expect(printed.last?.contains(#""scheme":"https","host":"shop.example","body""#) == true)
+        #expect(finished.errors.last == "signalbox: handled 6, rejected 0, failed 0, abandoned 0, dead letters 0")
+    }
+
+    @Test func aLinkThatNoRuleNamesIsRefusedAndADeadLetterOfItsOwnBytes() async throws {
+        let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['MyApp://do/restart#x']"))
+        let lines = RunLinksTests.outcomes(finished)
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains(#""scheme":"myapp","outcome":"rejected","reason":"sourceNotAllowed""#) == true)
+        #expect(lines.first?.hasSuffix(#""deadLetter":"MyApp://do/restart#x"}"#) == true)
+    }
+
+    @Test(arguments: [
+        ("myapp://nowhere", #""scheme":"myapp","outcome":"rejected","reason":"unknownAction""#),
+        ("other://product/1", #""scheme":"other","outcome":"rejected","reason":"unknownAction""#),
+        ("https://evil.example/product/1", #""host":"evil.example","outcome":"rejected","reason":"unknownAction""#),
+        ("myapp://u@product/1", #"{"source":"links","outcome":"rejected","reason":"malformed""#),
+        ("myapp://product/1?a=%zz", #""scheme":"myapp","outcome":"rejected","reason":"malformed""#),
+    ])
+    func whatIsNoActionIsRejected(_ link: String, _ words: String) async throws {
+        let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['\(link)']"))
+        #expect(finished.status == 0)
+        #expect(RunLinksTests.outcomes(finished).first?.contains(words) == true, "\(finished.output)")
+        #expect(finished.errors.last == "signalbox: handled 0, rejected 1, failed 0, abandoned 0, dead letters 1")
+    }
+
+    @Test func theFallbackTakesLinksOfItsOwnSchemesAndNoOthers() async throws {
+        let links = "urls: ['myapp://nowhere', 'https://shop.example/x', 'https://evil.example/x']"
+        let finished = try await RunLinksTests.run(RunLinksTests.configuration(links, fallback: "fallback: other"))
+        let lines = RunLinksTests.outcomes(finished)
+        #expect(lines.filter { $0.contains(#""action":"other""#) && $0.contains(#""outcome":"handled""#) }.count == 2)
+        #expect(lines.filter { $0.contains("evil.example") && $0.contains("unknownAction") }.count == 1)
+    }
+
+    @Test func aLinkThatCountsOnceHasTheSameIDEachTimeAndKeepsItsSecret() async throws {
+        let links = "urls: ['myapp://login/canary-4711', 'MYAPP://login/canary-4711']"
+        let finished = try await RunLinksTests.run(RunLinksTests.configuration(links))
+        let lines = RunLinksTests.outcomes(finished)
+        #expect(lines.count == 2)
+        #expect(Set(lines).count == 1)
+        #expect(lines.first?.contains(#""id":"link-"#) == true)
+        #expect(!(finished.output + finished.errors).joined().contains("canary-4711"))
+    }
+
+    @Test func aRejectedLinkIsToldInTheLogWithoutItsText() async throws {
+        let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['myapp://u@login/canary-4711']"))
+        #expect(finished.errors.contains { $0.contains("malformed") })
+        #expect(!finished.errors.joined().contains("canary-4711"))
+    }
+
+    @Test func aLineThatIsNotUTF8OrTooLongIsRejectedAndTheOthersAreNot() async throws {
+        let long = "myapp://product/" + String(repeating: "1", count: 300_000)
+        let input = Array("myapp://do/".utf8) + [0xFF, 0x0A] + Array("\(long)\nmyapp://product/7\n".utf8)
+        let finished = try await RunLinksTests.run(RunLinksTests.configuration("standard_input: true"), input: input)
+        #expect(finished.status == 0)
+        let lines = RunLinksTests.outcomes(finished)
+        #expect(lines.count == 3)
+        #expect(lines.contains { $0.contains("controlCharacter at byte 11") })
+        #expect(
+            lines.contains { $0.contains("malformed") && $0.contains("myapp://product/1111") && $0.utf8.count < 66_000 }
+        )
+        #expect(lines.contains { $0.contains(#""outcome":"handled""#) })
+    }
+
+    @Test(arguments: [("nowhere.txt", "No such file or directory"), (".", "it is a folder")])
+    func aFileThatCannotBeReadIsToldBeforeAnythingStarts(_ file: String, _ words: String) async throws {
+        let finished = try await RunLinksTests.run(
+            RunLinksTests.configuration("urls: ['myapp://product/1']\n      file: \(file)")
+        )
+        #expect(finished.status == CommandStatus.unreadableFile.rawValue)
+        #expect(finished.errors == ["signalbox: \(file): cannot be read: \(words)"])
+        #expect(finished.output.isEmpty)
+    }
+
+    @Test func aFolderAsStandardInputMakesTheSourceGiveUp() async throws {
+        try await LinkTrial.with(["c.yaml": RunLinksTests.configuration("standard_input: true")]) { trial in
+            let finished = try await CommandProcess.run(["run", "c.yaml"], folder: trial.folder, input: trial.folder)
+            #expect(finished.status == CommandStatus.unavailable.rawValue)
+            #expect(finished.errors.contains("signalbox: stdin: cannot be read: Is a directory"))
+        }
+    }
+
+    @Test func aSignalEndsARunThatWaitsForItsStandardInput() async throws {
+        try await LinkTrial.with(["c.yaml": RunLinksTests.configuration("standard_input: true")]) { trial in
+            let command = try PipedCommand(["run", "c.yaml"], folder: trial.folder)
+            command.write { $0 < 1 ? Array("myapp://product/1\n".utf8) : nil }
+            #expect(await command.lines(1) == 1)
+            command.signal(SIGTERM)
+            #expect(await command.status() == 0)
+        }
+    }
+
+    @Test func aFIFOIsReadWhenSomebodyWritesToIt() async throws {
+        try await LinkTrial.with(["c.yaml": RunLinksTests.configuration("file: fifo")]) { trial in
+            let fifo = trial.folder.appendingPathComponent("fifo").path
+            try #require(mkfifo(fifo, 0o600) == 0)
+            let command = try PipedCommand(["run", "c.yaml"], folder: trial.folder)
+            Thread.detachNewThread {
+                let writer = FileHandle(forWritingAtPath: fifo)
+                try? writer?.write(contentsOf: Array("myapp://product/1\nmyapp://product/2\n".utf8))
+                try? writer?.close()
+            }
+            #expect(await command.lines(2) == 2)
+            #expect(await command.status() == 0)
+        }
+    }
+
+    /// The input has 90 MB, of links that are over the limit of a message: reading them as URLs would only take time.
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")))
+    func manyLinksTakeNoMoreMemoryThanTheWindow() async throws {
+        let bounds = "limits: { message_bytes: 100 }\ndead_letters: { count: 10, bytes: 1KiB }\n"
+        let configuration = RunLinksTests.configuration("standard_input: true") + "\n\(bounds)"
+        try await LinkTrial.with(["c.yaml": configuration]) { trial in
+            let command = try PipedCommand(["run", "c.yaml", "--log-level", "error"], folder: trial.folder)
+            let link = "myapp://nowhere/" + String(repeating: "x", count: 60_000) + "\n"
+            let piece = Array(String(repeating: link, count: 10).utf8)
+            command.write { number in
+                number < 150 ? piece : number == 150 ? Array("myapp://product/1\n".utf8) : nil
+            }
+            #expect(await command.lines(1) == 1)
+            let peak = try #require(command.peakMemory)
+            #expect(peak < 80 << 10, "VmHWM \(peak) KiB")
+            command.closeInput()
+            #expect(await command.status() == 0)
+        }
+    }
+}
