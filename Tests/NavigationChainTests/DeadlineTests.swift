@@ -94,6 +94,7 @@ import Testing
         let verdict = await (try router(Waiting(gate: gate))).decide(try request("https://shop.example/"))
         #expect(verdict.policy == .allow)
         await clock.untilAwake()
+        #expect(clock.sleepers == 0)
     }
 
     @Test func aHandlerThatOnlyLooksHasNoTimer() async throws {
@@ -128,7 +129,7 @@ import Testing
         let asking = Task { await router.decide(question) }
         await gate.untilArrived(1)
         asking.cancel()
-        #expect(await asking.value.decider == NavigationVerdict.caller)
+        #expect(await asking.value.decider == NavigationVerdict.byCaller)
         gate.open()
     }
 
@@ -171,7 +172,7 @@ import Testing
         let question = try request("https://shop.example/")
         for _ in 0...NavigationRouter.maximumCalls {
             let verdict = await router.decide(question)
-            guard verdict.decider == NavigationVerdict.fallback else {
+            guard verdict.decider == NavigationVerdict.byFallback else {
                 Issue.record("\(verdict)")
                 return
             }
@@ -188,8 +189,8 @@ import Testing
 }
 
 extension ManualClock {
-    /// Waits until nobody sleeps.
+    /// Waits until nobody sleeps; returns early when the task is cancelled.
     fileprivate func untilAwake() async {
-        while sleepers > 0 { await Task.yield() }
+        while sleepers > 0, !Task.isCancelled { await Task.yield() }
     }
 }

@@ -34,7 +34,7 @@ import Testing
         for vector in vectors {
             let verdict = await router.decide(vector.input, kind: .link, frame: .main)
             guard verdict.policy != .cancel, let url = verdict.url else {
-                #expect(verdict.decider == NavigationVerdict.url)
+                #expect(verdict.decider == NavigationVerdict.byURL)
                 continue
             }
             allowed += 1

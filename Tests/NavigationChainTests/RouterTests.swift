@@ -41,7 +41,7 @@ import Testing
 
     @Test func aChainWithoutHandlersHasItsFallback() async throws {
         let verdict = await (try NavigationRouter([], fallback: .all)).decide(try request("https://shop.example/"))
-        #expect(verdict.decider == NavigationVerdict.fallback)
+        #expect(verdict.decider == NavigationVerdict.byFallback)
         #expect(verdict.trace.isEmpty)
     }
 
@@ -53,7 +53,7 @@ import Testing
         #expect(refused.decider == "url")
         #expect(refused.reason.contains("userinfo"))
         #expect(refused.url == nil)
-        #expect(refused.trace.isEmpty)
+        #expect(refused.trace.map(\.answer) == [.decided(refused.decision)])
         #expect(asked.all.isEmpty)
     }
 

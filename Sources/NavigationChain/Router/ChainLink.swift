@@ -6,7 +6,7 @@ struct ChainLink: Sendable {
     }
 
     private static let reserved: Set<String> = [
-        NavigationVerdict.fallback, NavigationVerdict.url, NavigationVerdict.caller,
+        NavigationVerdict.byFallback, NavigationVerdict.byURL, NavigationVerdict.byCaller,
     ]
 
     let name: String

@@ -10,14 +10,14 @@ extension NavigationRouter {
             let answer = await link.answer(to: request, within: handlerDeadline, of: clock)
             trace.append(NavigationStep(name: link.name, answer: answer))
             guard let decision = link.decision(for: answer, within: handlerDeadline) else { continue }
-            let decider = answer == .abandoned ? NavigationVerdict.caller : link.name
+            let decider = answer == .abandoned ? NavigationVerdict.byCaller : link.name
             return NavigationVerdict(decision, by: decider, about: request.url, trace: trace)
         }
         guard !Task.isCancelled else {
             let decision = NavigationDecision.cancel(NavigationRouter.callerIsCancelled)
-            return NavigationVerdict(decision, by: NavigationVerdict.caller, about: request.url, trace: trace)
+            return NavigationVerdict(decision, by: NavigationVerdict.byCaller, about: request.url, trace: trace)
         }
-        return NavigationVerdict(fallback, by: NavigationVerdict.fallback, about: request.url, trace: trace)
+        return NavigationVerdict(fallback, by: NavigationVerdict.byFallback, about: request.url, trace: trace)
     }
 
     /// The verdict about a URL as an engine names it.

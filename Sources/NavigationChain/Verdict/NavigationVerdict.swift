@@ -3,18 +3,19 @@ public import SignalboxRoutes
 /// What a chain decided about one URL, who decided it, and who was asked on the way.
 public struct NavigationVerdict: Sendable, Hashable {
     /// The decider when no handler decided: the chain's fallback.
-    public static let fallback = "fallback"
+    public static let byFallback = "fallback"
     /// The decider when the text is no URL that `URLText` takes. No handler was asked.
-    public static let url = "url"
+    public static let byURL = "url"
     /// The decider when the task that wanted the verdict was cancelled.
-    public static let caller = "caller"
+    public static let byCaller = "caller"
 
     /// What shall be done, and why.
     public let decision: NavigationDecision
-    /// The name of the handler that decided, failed or was late; else ``fallback``, ``url`` or ``caller``, which no
+    /// The name of the handler that decided, failed or was late; else ``byFallback``, ``byURL`` or ``byCaller``, which no
     /// handler may be called.
     public let decider: String
-    /// Who was asked, in order. Nobody after the decider was.
+    /// Who was asked, in order, and what each said; nobody after the decider was. For a text that is no URL it is one
+    /// step, ``byURL``, with the reason.
     public let trace: [NavigationStep]
     /// The URL, in the form in which it must be opened; `nil` when the text is none.
     public let url: URLText?
@@ -35,10 +36,10 @@ public struct NavigationVerdict: Sendable, Hashable {
         text = url.text
     }
 
-    init(refused text: String, because error: URLTextError) {
+    package init(refused text: String, because error: URLTextError) {
         decision = .cancel(error.description)
-        decider = NavigationVerdict.url
-        trace = []
+        decider = NavigationVerdict.byURL
+        trace = [NavigationStep(name: NavigationVerdict.byURL, answer: .decided(decision))]
         url = nil
         self.text = text
     }

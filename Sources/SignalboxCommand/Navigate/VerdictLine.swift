@@ -23,12 +23,7 @@ struct VerdictLine {
 
     /// A line that is no text, and so no URL.
     init(_ input: InputLine, refused error: URLTextError) {
-        self.input = input
-        policy = .cancel
-        url = nil
-        decider = NavigationVerdict.url
-        reason = error.description
-        trace = []
+        self.init(input, NavigationVerdict(refused: "", because: error))
     }
 
     /// One JSON object with a newline: `url` or `input`, `policy`, `decider`, `reason`, `trace`.

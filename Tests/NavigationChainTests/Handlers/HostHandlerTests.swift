@@ -42,6 +42,9 @@ import Testing
         let single = String(repeating: "a", count: 60_000)
         #expect(try isListed("https://\(single).evil.example/", "*.evil.example"))
         #expect(try !isListed("https://\(single)evil.example/", "*.evil.example"))
+        let longest = String(repeating: "b", count: 245) + ".example"
+        #expect(try isListed("https://a.\(longest)/", "*.\(longest)"))
+        #expect(try !isListed("https://a\(longest)/", "*.\(longest)"))
     }
 
     @Test func addressesAreHosts() throws {

@@ -113,7 +113,7 @@ import Testing
             let finished = try await trial.run(arguments, input: [0x61, 0x3A, 0xFF, 0x0A])
             #expect(
                 finished.output == [
-                    #"{"input":"YTr/","inputEncoding":"base64","policy":"cancel","decider":"url","reason":"notUTF8 at byte 2: the line is not UTF-8","trace":[]}"#
+                    #"{"input":"YTr/","inputEncoding":"base64","policy":"cancel","decider":"url","reason":"notUTF8 at byte 2: the line is not UTF-8","trace":[{"handler":"url","answer":"decided","policy":"cancel","reason":"notUTF8 at byte 2: the line is not UTF-8"}]}"#
                 ]
             )
         }
