@@ -7,7 +7,7 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Receives from the sources of a configuration and calls its plugins.",
         discussion: """
-            Runs until SIGTERM or SIGINT, then drains: what has begun or waits is finished within 'drain_limit', what \
+            Runs until SIGTERM or SIGINT, or until all sources have ended, then drains: what has begun or waits is finished within 'drain_limit', what \
             is left is not acknowledged and comes again. A second signal ends at once. docs/configuration.md \
             describes the file.
 

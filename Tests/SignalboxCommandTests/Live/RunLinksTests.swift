@@ -84,6 +84,7 @@ import Testing
         let lines = RunLinksTests.outcomes(finished)
         #expect(lines.filter { $0.contains(#""action":"other""#) && $0.contains(#""outcome":"handled""#) }.count == 2)
         #expect(lines.filter { $0.contains("evil.example") && $0.contains("unknownAction") }.count == 1)
+        #expect(finished.errors.contains { $0.contains("action=other") && $0.contains("myapp://nowhere") })
     }
 
     @Test func aLinkThatCountsOnceHasTheSameIDEachTimeAndKeepsItsSecret() async throws {
