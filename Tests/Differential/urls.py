@@ -3,8 +3,9 @@
     urls.py SIGNALBOX [SEED [COUNT]]
 
 Makes hostile URLs, and references to some bases, the same for the same seed, and gives them to `signalbox parse --stdin`.
-What it accepts, ada must read with the same normal form, host, port, path, query, fragment and origin; what it refuses is counted by reason, as it is
-stricter on purpose. Ends with status 1 when one differs, or when too few are accepted for the comparison to say much.
+What it accepts, ada must read with the same normal form, host, port, path, query, fragment and origin; what it refuses is
+counted by reason, as it is stricter on purpose. Ends with status 1 when one differs, or when too few are accepted for the
+comparison to say much.
 """
 
 import collections
