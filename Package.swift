@@ -12,8 +12,8 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// Not in SignalboxCore: a `@MainActor` class that conforms to `Plugin` would then have to repeat the attribute on its
-// method, as the requirement's isolation would be inferred for it.
+// Not in SignalboxCore and NavigationChain: a `@MainActor` class that conforms to `Plugin` or `NavigationHandler` would then
+// have to repeat the attribute on its method, as the requirement's isolation would be inferred for it.
 // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
 let stayOnCaller: [SwiftSetting] = strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
@@ -40,7 +40,7 @@ let package = Package(
     targets: [
         .target(name: "SignalboxCore", swiftSettings: strict),
         .target(name: "SignalboxRoutes", swiftSettings: strict),
-        .target(name: "NavigationChain", dependencies: ["SignalboxRoutes"], swiftSettings: stayOnCaller),
+        .target(name: "NavigationChain", dependencies: ["SignalboxRoutes"], swiftSettings: strict),
         .target(
             name: "Signalbox",
             dependencies: [

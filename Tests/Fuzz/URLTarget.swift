@@ -7,8 +7,12 @@ enum URLTarget {
         let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
         let texts = parts.map { String(decoding: $0, as: UTF8.self) }
         guard let url = checked(texts[0]) else { return }
-        if texts.count > 1, let other = try? URLText(texts[1], relativeTo: url) {
+        guard texts.count > 1 else { return }
+        do throws(URLTextError) {
+            let other = try URLText(texts[1], relativeTo: url)
             require((try? URLText(other.text)) == other, "a resolved URL is in normal form")
+        } catch {
+            require((0...texts[1].utf8.count).contains(error.offset), "a place in the reference \(texts[1])")
         }
     }
 
@@ -25,7 +29,7 @@ enum URLTarget {
             if let origin = url.origin { require((try? WebOrigin(origin.description)) == origin, "\(origin)") }
             return url
         } catch {
-            require((0...max(text.utf8.count, URLText.maximumLength)).contains(error.offset), "a place in \(text)")
+            require((0...text.utf8.count).contains(error.offset), "a place in \(text)")
             return nil
         }
     }

@@ -97,6 +97,30 @@ import Testing
         #expect(clock.sleepers == 0)
     }
 
+    @Test func aClockThatFailsIsNotWaitedFor() async throws {
+        let router = try NavigationRouter([Waiting(gate: gate)], fallback: .all, clock: BrokenClock())
+        let verdict = await router.decide(try request("https://shop.example/"))
+        #expect(verdict.policy == .cancel)
+        #expect(verdict.trace.map(\.answer) == [.late])
+        gate.open()
+    }
+
+    @Test func aHandlerIsNotAskedAboutWhatDoesNotConcernIt() async throws {
+        let asked = EventList<String>()
+        let router = try NavigationRouter(fallback: .all) {
+            try DeepLinkHandler(schemes: ["shop"]) { url in
+                asked.append(contentsOf: [url.text])
+                return true
+            }
+            try PathHandler(name: "path", patterns: ["/a"], hosts: ["other.example"]) { request, _ in
+                asked.append(contentsOf: [request.url.text])
+            }.answering(within: .seconds(1))
+        }
+        let verdict = await router.decide(try request("https://shop.example/a"))
+        #expect(verdict.trace.map(\.answer) == [.notMine, .notMine])
+        #expect(asked.all.isEmpty)
+    }
+
     @Test func aHandlerThatOnlyLooksHasNoTimer() async throws {
         let clock = clock
         let sleepers = EventList<Int>()
@@ -192,5 +216,17 @@ extension ManualClock {
     /// Waits until nobody sleeps; returns early when the task is cancelled.
     fileprivate func untilAwake() async {
         while sleepers > 0, !Task.isCancelled { await Task.yield() }
+    }
+}
+
+/// A clock that cannot sleep.
+private struct BrokenClock: Clock {
+    struct Failure: Error {}
+
+    var now: ContinuousClock.Instant { ContinuousClock.now }
+    var minimumResolution: Duration { .nanoseconds(1) }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+        throw Failure()
     }
 }

@@ -5,6 +5,8 @@ struct DeadlineHandler: NavigationHandler {
 
     var name: String { base.name }
 
+    func concerns(_ request: NavigationRequest) -> Bool { base.concerns(request) }
+
     func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         try await base.decide(request)
     }

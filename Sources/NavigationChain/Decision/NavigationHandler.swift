@@ -11,6 +11,12 @@ public protocol NavigationHandler: Sendable {
     /// ``NavigationRouter/maximumDeadline``. Read once, when the chain is built.
     nonisolated var deadline: Duration? { get }
 
+    /// Whether the request can be the handler's business at all; `true` unless the handler says otherwise.
+    ///
+    /// Called at once, on whatever thread asks: where it is `false` the request is passed on, and ``decide(_:)`` is not
+    /// called, which takes two tasks. It must return soon.
+    nonisolated func concerns(_ request: NavigationRequest) -> Bool
+
     /// Decides about the request, or passes it on.
     ///
     /// The task is cancelled when the deadline has passed or whoever asked is cancelled. The verdict does not wait for
@@ -24,4 +30,7 @@ public protocol NavigationHandler: Sendable {
 extension NavigationHandler {
     /// The chain's own limit.
     public nonisolated var deadline: Duration? { nil }
+
+    /// Every request can be.
+    public nonisolated func concerns(_ request: NavigationRequest) -> Bool { true }
 }

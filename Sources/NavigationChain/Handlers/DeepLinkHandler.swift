@@ -30,9 +30,14 @@ public struct DeepLinkHandler: NavigationHandler {
         self.opener = opener
     }
 
+    /// A URL of the schemes, not in a sub frame.
+    public func concerns(_ request: NavigationRequest) -> Bool {
+        request.frame != .sub && schemes.contains(request.url)
+    }
+
     /// Cancels when the URL was opened; `nil` when it was not.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
-        guard request.frame != .sub, schemes.contains(request.url), try await opener(request.url) else { return nil }
+        guard concerns(request), try await opener(request.url) else { return nil }
         return .cancel("opened natively: a deep link of the scheme \(request.url.scheme)")
     }
 }

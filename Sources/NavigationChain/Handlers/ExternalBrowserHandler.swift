@@ -28,9 +28,14 @@ public struct ExternalBrowserHandler: NavigationHandler {
         self.opener = opener
     }
 
+    /// A page of other hosts, as a link or a new window.
+    public func concerns(_ request: NavigationRequest) -> Bool {
+        leavesThePage(request) && request.url.webHost.map { !ownHosts.contains($0) } ?? false
+    }
+
     /// Cancels when the URL was handed over.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
-        guard let host = request.url.webHost, !ownHosts.contains(host), leavesThePage(request) else { return nil }
+        guard concerns(request), let host = request.url.webHost else { return nil }
         try await opener(request.url)
         return .cancel("opened in the browser: \(host) is not one of our hosts")
     }

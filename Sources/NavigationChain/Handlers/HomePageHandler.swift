@@ -36,11 +36,14 @@ public struct HomePageHandler: NavigationHandler {
         self.open = open
     }
 
+    /// The home page, by one of the kinds, not in a sub frame.
+    public func concerns(_ request: NavigationRequest) -> Bool {
+        request.frame != .sub && kinds.contains(request.kind) && request.url.isRoot && request.url.origin == home.origin
+    }
+
     /// Cancels when the home page was opened in the other way.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
-        guard request.frame != .sub, kinds.contains(request.kind), request.url.isRoot,
-            request.url.origin == home.origin
-        else { return nil }
+        guard concerns(request) else { return nil }
         try await open()
         return .cancel("opened natively: the home page")
     }

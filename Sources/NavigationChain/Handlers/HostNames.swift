@@ -32,6 +32,7 @@ struct HostNames: Sendable {
     /// Whether the host, as a URL has it, is listed or below one that is: at a dot, never in the middle of a name.
     func contains(_ host: String) -> Bool {
         if hosts.contains(host) { return true }
+        if let address = HostNames.mapped(host) { return hosts.contains(address) }
         guard !parents.isEmpty else { return false }
         // No name in the list is longer, so what is before cannot matter, however long a host a page makes up.
         var rest = host.utf8.suffix(HostNames.maximumLength + 1)
@@ -53,8 +54,18 @@ struct HostNames: Sendable {
             guard !HostNames.isAddress(host) else { throw HostFault(words: "nothing is below an address") }
             parents.insert(host)
         } else {
-            hosts.insert(host)
+            hosts.insert(HostNames.mapped(host) ?? host)
         }
+    }
+
+    /// The IPv4 address that an IPv6 address of RFC 4291, section 2.5.5.2, stands for: both reach the same machine.
+    private static func mapped(_ host: String) -> String? {
+        let start = "[::ffff:".utf8
+        guard host.utf8.starts(with: start) else { return nil }
+        let pieces = host.utf8.dropFirst(start.count).dropLast().split(separator: UInt8(ascii: ":"))
+            .compactMap { UInt16(String(Substring($0)), radix: 16) }
+        guard pieces.count == 2 else { return nil }
+        return pieces.flatMap { [$0 >> 8, $0 & 0xFF] }.map(String.init).joined(separator: ".")
     }
 
     /// The host in the form in which URLs have it. What a host is, the reader of URLs says.

@@ -41,11 +41,14 @@ public struct PathHandler: NavigationHandler {
         table = try PathHandler.table(of: patterns, beginWithSlash: hosts != nil, handler: name)
     }
 
+    /// A URL of the hosts, by one of the kinds, not in a sub frame.
+    public func concerns(_ request: NavigationRequest) -> Bool {
+        request.frame != .sub && kinds.contains(request.kind) && isOurs(request.url)
+    }
+
     /// Cancels when a pattern matches and the screen was opened.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
-        guard request.frame != .sub, kinds.contains(request.kind), isOurs(request.url),
-            let match = table.match(request.url)
-        else { return nil }
+        guard concerns(request), let match = table.match(request.url) else { return nil }
         let query = try match.pattern.queryValues(of: request.url)
         try await open(request, RouteCaptures(Array(match.captures) + query))
         return .cancel("opened natively: \(match.pattern)")

@@ -5,8 +5,13 @@ struct SchemeNames: Sendable {
     /// Schemes that run script, read files, show what a page made up, or open other programs. None is taken in a list of
     /// harmless ones.
     static let dangerous: Set<String> = [
-        "about", "android-app", "blob", "chrome", "chrome-extension", "content", "data", "file", "filesystem", "intent",
-        "jar", "javascript", "livescript", "mocha", "moz-extension", "resource", "vbscript", "view-source",
+        "about", "android-app", "applewebdata", "blob", "chrome", "chrome-extension", "chrome-search",
+        "chrome-untrusted",
+        "content", "data", "devtools", "feed", "file", "filesystem", "intent", "jar", "javascript", "livescript",
+        "mhtml", "mk",
+        "mocha", "moz-extension", "moz-icon", "ms-its", "ms-msdt", "res", "resource", "safari-extension", "search-ms",
+        "shell",
+        "vbscript", "view-source", "wyciwyg", "x-javascript",
     ]
     private static let maximumLength = 64
 

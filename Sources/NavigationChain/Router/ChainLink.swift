@@ -44,6 +44,7 @@ struct ChainLink: Sendable {
         switch form {
         case .immediate(let handler): return ChainLink.look(handler, request)
         case .waiting(let handler, let calls):
+            guard handler.concerns(request) else { return .notMine }
             let call = HandlerCall(handler: handler, calls: calls, deadline: deadline ?? limit, clock: clock)
             return await call.answer(to: request)
         }

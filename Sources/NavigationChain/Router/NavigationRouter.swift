@@ -9,7 +9,8 @@ public struct NavigationRouter: Sendable {
     public static let maximumNameLength = 128
     /// The longest deadline: an hour.
     public static let maximumDeadline: Duration = .seconds(3_600)
-    /// How many calls of one handler may run at once. A handler that does not return when its task is cancelled adds one
+    /// How many calls of one handler in its place in a chain may run at once. Chains made from one another share the count,
+    /// except of a handler that was put in anew; chains built apart do not, so derive the chains of pages from one. A handler that does not return when its task is cancelled adds one
     /// for each request, which a page can make many of; beyond this number the verdict is to cancel, unasked.
     public static let maximumCalls = 1_000
 

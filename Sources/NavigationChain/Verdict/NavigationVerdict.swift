@@ -57,9 +57,6 @@ extension NavigationVerdict: CustomStringConvertible {
     }
 
     private var shownURL: String {
-        guard let url else { return "no URL" }
-        let shown = url.text.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
-        let rest = url.query != nil ? "?…" : url.fragment != nil ? "#…" : ""
-        return LineText.line(String(Substring(shown))) + rest
+        url.map { LineText.line("\($0)") } ?? "no URL"
     }
 }

@@ -61,7 +61,7 @@ public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConverti
     public let reason: Reason
     /// Where it begins, in bytes of UTF-8 from the start of the pattern.
     public let offset: Int
-    /// What exactly, and what to do, in words. Only for ``Reason/ambiguous`` it repeats text of the patterns.
+    /// What exactly, and what to do, in words. It may repeat pieces of the patterns, which come from whoever wrote the program.
     public let detail: String
     /// Of an ambiguity, the pattern that was there before, as it was given; else `nil`.
     public let otherPattern: String?

@@ -1,7 +1,7 @@
 /// Routes by pattern, compiled once: finds the most specific pattern that matches a URL.
 ///
 /// Which is more specific is decided from left to right, by the first difference:
-/// - a pattern with scheme and host comes before a path pattern such as `/product/{id}`;
+/// - a pattern with a scheme comes before a path pattern such as `/product/{id}`;
 /// - a literal before `{name:int}` and `{name:uuid}`, these before `{name}`, and that before `{name...}`;
 /// - a pattern that ends before one whose rest takes nothing.
 ///

@@ -18,7 +18,7 @@ extension URLText {
         do throws(URLTextError) {
             try self.init(shared + reference)
         } catch {
-            let offset = max(0, error.offset - shared.utf8.count)
+            let offset = min(max(0, error.offset - shared.utf8.count), bytes.count)
             throw URLTextError(error.reason, at: offset, error.detail)
         }
     }
@@ -34,9 +34,12 @@ extension URLText {
         case nil: return base.prefix((places.query ?? places.path).upperBound)
         case UInt8(ascii: "?"): return base.prefix(places.path.upperBound)
         case UInt8(ascii: "/") where reference.starts(with: "//".utf8): return base.prefix(places.schemeEnd + 1)
-        case UInt8(ascii: "/"): return base.prefix(places.path.lowerBound)
+        case UInt8(ascii: "/"):
+            try checkDrive(of: base)
+            return base.prefix(places.path.lowerBound)
         default: break
         }
+        try checkDrive(of: base)
         let first = reference.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         if let colon = first.firstIndex(of: UInt8(ascii: ":")) {
             throw URLTextError(.ambiguousURL, at: colon, "a colon in the first segment, and no scheme before it")
@@ -46,6 +49,13 @@ extension URLText {
             return base.prefix(places.path.lowerBound) + "/"
         }
         return base.prefix(places.path.lowerBound + path.distance(from: path.startIndex, to: slash) + 1)
+    }
+
+    /// A drive letter stays where the WHATWG resolves a path against it, and is a segment like others in RFC 3986.
+    private static func checkDrive(of base: URLText) throws(URLTextError) {
+        guard base.scheme == "file", let first = base.segments.first?.utf8, first.count == 2 else { return }
+        guard first.first?.isASCIILetter == true, first.last == UInt8(ascii: ":") else { return }
+        throw URLTextError(.ambiguousURL, at: 0, "a path to be resolved against a drive letter")
     }
 
     private func prefix(_ count: Int) -> String {

@@ -1,9 +1,8 @@
 /// One URL, read once: what everything that decides about URLs looks at, so that no two of them read it differently.
 ///
 /// The text is split by the rules of the [WHATWG](https://url.spec.whatwg.org), because the engines that open URLs use
-/// them. Where RFC 3986 would read another host or another path the text is refused as `ambiguousURL`, and with it
-/// whatever is made to look like something else: user names, control characters, odd forms of addresses, escaped
-/// letters in a host. Hosts beyond ASCII are refused too; their ASCII form (`xn--`) is taken.
+/// them. Where RFC 3986 would read another host or another path the text is refused as `ambiguousURL`. Refused too, for
+/// reasons of their own, are user names, control characters and hosts beyond ASCII, whose ASCII form (`xn--`) is taken.
 ///
 /// Reading takes time that grows with the length alone.
 public struct URLText: Sendable {
@@ -44,8 +43,8 @@ public struct URLText: Sendable {
 
     /// The host, or `nil` when the URL has none, as in `myapp:product/42` and `myapp:/product/42`.
     ///
-    /// Of a special scheme: a domain in lower case and ASCII, an IPv4 address, or an IPv6 address in brackets. Of any
-    /// other: ASCII as it was written, letter case included, or empty, as in `myapp:///product/42`.
+    /// Of a special scheme: a domain in lower case and ASCII, an IPv4 address, or an IPv6 address in brackets; of `file`
+    /// mostly empty. Of any other: ASCII as it was written, letter case included, or empty, as in `myapp:///product/42`.
     public let host: String?
 
     /// The path, still escaped: empty, or beginning with a slash; text of any form when ``hasOpaquePath``.
@@ -91,6 +90,10 @@ extension URLText: Hashable {
 }
 
 extension URLText: CustomStringConvertible {
-    /// The normal form. It may hold a secret in its query.
-    public var description: String { text }
+    /// The normal form up to its query or fragment, which may hold a secret; `?…` or `#…` stands for them. ``text`` has
+    /// all of it.
+    public var description: String {
+        guard let end = (places.query ?? places.fragment)?.lowerBound else { return text }
+        return String(Substring(text.utf8.prefix(end))) + "…"
+    }
 }

@@ -12,7 +12,8 @@ public struct WebOrigin: Sendable, Hashable {
 
     /// Schemes whose pages have no origin that tells one from another.
     private static let opaque: Set<String> = [
-        "about", "blob", "data", "file", "filesystem", "intent", "javascript", "mailto", "urn",
+        "about", "blob", "content", "data", "file", "filesystem", "intent", "jar", "javascript", "livescript", "mailto",
+        "mocha", "urn", "vbscript", "view-source",
     ]
 
     /// Reads an origin as browsers send it and people write it: `https://app.example`, `capacitor://localhost`.

@@ -27,10 +27,10 @@ import Testing
 
 /// URLs made of pieces that readers disagree about.
 struct SeededPieces {
-    private var state: UInt64
+    private var random: SeededGenerator
 
     init(seed: UInt64) {
-        state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1
+        random = SeededGenerator(seed: seed)
     }
 
     private static let schemes = ["https", "http", "ws", "file", "myapp", "x", "JavaScript"]
@@ -48,20 +48,11 @@ struct SeededPieces {
     private static let ends = ["", "", "", "?", "?q=1", "#f", "?a#b", "?/../b"]
 
     mutating func url() -> String {
-        let path = (0..<Int(next() % 6)).map { _ in "/" + pick(Self.segments) }.joined()
+        let path = (0..<Int.random(in: 0..<6, using: &random)).map { _ in "/" + pick(Self.segments) }.joined()
         return pick(Self.schemes) + pick(Self.slashes) + pick(Self.hosts) + pick(Self.ports) + path + pick(Self.ends)
     }
 
     private mutating func pick(_ pieces: [String]) -> String {
-        pieces[Int(next() % UInt64(pieces.count))]
-    }
-
-    /// SplitMix64, so that a seed gives the same URLs everywhere.
-    private mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
+        pieces[Int.random(in: pieces.indices, using: &random)]
     }
 }

@@ -15,6 +15,8 @@ import Testing
         ("x:c", "https://a/b", "x:c"),
         ("#g", "mailto:a", "mailto:a#g"),
         ("./a:b", "https://a/b", "https://a/a:b"),
+        ("c", "file:///a/b", "file:///a/c"),
+        ("#f", "file:///C:/a", "file:///C:/a#f"),
     ]
 
     @Test(arguments: resolved)
@@ -33,6 +35,9 @@ import Testing
         ("c\t", "https://a/b", .controlCharacter, 1),
         ("//u@h", "https://a/b", .userinfo, 3),
         ("c/%zz", "https://a/b", .invalidEscape, 2),
+        ("/x", "file:///C:/a", .ambiguousURL, 0),
+        ("x", "file:///C:", .ambiguousURL, 0),
+        ("/", "file://host/C:/a", .ambiguousURL, 0),
     ]
 
     @Test(arguments: refused)

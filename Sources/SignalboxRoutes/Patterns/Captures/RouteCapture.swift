@@ -5,7 +5,8 @@ public struct RouteCapture: Sendable {
     /// The text it stood for; of a URL decoded exactly once.
     ///
     /// It comes from whoever opened the URL or published the message. A text of a URL may hold a `/` that was escaped as
-    /// `%2F`, except in a rest, where each `/` is one of the URL's own. A topic's level may be empty.
+    /// `%2F`, and so `../` and a leading `//`, except in a rest, where each `/` is one of the URL's own: it is no name of a
+    /// file. A topic's level may be empty.
     public let value: String
     /// What the pattern asked for: the value has that form.
     public let kind: CaptureKind

@@ -9,20 +9,25 @@ enum InternationalLabel {
     static func areValid(_ labels: [ArraySlice<UInt8>]) -> Bool {
         guard labels.contains(where: { $0.starts(with: prefix) }) else { return true }
         var rightToLeft = 0
+        var hasOddEnd = false
         for label in labels where label.starts(with: prefix) {
             guard let name = Punycode.decode(label.dropFirst(prefix.count)), isName(name) else { return false }
-            guard name.contains(where: isRightToLeft) else { continue }
+            guard name.contains(where: isRightToLeft) else {
+                hasOddEnd = hasOddEnd || !isLeftToRight(name)
+                continue
+            }
             guard name.allSatisfy({ isRightToLeft($0) && $0.properties.numericType == nil }) else { return false }
             rightToLeft += 1
         }
         guard rightToLeft > 0 else { return true }
-        return labels.allSatisfy { $0.starts(with: prefix) || isLeftToRight($0) }
+        return !hasOddEnd && labels.allSatisfy { $0.starts(with: prefix) || isLeftToRight($0) }
     }
 
     private static func isName(_ name: [Unicode.Scalar]) -> Bool {
         guard let first = name.first, !isMark(first), name.contains(where: { !$0.isASCII }) else { return false }
         return name.allSatisfy(isNamePart) && name.first != "-" && name.last != "-"
             && !name.dropFirst(2).starts(with: "--".unicodeScalars) && isInCanonicalOrder(name)
+            && !zip(name, name.dropFirst()).contains { compose($0, $1) }
     }
 
     /// Marks on one letter stand in the order that their classes give, as they do in a composed name.
@@ -52,7 +57,25 @@ enum InternationalLabel {
     /// Combines with the letter before it into another letter, so that a name would not be in its composed form.
     private static func composes(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0x300...0x36F, 0x1100...0x11FF, 0x3099...0x309A: true
+        case 0x300...0x36F, 0x653...0x655, 0x1100...0x11FF, 0x1B35, 0x3099...0x309A: true
+        // The few of the supplementary planes.
+        case 0x110BA, 0x11127, 0x1133E, 0x11357, 0x113B8...0x113C9, 0x114B0, 0x114BA, 0x114BD, 0x115AF, 0x11930,
+            0x16D67:
+            true
+        default: false
+        }
+    }
+
+    /// Signs that are common after most letters, and combine with a few.
+    private static func compose(_ letter: Unicode.Scalar, _ sign: Unicode.Scalar) -> Bool {
+        switch (letter.value, sign.value) {
+        case (0x928, 0x93C), (0x930, 0x93C), (0x933, 0x93C), (0x9C7, 0x9BE), (0x9C7, 0x9D7): true
+        case (0xB47, 0xB3E), (0xB47, 0xB56), (0xB47, 0xB57), (0xB92, 0xBD7), (0xBC6...0xBC7, 0xBBE), (0xBC6, 0xBD7):
+            true
+        case (0xC46, 0xC56), (0xCC6, 0xCC2), (0xCBF, 0xCD5), (0xCC6, 0xCD5), (0xCCA, 0xCD5), (0xCC6, 0xCD6): true
+        case (0xD46...0xD47, 0xD3E), (0xD46, 0xD57), (0xDD9, 0xDCA), (0xDDC, 0xDCA), (0xDD9, 0xDCF), (0xDD9, 0xDDF):
+            true
+        case (0x1025, 0x102E): true
         default: false
         }
     }
@@ -66,6 +89,11 @@ enum InternationalLabel {
     }
 
     /// RFC 5893, section 2, for a label of ASCII beside one that is written from right to left.
+    private static func isLeftToRight(_ name: [Unicode.Scalar]) -> Bool {
+        guard let first = name.first, let last = name.last(where: { !isMark($0) }) else { return false }
+        return first.properties.isAlphabetic && (last.properties.isAlphabetic || last.properties.numericType != nil)
+    }
+
     private static func isLeftToRight(_ label: ArraySlice<UInt8>) -> Bool {
         guard let first = label.first, let last = label.last else { return false }
         return first.isASCIILetter && (last.isASCIILetter || last.isASCIIDigit)

@@ -21,7 +21,7 @@ extension URLReader {
         while place <= range.upperBound {
             let end = segmentEnd(place..<range.upperBound)
             if try dots(in: place..<end) != nil {
-                throw URLTextError(.ambiguousURL, at: place, "dots alone between slashes, in a path without a host")
+                throw URLTextError(.ambiguousURL, at: place, "dots alone between slashes, in an opaque path")
             }
             place = end + 1
         }

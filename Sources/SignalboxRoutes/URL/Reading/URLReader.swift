@@ -21,7 +21,7 @@ struct URLReader {
         try readPath()
         readQuery()
         readFragment()
-        guard output.count <= URLText.maximumLength else { throw tooLong }
+        guard output.count <= URLText.maximumLength else { throw URLReader.tooLong(input.count) }
     }
 
     /// The byte at a place, or 0 behind the end: no URL holds that byte.
@@ -34,14 +34,16 @@ struct URLReader {
         }
     }
 
-    var tooLong: URLTextError {
-        URLTextError(.tooLong, at: URLText.maximumLength, "at most \(URLText.maximumLength) bytes expected")
+    /// - Parameter length: of the text as it was given, which escapes may have made longer.
+    private static func tooLong(_ length: Int) -> URLTextError {
+        let most = URLText.maximumLength
+        return URLTextError(.tooLong, at: min(most, length), "at most \(most) bytes expected, escapes included")
     }
 
     /// What an engine would drop without a word, so that what is read is not what stands there.
     static func checkCharacters(_ input: [UInt8]) throws(URLTextError) {
         guard input.count <= URLText.maximumLength else {
-            throw URLTextError(.tooLong, at: URLText.maximumLength, "at most \(URLText.maximumLength) bytes expected")
+            throw tooLong(input.count)
         }
         for (offset, byte) in input.enumerated() where byte < 0x20 || byte == 0x7F {
             throw URLTextError(.controlCharacter, at: offset, "the byte \(byte) must be escaped")
