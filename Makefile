@@ -3,7 +3,7 @@
 .PHONY: help deps demo test fuzz lint bench docs api clean
 
 help:
-	@echo "make deps   install what the system must have (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config)"
+	@echo "make deps   install what the system must have (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config, python3-venv)"
 	@echo "make demo   build, start a broker on a free port, publish messages and show what became of each; run a page"
 	@echo "make test   every check and every test; the last line says how many passed and failed"
 	@echo "make fuzz   the reader under libFuzzer, for a minute or SECONDS=n; goes on where it ended"
