@@ -61,9 +61,14 @@ public struct URLText: Sendable {
     public var segments: [String] {
         guard !places.path.isEmpty else { return [] }
         let bytes = Array(text.utf8)
-        return bytes[places.path.lowerBound + (hasOpaquePath ? 0 : 1)..<places.path.upperBound]
-            .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .map(PercentDecoding.text)
+        var segments: [String] = []
+        var start = places.path.lowerBound + (hasOpaquePath ? 0 : 1)
+        for place in start..<places.path.upperBound where bytes[place] == UInt8(ascii: "/") {
+            segments.append(PercentDecoding.text(bytes[start..<place]))
+            start = place + 1
+        }
+        segments.append(PercentDecoding.text(bytes[start..<places.path.upperBound]))
+        return segments
     }
 
     /// The query, still escaped and without `?`, or `nil` when there is none.

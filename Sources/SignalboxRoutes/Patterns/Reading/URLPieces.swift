@@ -15,7 +15,9 @@ struct URLPieces {
         if segments.last?.isEmpty == true { segments.removeLast() }
         self.segments = segments
         host = url.host ?? ""
-        plainStart = (segments.lastIndex { $0.utf8.contains(URLPieces.slash) } ?? -1) + 1
+        // Without an escape no segment can have a slash.
+        let hasEscapes = url.text.utf8.contains(UInt8(ascii: "%"))
+        plainStart = hasEscapes ? (segments.lastIndex { $0.utf8.contains(URLPieces.slash) } ?? -1) + 1 : 0
     }
 
     /// Behind the last segment.

@@ -96,9 +96,15 @@ struct URLReader {
 
     /// Copies bytes; those of the set, and those beyond ASCII, are escaped.
     mutating func write(_ range: Range<Int>, escaping set: ByteSet) {
-        for byte in input[range] {
-            if byte >= 0x80 || set.contains(byte) { writeEscaped(byte) } else { output.append(byte) }
+        var start = range.lowerBound
+        for place in range {
+            let byte = input[place]
+            guard byte >= 0x80 || set.contains(byte) else { continue }
+            output.append(contentsOf: input[start..<place])
+            writeEscaped(byte)
+            start = place + 1
         }
+        output.append(contentsOf: input[start..<range.upperBound])
     }
 
     mutating func writeEscaped(_ byte: UInt8) {
