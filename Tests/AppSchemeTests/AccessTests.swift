@@ -22,8 +22,9 @@ import Testing
         ("a.own", .link(scheme: "MyApp"), ["own"]),
         ("a.ownHere", .link(scheme: "myapp", source: "links"), ["own"]),
         ("a.ownThere", .link(scheme: "myapp", source: "elsewhere"), []),
-        ("a.https", .link(scheme: "https"), []),
-        ("a.none", .link(scheme: ""), []),
+        ("a.everything", AccessRule("everything") { _ in true }, []),
+        ("a.linksUnnamed", AccessRule("links") { $0.facts is LinkFacts }, []),
+        ("a.linksNamed", AccessRule("links", naming: LinkFacts.self) { $1.scheme == "other" }, ["other"]),
         ("a.shop", .universalLink(host: "Shop.Example"), ["shop"]),
         ("a.shopThere", .universalLink(host: "shop.example", source: "elsewhere"), []),
         ("a.port", .universalLink(host: "shop.example:8443"), ["port"]),
@@ -64,7 +65,7 @@ import Testing
         let memory = InMemoryAdapter(source: "push")
         let supervisor = LinkTrial(try Self.routes()).makeSupervisor()
         let called = CallList<String>()
-        let rules: [AccessRule] = [.link(scheme: "myapp"), .universalLink(host: "shop.example"), .link(scheme: "")]
+        let rules: [AccessRule] = [.link(scheme: "myapp"), .universalLink(host: "shop.example"), .link(scheme: "a")]
         for (number, rule) in rules.enumerated() {
             try supervisor.register(try ActionName("a\(number)"), as: RawBody.self, from: rule) { _, context in
                 called.add(context.action.name.text)
@@ -94,6 +95,26 @@ import Testing
         #expect(AccessRule.link(scheme: "MyApp").description == "link of scheme myapp")
         #expect(AccessRule.link(scheme: "myapp", source: "a").description == "link of scheme myapp of source a")
         #expect(AccessRule.universalLink(host: "A.example").description == "universal link of host a.example")
+    }
+
+    /// Such a rule would let nothing in, and nobody would know why.
+    @Test func aRuleForLinksThatCannotExistTraps() async {
+        for scheme in ["", "myapp:", "myapp://", "my app", "https", "HTTP", "1app", "m\u{FC}app"] {
+            await #expect(processExitsWith: .failure, "\(scheme)") { [scheme = scheme as String] in
+                _ = AccessRule.link(scheme: scheme)
+            }
+        }
+        for host in [
+            "", "https://shop.example", "shop.example/", "shop.example/x", "a@shop.example", "b\u{FC}cher.example",
+        ] {
+            await #expect(processExitsWith: .failure, "\(host)") { [host = host as String] in
+                _ = AccessRule.universalLink(host: host)
+            }
+        }
+        _ = AccessRule.link(scheme: "my-app+1.x")
+        for host in ["shop.example:8443", "[::1]", "127.0.0.1:81", "xn--bcher-kva.example", "shop.example:443"] {
+            _ = AccessRule.universalLink(host: host)
+        }
     }
 
     @Test func linksWithTheSameFactsShareOneOrigin() async throws {

@@ -28,8 +28,7 @@ import Testing
     private static func sentence(_ settled: LinkTrial.Settled) -> String {
         guard let action = settled.action else { return "rejected: `\(settled.outcome.code)`" }
         let id = action.idKey == .id ? ", id `\(action.id)`" : ""
-        let body = settled.body == "null" ? "" : ", body `\(settled.body ?? "")`"
-        return "`\(action.name)`\(id)\(body)"
+        return "`\(action.name)`\(id), body `\(settled.body ?? "")`"
     }
 
     @Test func eachRowOfTheTableHolds() async throws {

@@ -101,6 +101,21 @@ import Testing
         }
     }
 
+    @Test func aLinkWithoutMembersIsAnInfoWhoseMembersAreAllOptional() async throws {
+        struct Info: Decodable, Sendable {
+            let term: String?
+        }
+        let trial = LinkTrial(try AppRoutes("myapp://find?q={term}", "find"))
+        let seen = CallList<String?>()
+        let settled = try await trial.deliver(["myapp://find", "myapp://find?q=red"]) { supervisor in
+            try supervisor.register("find", as: Info.self, from: .link(scheme: "myapp")) { info, _ in
+                seen.add(info.term)
+            }
+        }
+        #expect(settled.map(\.outcome.code) == ["handled", "handled"])
+        #expect(seen.all == [nil, "red"])
+    }
+
     @Test func membersConvertByTheRuleForTextOfURLs() async throws {
         struct Info: Decodable, Sendable, Equatable {
             let number: Int

@@ -2,8 +2,8 @@
 ///
 /// A rule looks at the origin and at nothing else. Rules about an adapter's facts are made in the adapter's module.
 ///
-/// An origin with ``LeastTrustedFacts`` is allowed only by a rule that names it. ``source(_:)`` and the rules of
-/// adapters name what they allow; a composed rule names what one of its parts names.
+/// An origin with ``LeastTrustedFacts`` is allowed only by a rule that names it. ``source(_:)`` names its source, a rule
+/// made by ``init(_:naming:permits:)`` what it permits, and a composed rule what one of its parts names.
 public struct AccessRule: Sendable, CustomStringConvertible {
     /// The rule in words, as shown in errors and explanations.
     public let description: String
@@ -11,17 +11,40 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     /// What is permitted and named: for an origin that must be named, this alone counts.
     private let permitsByName: @Sendable (Origin) -> Bool
 
-    /// A rule of an adapter.
+    /// A rule about origins of any kind.
+    ///
+    /// It names none, as it cannot be told whether it asks for an origin or only excludes others: by itself it never
+    /// allows an origin with ``LeastTrustedFacts``. Together with a rule that names the origin, inside ``all(_:)``, it
+    /// narrows what that one allows. A rule that is to allow such origins is made by ``init(_:naming:permits:)``.
     ///
     /// - Parameters:
-    ///   - description: the rule in words, such as `topic push/+/loading`.
-    ///   - permits: called on any thread, often; its answer must depend on the origin alone. What it permits it names,
-    ///     so it is to ask for what it trusts and not only exclude what it does not.
+    ///   - description: the rule in words, such as `lines of orders.txt`.
+    ///   - permits: called on any thread, often; its answer must depend on the origin alone.
     public init(_ description: String, permits: @escaping @Sendable (Origin) -> Bool) {
-        self.init(description, permits: permits, permitsByName: permits)
+        self.init(description, permits: permits, permitsByName: { _ in false })
     }
 
-    private init(
+    /// A rule about one adapter's facts. It names what it permits, also where the facts are ``LeastTrustedFacts``;
+    /// origins with other facts it never allows.
+    ///
+    /// - Parameters:
+    ///   - description: the rule in words, such as `link of scheme myapp`.
+    ///   - facts: the type of the facts.
+    ///   - permits: called with source and facts of an origin, on any thread, often; its answer must depend on them
+    ///     alone, and ask for what is trusted.
+    public init<Facts: OriginFacts>(
+        _ description: String,
+        naming facts: Facts.Type,
+        permits: @escaping @Sendable (SourceName, Facts) -> Bool
+    ) {
+        let named: @Sendable (Origin) -> Bool = { origin in
+            guard let facts = origin.facts as? Facts else { return false }
+            return permits(origin.source, facts)
+        }
+        self.init(description, permits: named, permitsByName: named)
+    }
+
+    package init(
         _ description: String,
         permits: @escaping @Sendable (Origin) -> Bool,
         permitsByName: @escaping @Sendable (Origin) -> Bool
@@ -38,7 +61,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Every arrival of one configured source.
     public static func source(_ name: SourceName) -> AccessRule {
-        AccessRule("source \(name)") { $0.source == name }
+        let isSource: @Sendable (Origin) -> Bool = { $0.source == name }
+        return AccessRule("source \(name)", permits: isSource, permitsByName: isSource)
     }
 
     /// Allowed when at least one of the rules allows; never when there are none.

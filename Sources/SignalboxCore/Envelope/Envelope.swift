@@ -25,7 +25,7 @@ public struct Envelope: Sendable {
     }
 
     /// An address said it all, as a URL does: the message's bytes are its original, and no body is read from them. The
-    /// body has the captures alone; without any it is null.
+    /// body is an object of the captures; without any it is an empty one.
     package static func address(
         _ action: ActionName,
         id: ActionID?,

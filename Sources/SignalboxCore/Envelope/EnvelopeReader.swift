@@ -22,9 +22,9 @@ struct EnvelopeReader {
         case .handler(let name):
             try read(postedTo: name, from: &buffers, into: &record)
         case .address(let action, let naming):
-            record.body = UInt32(buffers.push(emptyBody(.json)))
+            record.body = UInt32(buffers.join(naming.captures, toBodyAt: buffers.push(emptyBody(.json))))
             name(action, in: &buffers, into: &record)
-            join(naming, in: &buffers, into: &record)
+            identify(naming, in: &buffers, into: &record)
         }
     }
 
@@ -84,11 +84,14 @@ struct EnvelopeReader {
 
     /// Adds what the route says beside the action: the id, and the captures.
     private func join(_ naming: RouteNaming, in buffers: inout BatchBuffers, into record: inout ArrivalRecord) {
-        if let id = naming.id {
-            record.setID(id.bytes.withUnsafeBytes { buffers.append($0) }, length: id.bytes.count, key: .id)
-        }
+        identify(naming, in: &buffers, into: &record)
         guard !naming.captures.isEmpty else { return }
         record.body = UInt32(buffers.join(naming.captures, toBodyAt: Int(record.body)))
+    }
+
+    private func identify(_ naming: RouteNaming, in buffers: inout BatchBuffers, into record: inout ArrivalRecord) {
+        guard let id = naming.id else { return }
+        record.setID(id.bytes.withUnsafeBytes { buffers.append($0) }, length: id.bytes.count, key: .id)
     }
 
     /// - Returns: the position of the body's node.

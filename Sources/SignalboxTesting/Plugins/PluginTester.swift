@@ -44,7 +44,7 @@ public struct PluginTester: Sendable {
     }
 
     /// Which origins may call the plugin: all, as the question is not who may call it.
-    static let anyOrigin = AccessRule("any origin") { _ in true }
+    static let anyOrigin = AccessRule("any origin", permits: { _ in true }, permitsByName: { _ in true })
 
     /// What the plugin has sent with `context.sender` so far, in order.
     public var sent: [SentAction] { recorder.sent }

@@ -10,8 +10,12 @@ import Testing
     private static let links = Origin(source: "links", facts: AnybodysFacts())
     private static let push = Origin(source: "push", facts: TestFacts(note: "here"))
 
-    private static let anybody = AccessRule("anybody's") { $0.facts is AnybodysFacts }
+    private static let anybody = AccessRule("anybody's", naming: AnybodysFacts.self) { _, _ in true }
     private static let here = AccessRule("here") { ($0.facts as? TestFacts)?.note == "here" }
+    private static let namedHere = AccessRule("here", naming: TestFacts.self) { $1.note == "here" }
+    private static let fromLinks = AccessRule("from links", naming: AnybodysFacts.self) { from, _ in from == "links" }
+    private static let nowhere = AccessRule("nowhere", naming: AnybodysFacts.self) { from, _ in from == "other" }
+    private static let unnamed = AccessRule("unnamed") { $0.facts is AnybodysFacts }
     private static let everything = AccessRule("everything") { _ in true }
     private static let nothing = AccessRule("nothing") { _ in false }
 
@@ -33,7 +37,11 @@ import Testing
         Row(.source("push"), links: false, push: true),
         Row(anybody, links: true, push: false),
         Row(here, links: false, push: true),
-        Row(everything, links: true, push: true),
+        Row(namedHere, links: false, push: true),
+        Row(fromLinks, links: true, push: false),
+        Row(nowhere, links: false, push: false),
+        Row(unnamed, links: false, push: false),
+        Row(everything, links: false, push: true),
         Row(nothing, links: false, push: false),
     ]
 
@@ -47,11 +55,14 @@ import Testing
         Row(.not(.not(here)), links: false, push: true),
         Row(.not(.any([])), links: false, push: true),
         Row(.not(.all([])), links: false, push: true),
+        Row(.not(unnamed), links: false, push: true),
+        Row(.not(.not(unnamed)), links: false, push: false),
     ]
 
     private static let unions = [
         Row(.any([]), links: false, push: false),
         Row(.any([here, anybody]), links: true, push: true),
+        Row(.any([everything, unnamed]), links: false, push: true),
         Row(.any([.not(.source("other"))]), links: false, push: true),
         Row(.any([.not(.source("other")), .source("links")]), links: true, push: true),
         Row(.any([.not(.source("other")), .source("push")]), links: false, push: true),
@@ -70,6 +81,9 @@ import Testing
         Row(.all([.any([.not(here), anybody]), .not(.source("push"))]), links: true, push: false),
         Row(.all([.any([.not(here), here]), .not(.source("other"))]), links: false, push: true),
         Row(.all([everything, .not(anybody)]), links: false, push: true),
+        Row(.all([everything, anybody]), links: true, push: false),
+        Row(.all([unnamed, .source("links")]), links: true, push: false),
+        Row(.all([unnamed, everything]), links: false, push: false),
     ]
 
     @Test(arguments: leaves + exclusions + unions + intersections)

@@ -111,15 +111,24 @@ import Testing
         #expect(action.idKey == .id)
         #expect(action.body.jsonText == #"{"count":"3","name":"lamp \#u{1F600}"}"#)
         #expect(try action.body.decode([String: String].self)["count"] == "3")
-        #expect(try action.body.decode(RawBody.self).bytes.isEmpty)
+        let raw = RawBody(bytes: action.body.json, kind: .json)
+        #expect(try action.body.decode(RawBody.self) == raw)
     }
 
-    @Test func anAddressWithoutCapturesHasANullBodyAndKeepsItsBytes() throws {
+    @Test func anAddressWithoutCapturesIsAnObjectWithoutMembersAndKeepsItsBytes() throws {
         let envelope = Envelope.address("open", id: nil, captures: [])
         let arrival = try Missing.unwrap(Reading.arrival(Array("not { json".utf8), envelope: envelope, before: 9))
         #expect(arrival.original.text == "not { json")
         let action = try arrival.reading.get()
         #expect(action.idKey == .assigned)
-        #expect(action.body.jsonText == "null")
+        #expect(action.body.jsonText == "{}")
+        #expect(try action.body.decode(RawBody.self) == RawBody(bytes: Bytes("{}"), kind: .json))
+        #expect(try action.body.decode(Optionals.self) == Optionals(count: nil, name: nil))
+        #expect(try action.body.decode([String: Int].self).isEmpty)
+    }
+
+    private struct Optionals: Decodable, Equatable, Sendable {
+        let count: Int?
+        let name: String?
     }
 }

@@ -1,14 +1,20 @@
 public import SignalboxCore
+import SignalboxRoutes
 
 extension AccessRule {
     /// Links of a scheme of the application's own. Any page or other application can make one.
     ///
     /// - Parameters:
-    ///   - scheme: such as `myapp`, in any letter case; `https` and `http` allow nothing, as theirs are universal
+    ///   - scheme: such as `myapp`, without a colon, in any letter case. Not `https` or `http`: theirs are universal
     ///     links.
     ///   - source: the one source they must come through, or `nil` for every source of links.
+    /// - Precondition: a link of this scheme can exist.
     public static func link(scheme: String, source: SourceName? = nil) -> AccessRule {
         let wanted = scheme.lowercasedASCII
+        precondition(
+            !LinkFacts.isUniversal(scheme: wanted) && LinkFacts.isScheme(wanted),
+            "An access rule for links was given the scheme \(scheme.debugDescription); give it a scheme of the application's own, without a colon, as `myapp`. Links of https and http are universal links."
+        )
         return link("link of scheme \(wanted)", source) { facts in
             facts.universalHost == nil && facts.scheme == wanted
         }
@@ -21,8 +27,13 @@ extension AccessRule {
     ///   - host: such as `shop.example`, in any letter case, in its ASCII form (`xn--`), with `:port` where that is not
     ///     the scheme's own. A host below it is another host.
     ///   - source: the one source they must come through, or `nil` for every source of links.
+    /// - Precondition: a link of this host can exist: no scheme, slash or path stands there.
     public static func universalLink(host: String, source: SourceName? = nil) -> AccessRule {
         let wanted = host.lowercasedASCII
+        precondition(
+            LinkFacts.isUniversalHost(wanted),
+            "An access rule for universal links was given the host \(host.debugDescription); give it a host alone, in ASCII, as `shop.example`, with a port only where it is not the scheme's own."
+        )
         return link("universal link of host \(wanted)", source) { $0.universalHost == wanted }
     }
 
@@ -32,9 +43,20 @@ extension AccessRule {
         permits: @escaping @Sendable (LinkFacts) -> Bool
     ) -> AccessRule {
         let place = source.map { " of source \($0)" } ?? ""
-        return AccessRule(description + place) { origin in
-            guard source == nil || origin.source == source, let facts = origin.facts as? LinkFacts else { return false }
-            return permits(facts)
+        return AccessRule(description + place, naming: LinkFacts.self) { from, facts in
+            (source == nil || from == source) && permits(facts)
+        }
+    }
+}
+
+extension LinkFacts {
+    fileprivate static func isScheme(_ text: String) -> Bool {
+        (try? URLText("\(text):x"))?.scheme == text
+    }
+
+    fileprivate static func isUniversalHost(_ text: String) -> Bool {
+        ["https", "http"].contains { scheme in
+            (try? URLText("\(scheme)://\(text)")).map { LinkFacts($0).universalHost } == text
         }
     }
 }

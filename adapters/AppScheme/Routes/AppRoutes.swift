@@ -8,7 +8,7 @@ import SignalboxRoutes
 ///   or made from the link where the route says ``AppRoute/once``;
 /// - other captures are members of the body, and so are items of the query: those that the pattern's query part names,
 ///   under the names it gives them, or all of them where it has none. A capture of host or path wins over an item of
-///   the same name. Members convert from text as all text of URLs does. Without any the body is null.
+///   the same name. Members convert from text as all text of URLs does. Without any the body is `{}`.
 ///
 /// Scheme and host are compared without letter case, and all that stands between slashes after it was decoded once; of
 /// several patterns that match, the most specific decides: see `RouteTable`.

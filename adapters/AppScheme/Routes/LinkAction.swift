@@ -7,7 +7,7 @@ public struct LinkAction: Sendable, Hashable {
     /// The id that the link says, or that is made from a one-time link; `nil` when one will be assigned.
     public let id: ActionID?
     /// The members of the body: captures of host and path from left to right, then items of the query. No name occurs
-    /// twice. Empty: the body is null.
+    /// twice. Empty: the body is an object without members.
     public let captures: [RouteNaming.Capture]
 
     init(name: ActionName, id: ActionID? = nil, captures: [RouteNaming.Capture]) {

@@ -9,9 +9,8 @@ extension AccessRule {
     ///   - source: the one source they must come through, or `nil` for every push source.
     public static func topic(_ filter: TopicFilter, source: SourceName? = nil) -> AccessRule {
         let place = source.map { " of source \($0)" } ?? ""
-        return AccessRule("topic \(filter.text)\(place)") { origin in
-            guard source == nil || origin.source == source, let facts = origin.facts as? PushFacts else { return false }
-            return filter.matches(facts.topic)
+        return AccessRule("topic \(filter.text)\(place)", naming: PushFacts.self) { from, facts in
+            (source == nil || from == source) && filter.matches(facts.topic)
         }
     }
 }
