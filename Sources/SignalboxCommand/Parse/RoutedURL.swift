@@ -43,9 +43,8 @@ struct RoutedURL {
         return Outcome.Rejection(.malformed, detail: refusal)
     }
 
-    /// The body that the plugin would get; null when nothing was captured.
+    /// The body that the plugin would get: what was captured.
     private func body(of action: LinkAction) -> [UInt8] {
-        guard !action.captures.isEmpty else { return Array("null".utf8) }
         var body = JSONObject()
         for capture in action.captures { body.add(capture.name, capture.value) }
         return body.closed

@@ -102,7 +102,7 @@ import Testing
             "myapp://product/42?a=b",
             #""route":"myapp://product/{number:int}","action":"open","body":{"number":"42","a":"b"}}"#
         ),
-        ("myapp://do/dance/7", #""route":"myapp://do/{action}/{id}","action":"dance","id":"7","body":null}"#),
+        ("myapp://do/dance/7", #""route":"myapp://do/{action}/{id}","action":"dance","id":"7","body":{}}"#),
     ])
     func withRoutesItSaysWhatWouldBeCalled(_ text: String, _ end: String) throws {
         let parsed = try ParsedURLTests.parsed(text, routes: ParsedURLTests.routes())
