@@ -6,11 +6,14 @@ public enum ProcessStart {
     /// Foundation notices a program's end by the end of a socket that the program inherits. A second program that is
     /// started in the same moment inherits it too, and then the end of the first is noticed only with that of the second.
     private static let oneAtATime = Mutex(())
+    /// Who writes to a program that has ended is to have an error, and not to be ended too.
+    private static let brokenPipesAreErrors: Void = { signal(SIGPIPE, SIG_IGN) }()
 
     /// Starts the process.
     ///
     /// - Throws: what `Process.run()` throws.
     public static func run(_ process: Process) throws {
+        _ = brokenPipesAreErrors
         try oneAtATime.withLock { _ in try withoutBlockedSignals { try process.run() } }
     }
 
