@@ -53,7 +53,7 @@ import Testing
 
     /// One link is with the plugin, one is on its way into a full window, one waits in the inbox.
     @Test(arguments: Stop.allCases)
-    func aStopHandlesWhatWasTakenAndKeepsTheRestForTheNextRun(_ stop: Stop) async throws {
+    func aStopHandlesWhatWasTakenAndALinkInHandGoesBack(_ stop: Stop) async throws {
         let trial = try Self.trial()
         for number in 0..<3 { trial.inbox.open(Self.link(number)) }
         let gate = Gate()
@@ -87,6 +87,83 @@ import Testing
         #expect(later.all == ["1", "2", "3"])
         #expect(trial.told.all.map(\.link) == (0..<4).map(Self.link))
         #expect(trial.told.all.allSatisfy { $0.outcome == .handled(reply: nil) })
+    }
+
+    /// Four links are in flight, two wait in the inbox.
+    @Test(arguments: Stop.allCases)
+    func aStopHandlesWhatIsInFlightAndKeepsTheRestForTheNextRun(_ stop: Stop) async throws {
+        let trial = try Self.trial()
+        for number in 0..<6 { trial.inbox.open(Self.link(number)) }
+        let gate = Gate()
+        let supervisor = trial.makeSupervisor()
+        let seen = try Self.register(gate, with: supervisor)
+        let intake = ForwardingIntake(intake: try supervisor.intake(for: "links", window: WindowLimits(arrivals: 4)))
+        try await supervisor.whileRunning {
+            let running = Task { await trial.adapter.run(into: intake) }
+            _ = await intake.taken.first(4)
+            switch stop {
+            case .cancellation: running.cancel()
+            case .shutdown: await Self.shutDown(supervisor, intake)
+            }
+            #expect(trial.inbox.waiting == 2)
+            gate.open()
+            await running.value
+        }
+        #expect(seen.all == ["0", "1", "2", "3"])
+        #expect(trial.told.all.map(\.link) == (0..<4).map(Self.link))
+        #expect(trial.inbox.waiting == 2)
+        #expect(trial.log.all.contains { $0.contains("2 links wait for the next run") })
+    }
+
+    /// Returns when the supervisor drains. The window is full, so that there is no room before.
+    private static func shutDown(_ supervisor: Supervisor, _ intake: any Intake) async {
+        supervisor.shutDown()
+        do throws(SourceClosed) {
+            try await intake.room()
+            #expect(Bool(false), "the window was not full")
+        } catch {}
+    }
+
+    @Test func whatCannotBeHandedOverSoonStaysWithinTheBoundsOfTheInbox() async throws {
+        let most = AppSchemeAdapter<LinkInbox>.maximumInFlight
+        let trial = try Self.trial(inbox: LinkInbox(links: most, bytes: 1_000))
+        let gate = Gate()
+        let supervisor = trial.makeSupervisor()
+        let seen = try Self.register(gate, with: supervisor)
+        let intake = ForwardingIntake(intake: try supervisor.intake(for: "links"))
+        for number in 0..<most { trial.inbox.open(Self.link(number)) }
+        try await supervisor.whileRunning {
+            let running = Task { await trial.adapter.run(into: intake) }
+            _ = await intake.taken.first(most)
+            let opened = (most...most * 2).map { trial.inbox.open(Self.link($0)) }
+            #expect(opened == Array(repeating: true, count: most) + [false])
+            gate.open()
+            _ = await trial.settled.first(most * 2)
+            running.cancel()
+            await running.value
+        }
+        #expect(seen.all == (0..<most * 2).map { "\($0)" })
+        #expect(intake.taken.all.count == most * 2)
+        #expect(trial.log.all.count { $0.contains("1 links were refused") } == 1)
+    }
+
+    @Test func ofTwoRunsOverOneInboxOneEndsAndSaysWhy() async throws {
+        let trial = try Self.trial()
+        let intake = try trial.makeSupervisor().intake(for: "links")
+        await withTaskGroup { group in
+            for _ in 0..<2 { group.addTask { await trial.adapter.run(into: intake) } }
+            await group.next()
+            #expect(trial.log.all.map { $0.contains("another one takes links out of its inbox") } == [true])
+            group.cancelAll()
+        }
+        #expect(trial.log.all.count == 1)
+    }
+
+    @Test func theRunOfAClosedInboxEndsWithoutAWarning() async throws {
+        let trial = try Self.trial()
+        trial.inbox.close()
+        await trial.adapter.run(into: try trial.makeSupervisor().intake(for: "links"))
+        #expect(trial.log.all.isEmpty)
     }
 
     @Test func aCancelledRunLeavesEverythingInTheInbox() async throws {
@@ -162,6 +239,33 @@ import Testing
             gate.open()
         }
         #expect(told.all == ["\(Self.link(1)) drain", "\(Self.link(0)) handled"])
+    }
+
+    /// The links of a stream still come when its consumer is cancelled.
+    @Test func aCancelledRunTakesNoMoreLinksOfAStream() async throws {
+        let told = EventList<String>()
+        let (links, feed) = AsyncStream.makeStream(of: String.self)
+        let adapter = AppSchemeAdapter(
+            source: "links",
+            routes: try AppRoutes("myapp://do/{id}", "do"),
+            links: links,
+            logger: Logger(label: "links") { _ in SwiftLogNoOpLogHandler() },
+            onOutcome: { link, _ in told.append(contentsOf: [link]) }
+        )
+        let gate = Gate()
+        let supervisor = try Self.trial().makeSupervisor()
+        let seen = try Self.register(gate, with: supervisor)
+        let intake = ForwardingIntake(intake: try supervisor.intake(for: "links"))
+        for number in 0..<6 { feed.yield(Self.link(number)) }
+        try await supervisor.whileRunning {
+            let running = Task { await adapter.run(into: intake) }
+            _ = await intake.taken.first(4)
+            running.cancel()
+            gate.open()
+            await running.value
+        }
+        #expect(seen.all == ["0", "1", "2", "3"])
+        #expect(told.all == (0..<4).map(Self.link))
     }
 
     @Test func aLinkBeyondTheLimitIsRejectedWithItsBytes() async throws {

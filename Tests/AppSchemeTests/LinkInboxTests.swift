@@ -45,12 +45,22 @@ import Testing
         #expect(await Self.read(.max, from: inbox).isEmpty)
     }
 
-    @Test func closingWakesWhoeverWaits() async {
+    enum Waking: Sendable, CaseIterable { case open, close, cancel }
+
+    /// Of two consumers of an empty inbox one ends because the other waits: when it has ended, the other does wait.
+    @Test(arguments: Waking.allCases)
+    func whoeverWaitsIsWoken(_ waking: Waking) async {
         let inbox = LinkInbox()
-        async let links = Self.read(.max, from: inbox)
-        inbox.open("a")
-        inbox.close()
-        #expect(await links == ["a"])
+        await withTaskGroup(of: [String].self) { group in
+            for _ in 0..<2 { group.addTask { await Self.read(1, from: inbox) } }
+            #expect(await group.next() == [])
+            switch waking {
+            case .open: inbox.open("a")
+            case .close: inbox.close()
+            case .cancel: group.cancelAll()
+            }
+            #expect(await group.next() == (waking == .open ? ["a"] : []))
+        }
     }
 
     @Test func aCancelledConsumerGetsNothingAndLeavesTheLinks() async {

@@ -13,6 +13,8 @@ struct LinkSubject: ConformanceSubject {
 
     let adapter: any Adapter
     let batchBound = 1
+    /// A few links are in flight, which fill no window.
+    let waitsForEachBatch = true
     private let inbox: LinkInbox
 
     init(_ source: SourceName) throws {

@@ -5,23 +5,78 @@ import SignalboxRoutes
 import Testing
 
 @Suite struct OnceTests {
-    private static func id(_ link: String) throws -> String? {
-        try AppRoutes("myapp://invite/{token}", "join", once: true).action(link).id?.text
+    private static func id(_ link: String, _ pattern: String = "myapp://invite/{token}") throws -> String? {
+        try AppRoutes(pattern, "join", once: true).action(link).id?.text
     }
 
-    @Test func theSameLinkHasTheSameID() throws {
+    @Test func theIDIsADigestOfTheLink() throws {
         let id = try Missing.unwrap(try Self.id("myapp://invite/canary"))
-        #expect(id == "link-\(LinkDigest.hexadecimal("myapp://invite/canary"))")
-        #expect(try Self.id("myapp://invite/canary") == id)
-        #expect(try Self.id("MyApp://invite/canary") == id)
-        #expect(try Self.id("myapp://invite/x/../canary") == id)
+        #expect(id.hasPrefix("link-"))
+        #expect(id.dropFirst(5).allSatisfy { "0123456789abcdef".contains($0) })
+        #expect(id.utf8.count == 69)
         #expect(!id.contains("canary"))
     }
 
+    @Test(
+        arguments: [
+            "myapp://invite/canary", "MyApp://invite/canary", "myapp://Invite/canary", "myapp://invite/x/../canary",
+            "myapp://invite/canary/", "myapp://invite/canary?", "myapp://invite/canary#top", "myapp://invite/canary/?#",
+            "myapp://invite/%63anary",
+        ])
+    func theSameLinkHasTheSameIDHoweverItIsWritten(_ link: String) throws {
+        let id = try Missing.unwrap(try Self.id("myapp://invite/canary"))
+        #expect(try Self.id(link) == id)
+    }
+
+    @Test func itemsThatCountMakeTheIDAndTheirOrderDoesNot() throws {
+        let all = try Self.id("myapp://invite/a?x=1&y=2")
+        #expect(try Self.id("myapp://invite/a?y=2&x=1") == all)
+        #expect(try Self.id("myapp://invite/a?y=%32&x=1&token=b") == all)
+        #expect(try Self.id("myapp://invite/a?x=1&y=2&z=3") != all)
+
+        let named = "myapp://invite/{token}?from={sender}"
+        let one = try Self.id("myapp://invite/a?from=b", named)
+        #expect(try Self.id("myapp://invite/a?utm=1&from=b&utm=2", named) == one)
+        #expect(try Self.id("myapp://invite/a?from=c", named) != one)
+        #expect(try Self.id("myapp://invite/a", named) != one)
+        #expect(try Self.id("myapp://invite/a?from=", named) != Self.id("myapp://invite/a", named))
+    }
+
+    @Test func anItemThatNamesTheActionMakesTheID() throws {
+        let routes = try AppRoutes("myapp://do?a={action}", nil, once: true)
+        #expect(try routes.action("myapp://do?a=open").id != routes.action("myapp://do?a=close").id)
+        #expect(try routes.action("myapp://do?a=open").id == routes.action("myapp://do?a=open#x").id)
+    }
+
     @Test func differentLinksHaveDifferentIDs() throws {
-        let links = ["a", "b", "a?x=1", "a?x=2", "a#x", "%61", "a/"].map { "myapp://invite/\($0)" }
-        let ids = try links.map { try Missing.unwrap(try Self.id($0)) }
+        let links = [
+            "a", "b", "A", "a?x=1", "a?x=2", "a?x=", "a?=x", "a?x=1&y=", "a?x=1%26y=", "a?x=12:yz", "a%2F", "a%3Fx=1",
+        ]
+        let ids = try links.map { try Missing.unwrap(try Self.id("myapp://invite/\($0)")) }
         #expect(Set(ids).count == links.count)
+    }
+
+    /// What runs together without lengths, and the letter case of what a capture stands for.
+    @Test(
+        arguments: [
+            ("myapp://{a}/{b}", "myapp://ab/c", "myapp://a/bc"),
+            ("myapp://x/{rest...}", "myapp://x/a/b", "myapp://x/ab"),
+            ("myapp://{token}", "myapp://aB", "myapp://Ab"), ("myapp://x/{rest...}", "myapp://x/a//b", "myapp://x/a/b"),
+            ("myapp://x", "myapp://x?a=b1:c", "myapp://x?a=b&c="), ("myapp://x", "myapp://x?a=b", "myapp://x?ab="),
+        ])
+    func noTwoLinksRunTogether(_ pattern: String, one: String, other: String) throws {
+        let id = try Missing.unwrap(try Self.id(one, pattern))
+        #expect(try Self.id(other, pattern) != id)
+    }
+
+    @Test func thePlaceOfALinkMakesItsID() throws {
+        let patterns = [
+            "myapp://x/{t}", "myapp:///x/{t}", "myapp:/x/{t}", "myapp:x/{t}", "other://x/{t}", "myapp://x:8/{t}",
+        ]
+        let ids = try patterns.map { pattern in
+            try Self.id(String(pattern.dropLast(3)) + "1", pattern)
+        }
+        #expect(Set(ids.compactMap { $0 }).count == patterns.count)
     }
 
     @Test func aLinkOfAnyLengthHasAnID() throws {

@@ -58,11 +58,18 @@ import Testing
         arguments: [
             ("myapp://find", "a=1&a=1"), ("myapp://find", "a=1&b=2&a"), ("myapp://find", "%61=1&a=2"),
             ("myapp://find", "e%CC%81=1&%C3%A9=2"), ("myapp://find?q={term}", "q=1&q=1"),
+            ("myapp://find?%C3%A9={term}", "%C3%A9=1&e%CC%81=2"), ("myapp://find?e%CC%81={term}", "e%CC%81=1&%C3%A9=2"),
         ])
     func anItemThatStandsThereTwiceIsMalformedAndNeverOneOfTheTwo(_ pattern: String, query: String) throws {
         let rejection = try Missing.unwrap(try AppRoutes(pattern, "find").rejection("myapp://find?\(query)"))
         #expect(rejection.reason == .malformed)
         #expect(rejection.detail.contains("twice"))
+    }
+
+    @Test func aPatternNamesAnItemOnceHoweverItIsWritten() throws {
+        #expect(throws: RoutePatternError.self) { try URLPattern("myapp://find?%C3%A9={a}&e%CC%81={b}") }
+        let routes = try AppRoutes("myapp://find?%C3%A9={term}", "find")
+        #expect(try routes.action("myapp://find?e%CC%81=1").members == ["term=1"])
     }
 
     @Test func anUnnamedItemMayStandThereTwice() throws {

@@ -32,6 +32,37 @@ import Testing
         #expect(lines.all.allSatisfy { $0.contains("source=links") })
     }
 
+    @Test func eachRefusedLinkIsToldOfInOneRun() {
+        let lines = EventList<String>()
+        let inbox = LinkInbox(links: 1, bytes: 1)
+        func run(_ refused: Int) {
+            var log = LinkLog(Logger(label: "links") { _ in RecordingLog(lines) }, source: "links", inbox: inbox)
+            log.began()
+            for _ in 0..<refused { inbox.open("too long") }
+            log.ended(isCutShort: false)
+        }
+        for _ in 0..<2 { inbox.open("too long") }
+        for refused in [3, 0, 4] { run(refused) }
+        #expect(lines.all.map { $0.prefix { $0 != ":" } } == [2, 3, 4].map { "warning \($0) links were refused" })
+    }
+
+    @Test func aLinkThatIsSettledTwiceIsToldOnce() async {
+        let told = CallList<String>()
+        let settleAgain = CallList<LinkSink>()
+        let sink = LinkSink { link, outcome in
+            told.add("\(link) \(outcome.code)")
+            // As another thread could while the application is told.
+            if told.all.count == 1 { settleAgain.all.first?.settle(1, .abandoned(.drain)) }
+        }
+        settleAgain.add(sink)
+        sink.expect(1, "a")
+        sink.settle(1, .handled(reply: nil))
+        sink.settle(1, .abandoned(.drain))
+        sink.settle(2, .handled(reply: nil))
+        await sink.untilFewer(than: 1)
+        #expect(told.all == ["a handled"])
+    }
+
     @Test func originsAreSharedAndTheirNumberHasABound() {
         var origins = LinkOrigins(source: "links")
         func facts(_ number: Int) -> LinkFacts { LinkFacts(scheme: "x\(number)", universalHost: nil) }

@@ -2,26 +2,26 @@ extension URLPattern {
     /// The values of the items that the pattern's query part names, in the pattern's order.
     ///
     /// Items are read as ``URLText/queryItems()`` reads them: decoded exactly once, a plus is a space. An item that the
-    /// URL has not is absent; one without `=` is empty. Whether the URL's path matches is not asked.
+    /// URL has not is absent; one without `=` is empty. Names are the same when they are equal as `String`s: a letter
+    /// with an accent is its two characters. Whether the URL's path matches is not asked.
     ///
     /// - Returns: no captures when the pattern names no item; the query is then not read.
     /// - Throws: ``URLTextError`` with an offset in ``URLText/text``: `duplicateItem` when the URL has a named item
     ///   twice, and what ``URLText/queryItems()`` throws, be it for an item that the pattern does not name.
     public func queryValues(of url: URLText) throws(URLTextError) -> RouteCaptures {
         guard !queryCaptures.isEmpty else { return RouteCaptures() }
-        var values: [ByteText: String] = [:]
-        var wanted = Set(queryCaptures.map { ByteText($0.item) })
+        var values: [String: String] = [:]
+        var wanted = Set(queryCaptures.map(\.item))
         for (number, item) in try url.queryItems().enumerated() {
-            let key = ByteText(item.name)
-            if wanted.remove(key) != nil {
-                values[key] = item.value
-            } else if values[key] != nil {
+            if wanted.remove(item.name) != nil {
+                values[item.name] = item.value
+            } else if values[item.name] != nil {
                 let detail = "an item that the route names stands in the query twice"
                 throw URLTextError(.duplicateItem, at: url.offset(ofQueryItem: number), detail)
             }
         }
         let found = queryCaptures.compactMap { capture in
-            values[ByteText(capture.item)].map { RouteCapture(name: capture.name, value: $0) }
+            values[capture.item].map { RouteCapture(name: capture.name, value: $0) }
         }
         return RouteCaptures(found)
     }

@@ -3,8 +3,9 @@ import Synchronization
 /// Where an application puts the links that the system hands to it, from the first moment on; an ``AppSchemeAdapter``
 /// takes them out.
 ///
-/// Links wait here until an adapter runs, also those that started the application, and between two runs. Each is
-/// delivered once, in the order in which they came. Any thread.
+/// Links wait here, in memory, until an adapter runs, also those that started the application, and between two runs of a
+/// process. They leave when they can be handed over: ``AppSchemeAdapter/maximumInFlight`` at a time. Each is delivered at
+/// most once, in the order in which they came. Any thread.
 ///
 /// ```swift
 /// let inbox = LinkInbox()
@@ -31,7 +32,7 @@ public final class LinkInbox: Sendable {
 
     /// Hands a link in.
     ///
-    /// - Returns: `true` when it is held and will be delivered, whatever it says; `false` when the inbox is full or
+    /// - Returns: `true` when it is held and waits for its turn, whatever it says; `false` when the inbox is full or
     ///   closed: then it is only counted in ``refused``.
     @discardableResult
     public func open(_ url: String) -> Bool {
@@ -46,7 +47,7 @@ public final class LinkInbox: Sendable {
         return isHeld
     }
 
-    /// Takes no more links. What waits is still delivered; then the sequence ends, and with it the adapter's run.
+    /// Takes no more links. What waits is still delivered by a run; then the sequence ends, and with it the adapter's run.
     public func close() {
         let waiter = state.withLock { state in
             state.queue.close()
@@ -60,6 +61,13 @@ public final class LinkInbox: Sendable {
 
     /// How many links were refused because the inbox was full or closed.
     public var refused: Int { state.withLock { $0.queue.refused } }
+
+    var isClosed: Bool { state.withLock { $0.queue.isClosed } }
+
+    /// How many links were refused since this was asked last.
+    func takeUntoldRefusals() -> Int {
+        state.withLock { $0.queue.takeUntoldRefusals() }
+    }
 
     /// Puts a link that was taken out back before all others.
     func putBack(_ link: String) {

@@ -6,6 +6,7 @@ struct LinkQueue: Sendable {
     let bytes: Int
     /// How many links were not taken.
     private(set) var refused = 0
+    private var told = 0
     private(set) var isClosed = false
     private(set) var byteCount = 0
     /// The older part, the oldest link last.
@@ -48,6 +49,12 @@ struct LinkQueue: Sendable {
     mutating func putBack(_ link: String) {
         byteCount += link.utf8.count
         outgoing.append(link)
+    }
+
+    /// - Returns: how many were refused since this was asked last.
+    mutating func takeUntoldRefusals() -> Int {
+        defer { told = refused }
+        return refused - told
     }
 
     mutating func close() {

@@ -10,12 +10,15 @@ public struct AppRoute: Sendable, Hashable {
     public var pattern: URLPattern
     /// The action of every link of this route, or `nil` (default): then `{action}` names it.
     public var action: ActionName?
-    /// Whether a link of this route counts once: its id is made from its text, so that a link that is opened again,
+    /// Whether a link of this route counts once: its id is made from the link, so that a link that is opened again,
     /// however often, has the same id and is a repeat to whoever recognises repeats by source and id. `false` by
     /// default.
     ///
-    /// The id is `link-` and the SHA-256 of the URL in normal form, in hexadecimal digits: it does not tell the secret
-    /// that a one-time link holds.
+    /// The id is `link-` and a SHA-256 in hexadecimal digits: it does not tell the secret that a one-time link holds.
+    /// What the route looks at goes into it: scheme, host and port, the decoded segments of the path, and what stands
+    /// for captures and members. What does not makes no other id: the fragment, items of the query that the pattern
+    /// does not name where it names some, the order of items, the letter case of scheme and host, a slash or question
+    /// mark at the end.
     public var once: Bool
 
     /// A route. ``AppRoutes`` checks it.

@@ -6,8 +6,13 @@
 package enum LinkDigest {
     /// The digest of the text's UTF-8 as 64 hexadecimal digits in lower case.
     package static func hexadecimal(_ text: String) -> String {
+        hexadecimal(Array(text.utf8))
+    }
+
+    /// The digest of bytes as 64 hexadecimal digits in lower case.
+    static func hexadecimal(_ message: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
-        let bytes = digest(Array(text.utf8))
+        let bytes = digest(message)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 

@@ -9,9 +9,10 @@ extension RouteMatch<AppRoute> {
 
     private func action(of url: URLText) throws(Outcome.Rejection) -> LinkAction {
         var action = value.action
-        var id = value.once ? ActionID(unchecked: Bytes("link-\(LinkDigest.hexadecimal(url.text))")) : nil
+        var id: ActionID?
         var members: [RouteNaming.Capture] = []
-        for capture in try Array(captures) + namedItems(of: url) {
+        let named = try Array(captures) + namedItems(of: url)
+        for capture in named {
             switch capture.name {
             case "action": action = try name(capture.value)
             case "id": id = try self.id(capture.value)
@@ -19,7 +20,11 @@ extension RouteMatch<AppRoute> {
             }
         }
         guard let action else { throw .malformed("the link's query has no item that names the action") }
-        if pattern.queryCaptures.isEmpty { members += try items(of: url) }
+        let items = pattern.queryCaptures.isEmpty ? try items(of: url) : []
+        if value.once {
+            id = LinkIdentity(url, members: named.map { ($0.name, $0.value) } + items.map { ($0.name, $0.value) }).id
+        }
+        members += items
         return LinkAction(name: action, id: id, captures: members)
     }
 

@@ -1,15 +1,21 @@
 public import Logging
 public import SignalboxCore
 
-/// Turns the links that the system hands to an application into actions, at most once each.
+/// Turns the links that the system hands to an application into actions, in their order and at most once each.
 ///
 /// A link becomes an action by its route alone: see ``AppRoutes``. A link that cannot be read, or that no route
 /// matches, is an arrival too, and rejected. Links are the least trusted source, so a plugin is called only where its
 /// access rule names them, as `AccessRule.link(scheme:)` does.
 ///
-/// The links come from a ``LinkInbox`` or from any other sequence that ends its wait when its task is cancelled.
+/// The links come from a ``LinkInbox``, or from any other sequence whose wait for the next link ends when its task is
+/// cancelled, as that of `AsyncStream` does: otherwise a run cannot be stopped while no link comes.
 public struct AppSchemeAdapter<Links: AsyncSequence & Sendable>: Adapter
 where Links.Element == String, Links.Failure == Never {
+    /// The most links of a run that are taken and not settled: 4. One slow plugin does not hold up the links of others
+    /// at once; and what cannot be handed to a plugin soon is still in the ``LinkInbox``, within its bounds, and is there
+    /// at a stop.
+    public static var maximumInFlight: Int { 4 }
+
     /// The source whose arrivals these are.
     public let source: SourceName
     /// What becomes of a link.
@@ -23,7 +29,8 @@ where Links.Element == String, Links.Failure == Never {
     /// - Parameters:
     ///   - source: the source whose arrivals these are.
     ///   - routes: what becomes of a link.
-    ///   - links: where they come from; one run at a time iterates over it.
+    ///   - links: where they come from; one run at a time iterates over it. Its wait for the next link must end when the
+    ///     task is cancelled: that is how a run is stopped.
     ///   - limits: the bounds of one link; what exceeds `bytes` is rejected. No URL of more than 65,536 bytes is read.
     ///   - logger: hears how many links waited and were refused; never what they say.
     ///   - onOutcome: told once per link what became of it, with the link as it was handed in, so that an application
@@ -50,29 +57,39 @@ where Links.Element == String, Links.Failure == Never {
 
     /// Delivers links until its task is cancelled, the intake closes, or the links end.
     ///
-    /// Cancellation is the graceful stop: no more links are taken, and it returns when what was taken is settled. What
-    /// waits in a ``LinkInbox`` stays there for the next run, and so does a link that was on its way; from another
-    /// sequence such a link has the outcome `abandoned(drain)`.
+    /// Cancellation is the graceful stop: no more links are taken, and it returns when those in flight are settled and
+    /// `onOutcome` has returned for each. A supervisor gives their plugins the time that a drain has; then their outcome
+    /// is `abandoned(drain)`, and they do not come again.
+    ///
+    /// What waits in a ``LinkInbox`` stays there for the next run in the same process, and a link that was taken out and
+    /// found the intake closed goes back to its front. From another sequence such a link has the outcome
+    /// `abandoned(drain)`.
+    ///
+    /// While another run takes links out of the same inbox it returns at once, and the log says so.
     public func run(into intake: any Intake) async {
         let inbox = links as? LinkInbox
         let sink = LinkSink(onOutcome: onOutcome)
         var log = LinkLog(logger, source: source, inbox: inbox)
         var reader = LinkReader(source: source, routes: routes, limits: limits)
         var token: UInt64 = 0
+        var isStopped = false
         log.began()
         for await link in links {
             token += 1
-            log.tellRefused()
             sink.expect(token, link)
-            guard await submit(reader.arrival(of: link, token: token), to: intake, sink) else {
+            if await submit(reader.arrival(of: link, token: token), to: intake, sink) {
+                await sink.untilFewer(than: Self.maximumInFlight)
+                log.tellRefused()
+                isStopped = Task.isCancelled
+            } else {
                 sink.forget(token)
                 giveBack(link, to: inbox)
-                break
+                isStopped = true
             }
+            if isStopped { break }
         }
-        await sink.untilAllSettled()
-        log.tellRefused(isLast: true)
-        log.ended()
+        await sink.untilFewer(than: 1)
+        log.ended(isCutShort: !isStopped && !Task.isCancelled)
     }
 
     /// - Returns: whether the arrival was taken; if not, the run is to end.

@@ -7,7 +7,6 @@ struct LinkLog {
 
     private let logger: Logger
     private let inbox: LinkInbox?
-    private var refused = 0
     private var last: ContinuousClock.Instant?
 
     init(_ logger: Logger, source: SourceName, inbox: LinkInbox?) {
@@ -17,25 +16,33 @@ struct LinkLog {
         self.inbox = inbox
     }
 
-    func began() {
-        guard let waiting = inbox?.waiting, waiting > 0 else { return }
-        logger.info("\(waiting) links waited for the source to run")
+    mutating func began() {
+        if let waiting = inbox?.waiting, waiting > 0 { logger.info("\(waiting) links waited for the source to run") }
+        tellRefused()
     }
 
-    /// Tells of links that the inbox refused, at most once a minute.
+    /// Tells of links that the inbox refused and no run has told of, at most once a minute.
     mutating func tellRefused(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
-        guard let total = inbox?.refused, total > refused else { return }
         if let last, !isLast, now - last < LinkLog.interval { return }
+        guard let refused = inbox?.takeUntoldRefusals(), refused > 0 else { return }
         logger.warning(
-            "\(total - refused) links were refused: the inbox was full or closed",
+            "\(refused) links were refused: the inbox was full or closed",
             metadata: ["advice": "find out who makes so many links, or give the inbox larger bounds"]
         )
-        refused = total
         last = now
     }
 
-    func ended() {
-        guard let waiting = inbox?.waiting, waiting > 0 else { return }
-        logger.info("\(waiting) links wait for the next run")
+    /// - Parameter isCutShort: the links ended, and not because the run was to end.
+    mutating func ended(isCutShort: Bool) {
+        tellRefused(isLast: true)
+        guard let inbox else { return }
+        if isCutShort && !inbox.isClosed {
+            logger.warning(
+                "the run ended, as another one takes links out of its inbox",
+                metadata: ["advice": "give each source of links an inbox of its own"]
+            )
+        }
+        let waiting = inbox.waiting
+        if waiting > 0 { logger.info("\(waiting) links wait for the next run") }
     }
 }

@@ -1,16 +1,18 @@
 import SignalboxCore
 import Synchronization
 
-/// Hears what became of the links of one run, on any thread, tells the application, and lets the run wait for the last.
+/// Hears what became of the links of one run, on any thread, tells the application, and lets the run wait for it.
 final class LinkSink: SettlementSink {
     private struct State {
         var unsettled: [UInt64: String] = [:]
-        var waiter: UnsafeContinuation<Void, Never>?
+        /// How many are settled while the application is still being told so.
+        var telling = 0
+        var waiter: (limit: Int, continuation: UnsafeContinuation<Void, Never>)?
 
         mutating func takeWaiterIfDone() -> UnsafeContinuation<Void, Never>? {
-            guard unsettled.isEmpty else { return nil }
-            defer { waiter = nil }
-            return waiter
+            guard let waiter, unsettled.count + telling < waiter.limit else { return nil }
+            self.waiter = nil
+            return waiter.continuation
         }
     }
 
@@ -34,21 +36,26 @@ final class LinkSink: SettlementSink {
     func mayAcknowledge(_ token: UInt64) {}
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
-        guard let link = state.withLock({ $0.unsettled[token] }) else { return }
+        let link = state.withLock { state in
+            let link = state.unsettled.removeValue(forKey: token)
+            if link != nil { state.telling += 1 }
+            return link
+        }
+        guard let link else { return }
         // Told before the run may return: when it has, the application has heard of all its links.
         onOutcome(link, outcome)
         let waiter = state.withLock { state in
-            state.unsettled[token] = nil
+            state.telling -= 1
             return state.takeWaiterIfDone()
         }
         waiter?.resume()
     }
 
-    /// Waits until every link that was taken is settled. No more are expected.
-    func untilAllSettled() async {
+    /// Waits until fewer links than `limit` are in flight: expected, and the application not yet told. For one caller.
+    func untilFewer(than limit: Int) async {
         await withUnsafeContinuation { continuation in
             let waiter = state.withLock { state in
-                state.waiter = continuation
+                state.waiter = (limit, continuation)
                 return state.takeWaiterIfDone()
             }
             waiter?.resume()

@@ -23,7 +23,7 @@ extension URLPatternCompiler {
             throw RoutePatternError(.kindNotAllowed, at: value.lowerBound, "a query's values are text: {name}")
         }
         let item = try decodeItem(range.lowerBound..<equals)
-        guard !queryCaptures.contains(where: { $0.item.utf8.elementsEqual(item.utf8) }) else {
+        guard !queryCaptures.contains(where: { $0.item == item }) else {
             throw RoutePatternError(.duplicateItem, at: range.lowerBound, "an item of the query is named once")
         }
         queryCaptures.append(QueryCapture(item: item, name: syntax.name))
