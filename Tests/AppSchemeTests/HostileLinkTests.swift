@@ -1,5 +1,6 @@
 import AppScheme
 import Foundation
+import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
@@ -70,13 +71,40 @@ import Testing
         text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
     }
 
-    @Test func anyTextIsALinkWithOneOutcome() async throws {
-        let links = try Self.naughtyStrings()
-        let trial = LinkTrial(try Self.routes())
-        let settled = try await trial.deliver(links)
+    /// What the routes say of each link is what becomes of it, and each is told once.
+    private static func checkEachHasItsOutcome(_ links: [String], _ routes: AppRoutes) async throws {
+        let trial = LinkTrial(routes)
+        let seen = CallList<[String]>()
+        let settled = try await trial.deliver(links) { supervisor in
+            for action in ["open", "browse", "admin"] as [ActionName] {
+                try supervisor.register(action, as: [String: String].self, from: .source("links")) { info, _ in
+                    seen.add(info.map { "\($0)=\($1)" }.sorted())
+                }
+            }
+        }
+        let expected = links.map { routes.match($0).reading.map { $0.members.sorted() } }
         #expect(settled.map { Array($0.original.utf8) } == links.map { Array($0.utf8) })
+        for (one, reading) in zip(settled, expected) {
+            switch reading {
+            case .success: #expect(one.outcome == .handled(reply: nil))
+            case .failure(let rejection): #expect(one.rejection == rejection)
+            }
+        }
+        let members = expected.compactMap { try? $0.get() }
+        #expect(seen.all.count == members.count)
+        #expect(Set(seen.all) == Set(members))
         #expect(trial.told.all.count == links.count)
-        #expect(trial.told.all.allSatisfy { if case .rejected = $0.outcome { true } else { false } })
+        #expect(trial.told.all.map(\.link).sorted() == links.sorted())
+    }
+
+    @Test func anyTextIsALinkWithOneOutcome() async throws {
+        let naughty = try Self.naughtyStrings()
+        let inPlace = naughty.flatMap { ["myapp://open/\($0)", "myapp://browse/\(Self.escaped($0))"] }
+        // The one text that is a link of the routes.
+        let routes = try Self.routes()
+        let opened = naughty.compactMap { try? routes.action($0).members }
+        #expect(opened == [["name=x"]])
+        try await Self.checkEachHasItsOutcome(naughty + inPlace, routes)
     }
 
     @Test func aPieceOfAPathArrivesAsItWasEscapedOrNotAtAll() throws {
@@ -117,18 +145,36 @@ import Testing
         }
     }
 
-    @Test func whatOtherReadersOfURLsTestWithHasOneOutcomeEach() async throws {
+    /// A fallback shows how a link was read: host, path and all else of its normal form.
+    @Test func aLinkIsReadAsOtherReadersOfURLsReadItOrNotAtAll() throws {
         guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
             return print("skipped url_app_scheme.dev.json: SIGNALBOX_CORPORA is not set")
         }
         struct Corpus: Decodable {
-            struct Vector: Decodable { let input: String }
+            struct Vector: Decodable {
+                let input: String
+                let href: String?
+            }
             let cases: [Vector]
         }
         let file = URL(fileURLWithPath: folder).appendingPathComponent("url_app_scheme.dev.json")
-        let links = try JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)).cases.map(\.input)
-        #expect(links.count >= 130)
-        let settled = try await LinkTrial(try Self.routes()).deliver(links)
-        #expect(settled.allSatisfy { $0.rejection != nil })
+        let vectors = try JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)).cases
+        #expect(vectors.count >= 130)
+        let schemes = Set(vectors.compactMap { try? URLText($0.input).scheme }).subtracting(AppRoutes.forbiddenSchemes)
+        let routes = try AppRoutes(schemes.sorted().map { ("\($0)://no-link-is-this", "open") }, fallback: "read")
+        var counts: [String: Int] = [:]
+        for vector in vectors {
+            switch routes.match(vector.input).reading {
+            case .success(let action):
+                #expect(
+                    action.members == [vector.href.map { "url=\($0)" }].compactMap { $0 },
+                    "\(vector.input.debugDescription)"
+                )
+                counts["read", default: 0] += 1
+            case .failure(let rejection):
+                counts[rejection.reason.description, default: 0] += 1
+            }
+        }
+        #expect(counts == ["read": 59, "malformed": 48, "unknownAction": 23])
     }
 }

@@ -6,7 +6,8 @@ import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
-/// A link may hold a secret in its path, query or fragment: none of them is in a log line or an error.
+/// A link may hold a secret in a capture, in the value of an item or in its fragment: none of them is in a log line or an
+/// error.
 @Suite(.timeLimit(.minutes(1))) struct SecretTests {
     private static let canary = "c4n4ry"
 
@@ -58,5 +59,31 @@ import Testing
         }
         // What is looked for was there.
         #expect(settled.count { $0.original.contains(Self.canary) } == Self.links.count)
+    }
+
+    /// What is logged although a link says it: names of items, and what names an action or is an id.
+    @Test func whatIsLoggedOfALinkIsItsHostItsActionItsIDAndNamesOfItems() async throws {
+        let routes = try AppRoutes([
+            ("myapp://join", "join"), ("myapp://named?code={code}", "named"),
+            ("myapp://do/{action}/{id}", nil),
+        ])
+        let trial = LinkTrial(routes)
+        let links = [
+            "myapp://join?n4me=\(Self.canary)", "myapp://named?n4me=\(Self.canary)&code=\(Self.canary)",
+            "myapp://do/4ction/x?n4me=\(Self.canary)", "myapp://do/act10n/1dent?n4me=\(Self.canary)", "myapp://h0st/x",
+        ]
+        let settled = try await trial.deliver(links) { supervisor in
+            for action in ["join", "named"] as [ActionName] {
+                try supervisor.register(action, as: [String: Int].self, from: .link(scheme: "myapp")) { _, _ in }
+            }
+        }
+        let codes = settled.map(\.outcome.code)
+        #expect(codes == ["invalidBody", "invalidBody", "malformed", "unknownAction", "unknownAction"])
+        let lines = trial.log.all
+        for line in lines { #expect(!line.contains(Self.canary), "\(line)") }
+        for said in ["act10n", "1dent", "h0st"] { #expect(lines.contains { $0.contains(said) }, "\(said)") }
+        // A name is said where a body's decoding fails at it, and where the pattern names no items: nowhere else.
+        #expect(settled.map { $0.rejection?.bodyError?.path } == ["body.n4me", "body.code", nil, nil, nil])
+        #expect(lines.count { $0.contains("n4me") } <= 1)
     }
 }

@@ -1,8 +1,8 @@
 import SignalboxCore
 import SignalboxRoutes
 
-/// What is said of a link that is no action. Of the link itself only scheme and host: the rest may hold a secret, and a
-/// rejection is logged.
+/// What is said of a link that is no action. Of the link itself only scheme and host, and why what it names is no action:
+/// the rest may hold a secret, and a rejection is logged.
 extension Outcome.Rejection {
     /// The most bytes that are shown of scheme or host.
     private static let shownBytes = 64
