@@ -1,8 +1,6 @@
 /// A body as it came: an `Info` that always decodes.
 public struct RawBody: Sendable, Hashable {
-    /// The bytes of the body within the message, without the captures of a route; empty when the message has none.
-    ///
-    /// Where captures alone are the body - of a link, and of an empty payload - they are here as JSON.
+    /// The bytes of the body within the message; empty when the message has none. Captures of a route are not in it.
     public let bytes: Bytes
     /// What the bytes are.
     public let kind: PayloadKind
@@ -31,10 +29,6 @@ extension RawBody: Decodable {
 extension BodyDecoder {
     fileprivate var rawBody: RawBody {
         let node = view.node
-        // No object of a message is shorter than its two braces: captures alone made this one.
-        if node.is(.object) && node.length == 0 {
-            return RawBody(bytes: Body(storage: view.storage, node: UInt32(view.position)).json, kind: .json)
-        }
         let kind: PayloadKind =
             switch node.kind {
             case .text: .text

@@ -52,7 +52,6 @@ import Testing
         let empty = try Reading.body([], captures: RouteBodyTests.captures, payload: .bytes)
         #expect(try empty.decode([String: String].self) == ["device": "lamp", "n": "12"])
         #expect(empty.jsonText == #"{"device":"lamp","n":"12"}"#)
-        #expect(try empty.decode(RawBody.self) == RawBody(bytes: empty.json, kind: .json))
     }
 
     @Test func anEmptyObjectAndCapturesAreTheCaptures() throws {
