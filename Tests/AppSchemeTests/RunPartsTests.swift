@@ -48,19 +48,21 @@ import Testing
 
     @Test func aLinkThatIsSettledTwiceIsToldOnce() async {
         let told = CallList<String>()
-        let settleAgain = CallList<LinkSink>()
+        let settleAgain = Watched<LinkSink?>(nil)
         let sink = LinkSink { link, outcome in
             told.add("\(link) \(outcome.code)")
             // As another thread could while the application is told.
-            if told.all.count == 1 { settleAgain.all.first?.settle(1, .abandoned(.drain)) }
+            if told.all.count == 1 { settleAgain.value?.settle(1, .abandoned(.drain)) }
         }
-        settleAgain.add(sink)
+        settleAgain.change { $0 = sink }
         sink.expect(1, "a")
         sink.settle(1, .handled(reply: nil))
         sink.settle(1, .abandoned(.drain))
         sink.settle(2, .handled(reply: nil))
         await sink.untilFewer(than: 1)
         #expect(told.all == ["a handled"])
+        // Else the two would keep each other.
+        settleAgain.change { $0 = nil }
     }
 
     @Test func originsAreSharedAndTheirNumberHasABound() {
