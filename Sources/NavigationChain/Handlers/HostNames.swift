@@ -86,6 +86,6 @@ struct HostNames: Sendable {
     /// Of a host that was read: only an address ends in a digit's label or a bracket.
     private static func isAddress(_ host: String) -> Bool {
         guard let last = host.utf8.split(separator: UInt8(ascii: ".")).last else { return false }
-        return last.last == UInt8(ascii: "]") || last.allSatisfy { (0x30...0x39).contains($0) }
+        return last.last == UInt8(ascii: "]") || last.allSatisfy(\.isASCIIDigit)
     }
 }

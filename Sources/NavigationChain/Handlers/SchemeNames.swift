@@ -40,11 +40,7 @@ struct SchemeNames: Sendable {
 
     /// RFC 3986, section 3.1.
     private static func isScheme(_ text: String) -> Bool {
-        guard let first = text.utf8.first, isLetter(first), text.utf8.count <= maximumLength else { return false }
-        return text.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0) }
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+        guard let first = text.utf8.first, first.isASCIILetter, text.utf8.count <= maximumLength else { return false }
+        return text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "+-.".utf8.contains($0) }
     }
 }

@@ -12,9 +12,9 @@
 /// pattern does not match.
 public struct TopicPattern: Sendable {
     /// The most captures of one pattern.
-    public static let maximumCaptures = 64
+    public static let maximumCaptures = URLPattern.maximumCaptures
     /// The most bytes of a capture's name.
-    public static let maximumNameLength = 64
+    public static let maximumNameLength = URLPattern.maximumNameLength
 
     /// The pattern as it was given.
     public let text: String

@@ -19,5 +19,6 @@ struct Rounds {
     }
 }
 
-// What the variants computed: without a use of it the compiler would leave them out.
+// What the variants computed: without a use of it the compiler would leave them out. Only the benchmark's one thread that
+// measures touches it.
 nonisolated(unsafe) var sum = 0
