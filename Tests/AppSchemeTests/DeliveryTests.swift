@@ -21,7 +21,7 @@ import Testing
             "do",
             as: RawBody.self,
             from: .link(scheme: "myapp"),
-            timeout: .seconds(3_600)
+            options: PluginOptions(timeout: .seconds(3_600))
         ) { _, context in
             seen.add(context.id.text)
             await gate.pass()

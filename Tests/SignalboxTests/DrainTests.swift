@@ -71,7 +71,12 @@ import Testing
     @Test func cancellingADrainEndsIt() async throws {
         let supervisor = Supervisor.make { $0.drainLimit = .seconds(3_600) }
         let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .source("push"), timeout: .seconds(3_600)) { _, _ in
+        try supervisor.register(
+            "work",
+            as: Empty.self,
+            from: .source("push"),
+            options: PluginOptions(timeout: .seconds(3_600))
+        ) { _, _ in
             await gate.pass()
         }
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2))

@@ -28,11 +28,11 @@ final class SourceIntake: Sendable {
         var hasStoppedWaiting = false
     }
 
-    init(source: SourceName, core: SupervisorCore, window: WindowLimits, holdLimit: Duration?) {
+    init(source: SourceName, core: SupervisorCore, features: AdapterFeatures, options: SourceOptions) {
         self.source = source
         self.core = core
-        self.window = Window(limits: window)
-        self.holdLimit = holdLimit
+        window = Window(limits: options.window)
+        holdLimit = features.contains(.redelivers) ? core.configuration.holdLimit : nil
         log = SourceLog(source: source, core: core)
     }
 }

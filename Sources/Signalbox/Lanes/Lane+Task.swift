@@ -7,7 +7,7 @@ extension Lane {
 
     /// Begins the lane's one task. It is nobody's child, as a plugin that never returns would hold its parent for ever.
     func start() {
-        Task.detached { await self.work() }
+        Task.detached(executorPreference: intake.core.executor) { await self.work() }
     }
 
     private func work() async {

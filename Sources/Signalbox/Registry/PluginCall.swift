@@ -110,6 +110,7 @@ extension Outcome {
     @usableFromInline
     static func failed(threw error: any Error) -> Outcome {
         if let failure = error as? Failure { return .failed(failure) }
-        return .failed(Failure(.threw, detail: String("\(error)".prefix(500))))
+        let isRetryable = (error as? any RetryableError)?.isRetryable ?? false
+        return .failed(Failure(.threw, detail: String("\(error)".prefix(500)), isRetryable: isRetryable))
     }
 }

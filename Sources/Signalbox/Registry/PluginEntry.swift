@@ -7,15 +7,27 @@ final class PluginEntry: Sendable {
     /// Who holds the name, in words, for the error a second registration gets.
     let holder: String
     let rule: AccessRule
+    let options: LaneOptions
     let timeout: Duration
     let call: PluginCall
+    /// What stands around its calls alone.
+    let middleware = MiddlewareList()
 
-    init(action: ActionName, holder: String, rule: AccessRule, timeout: Duration, call: PluginCall) {
+    init(
+        action: ActionName,
+        holder: String,
+        rule: AccessRule,
+        options: LaneOptions,
+        timeout: Duration,
+        call: PluginCall
+    ) {
         self.action = action.copied()
         nameBytes = Array(action.bytes)
         self.holder = holder
         self.rule = rule
+        self.options = options
         self.timeout = timeout
         self.call = call
+        for one in options.middleware { middleware.add(one) }
     }
 }

@@ -8,10 +8,10 @@ extension Supervisor {
     ///   - action: the name it is called for.
     ///   - info: what the body is decoded into; a body that does not fit is rejected and the closure is not called.
     ///   - rule: which origins may call it; nothing else may.
-    ///   - timeout: how long one call may take; the supervisor's own when `nil`.
+    ///   - options: timeout, order, calls at once, retries, circuit breaker, middleware.
     ///   - replacing: take the place of the plugin that holds the action, while messages flow: what waits for the old one
     ///     is still handled by it, what arrives from now on goes to the new one.
-    ///   - handler: called one at a time per source, in order; on any thread.
+    ///   - handler: called in the order and as many at once as the options say; on any thread.
     /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` when the action is held and not to be replaced, so that
     ///   the first registration stays; ``RegistrationError/noSuchAction(_:)`` when there is none to replace.
     @inlinable
@@ -19,11 +19,18 @@ extension Supervisor {
         _ action: ActionName,
         as info: Info.Type,
         from rule: AccessRule,
-        timeout: Duration? = nil,
+        options: PluginOptions<Info> = PluginOptions(),
         replacing: Bool = false,
         _ handler: @escaping @Sendable (Info, ActionContext) throws -> Void
     ) throws(RegistrationError) {
-        try register(action, "a closure for \(Info.self)", rule, timeout, replacing, PluginCall.make(handler))
+        try register(
+            action,
+            "a closure for \(Info.self)",
+            rule,
+            LaneOptions(options),
+            replacing,
+            PluginCall.make(handler)
+        )
     }
 
     /// Registers a closure that works without waiting and answers with a value that is sent as JSON.
@@ -32,11 +39,18 @@ extension Supervisor {
         _ action: ActionName,
         as info: Info.Type,
         from rule: AccessRule,
-        timeout: Duration? = nil,
+        options: PluginOptions<Info> = PluginOptions(),
         replacing: Bool = false,
         _ handler: @escaping @Sendable (Info, ActionContext) throws -> Reply
     ) throws(RegistrationError) {
-        try register(action, "a closure for \(Info.self)", rule, timeout, replacing, PluginCall.make(handler))
+        try register(
+            action,
+            "a closure for \(Info.self)",
+            rule,
+            LaneOptions(options),
+            replacing,
+            PluginCall.make(handler)
+        )
     }
 
     /// Registers a closure that may wait. It is called in the isolation it was written in.
@@ -45,11 +59,18 @@ extension Supervisor {
         _ action: ActionName,
         as info: Info.Type,
         from rule: AccessRule,
-        timeout: Duration? = nil,
+        options: PluginOptions<Info> = PluginOptions(),
         replacing: Bool = false,
         _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Void
     ) throws(RegistrationError) {
-        try register(action, "a closure for \(Info.self)", rule, timeout, replacing, PluginCall.make(handler))
+        try register(
+            action,
+            "a closure for \(Info.self)",
+            rule,
+            LaneOptions(options),
+            replacing,
+            PluginCall.make(handler)
+        )
     }
 
     /// Registers a closure that may wait and answers with a value that is sent as JSON.
@@ -58,11 +79,18 @@ extension Supervisor {
         _ action: ActionName,
         as info: Info.Type,
         from rule: AccessRule,
-        timeout: Duration? = nil,
+        options: PluginOptions<Info> = PluginOptions(),
         replacing: Bool = false,
         _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Reply
     ) throws(RegistrationError) {
-        try register(action, "a closure for \(Info.self)", rule, timeout, replacing, PluginCall.make(handler))
+        try register(
+            action,
+            "a closure for \(Info.self)",
+            rule,
+            LaneOptions(options),
+            replacing,
+            PluginCall.make(handler)
+        )
     }
 }
 
@@ -70,9 +98,9 @@ extension Supervisor {
     /// Registers a plugin for the action it names.
     ///
     /// - Parameters:
-    ///   - plugin: called one at a time per source, in order.
+    ///   - plugin: called in the order and as many at once as the options say.
     ///   - rule: which origins may call it; nothing else may.
-    ///   - timeout: how long one call may take; the supervisor's own when `nil`.
+    ///   - options: timeout, order, calls at once, retries, circuit breaker, middleware.
     ///   - replacing: take the place of the plugin that holds the action, as with a closure.
     /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` or ``RegistrationError/noSuchAction(_:)``, as with a
     ///   closure.
@@ -80,13 +108,13 @@ extension Supervisor {
     public func register<P: Plugin>(
         _ plugin: P,
         from rule: AccessRule,
-        timeout: Duration? = nil,
+        options: PluginOptions<P.Info> = PluginOptions(),
         replacing: Bool = false
     ) throws(RegistrationError) where P.Reply == Void {
         let call = PluginCall.make { (info: P.Info, context) async throws -> Void in
             try await plugin.callAsAction(info, context: context)
         }
-        try register(plugin.action, "\(P.self)", rule, timeout, replacing, call)
+        try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
     }
 
     /// Registers a plugin whose reply is sent as JSON.
@@ -94,13 +122,13 @@ extension Supervisor {
     public func register<P: Plugin>(
         _ plugin: P,
         from rule: AccessRule,
-        timeout: Duration? = nil,
+        options: PluginOptions<P.Info> = PluginOptions(),
         replacing: Bool = false
     ) throws(RegistrationError) where P.Reply: Encodable {
         let call = PluginCall.make { (info: P.Info, context) async throws -> P.Reply in
             try await plugin.callAsAction(info, context: context)
         }
-        try register(plugin.action, "\(P.self)", rule, timeout, replacing, call)
+        try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
     }
 
     /// Registers a plugin that works without waiting.
@@ -108,13 +136,13 @@ extension Supervisor {
     public func register<P: SyncPlugin>(
         _ plugin: P,
         from rule: AccessRule,
-        timeout: Duration? = nil,
+        options: PluginOptions<P.Info> = PluginOptions(),
         replacing: Bool = false
     ) throws(RegistrationError) where P.Reply == Void {
         let call = PluginCall.make { (info: P.Info, context) throws -> Void in
             try plugin.callAsAction(info, context: context)
         }
-        try register(plugin.action, "\(P.self)", rule, timeout, replacing, call)
+        try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
     }
 
     /// Registers a plugin that works without waiting and whose reply is sent as JSON.
@@ -122,13 +150,13 @@ extension Supervisor {
     public func register<P: SyncPlugin>(
         _ plugin: P,
         from rule: AccessRule,
-        timeout: Duration? = nil,
+        options: PluginOptions<P.Info> = PluginOptions(),
         replacing: Bool = false
     ) throws(RegistrationError) where P.Reply: Encodable {
         let call = PluginCall.make { (info: P.Info, context) throws -> P.Reply in
             try plugin.callAsAction(info, context: context)
         }
-        try register(plugin.action, "\(P.self)", rule, timeout, replacing, call)
+        try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
     }
 }
 
@@ -138,7 +166,7 @@ extension Supervisor {
     /// - Parameters:
     ///   - plugin: called one batch at a time per source, in order.
     ///   - rule: which origins may call it; nothing else may.
-    ///   - timeout: how long one call, the whole batch, may take; the supervisor's own when `nil`.
+    ///   - options: as with other plugins; the timeout is that of the whole batch.
     ///   - replacing: take the place of the plugin that holds the action, as with a closure.
     /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` or ``RegistrationError/noSuchAction(_:)``, as with a
     ///   closure.
@@ -146,13 +174,13 @@ extension Supervisor {
     public func register<P: BatchPlugin>(
         _ plugin: P,
         from rule: AccessRule,
-        timeout: Duration? = nil,
+        options: PluginOptions<P.Info> = PluginOptions(),
         replacing: Bool = false
     ) throws(RegistrationError) {
         let call = PluginCall.makeBatch { (batch: [(info: P.Info, context: ActionContext)]) async throws -> Void in
             try await plugin.callAsActions(batch)
         }
-        try register(plugin.action, "\(P.self)", rule, timeout, replacing, call)
+        try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
     }
 
     /// Removes the plugin of an action, while messages flow. What waits for it is still handled.
@@ -167,12 +195,18 @@ extension Supervisor {
         _ action: ActionName,
         _ holder: String,
         _ rule: AccessRule,
-        _ timeout: Duration?,
+        _ options: LaneOptions,
         _ replacing: Bool,
         _ call: PluginCall
     ) throws(RegistrationError) {
-        let timeout = timeout ?? core.configuration.timeout
-        let entry = PluginEntry(action: action, holder: holder, rule: rule, timeout: timeout, call: call)
+        let entry = PluginEntry(
+            action: action,
+            holder: holder,
+            rule: rule,
+            options: options,
+            timeout: options.timeout ?? core.configuration.timeout,
+            call: call
+        )
         if replacing {
             retire(try core.registry.replace(with: entry))
         } else {

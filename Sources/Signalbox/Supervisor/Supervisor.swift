@@ -36,7 +36,20 @@ public final class Supervisor: Service, Sendable {
         logger: Logger,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        core = SupervisorCore(configuration: configuration, logger: logger)
+        core = SupervisorCore(configuration: configuration, logger: logger, determinism: nil)
+        self.clock = clock
+        let (starts, starter) = AsyncStream.makeStream(of: (any Adapter).self)
+        state = Mutex(State(starter: starter, starts: starts))
+    }
+
+    /// A supervisor whose tasks and random numbers are the caller's, so that a run can be repeated.
+    package init(
+        configuration: SupervisorConfiguration,
+        logger: Logger,
+        clock: any Clock<Duration>,
+        determinism: Determinism
+    ) {
+        core = SupervisorCore(configuration: configuration, logger: logger, determinism: determinism)
         self.clock = clock
         let (starts, starter) = AsyncStream.makeStream(of: (any Adapter).self)
         state = Mutex(State(starter: starter, starts: starts))
@@ -68,10 +81,21 @@ public final class Supervisor: Service, Sendable {
 extension Supervisor {
     /// Adds an adapter, which runs as long as the supervisor does.
     ///
+    /// - Parameters:
+    ///   - adapter: its source must not be there yet.
+    ///   - window: how much of it may be inside at once.
+    ///   - rateLimit: how much of it is let in; all of it when `nil`.
+    ///   - repeats: whether messages that come again are recognised.
     /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` when the supervisor drains or has
     ///   stopped.
-    public func add(_ adapter: any Adapter, window: WindowLimits = WindowLimits()) throws(RegistrationError) {
-        let intake = makeIntake(adapter.source, adapter.features, window)
+    public func add(
+        _ adapter: any Adapter,
+        window: WindowLimits = WindowLimits(),
+        rateLimit: RateLimit? = nil,
+        repeats: RepeatPolicy = .automatic
+    ) throws(RegistrationError) {
+        let options = SourceOptions(window: window, rateLimit: rateLimit, repeats: repeats)
+        let intake = makeIntake(adapter.source, adapter.features, options)
         let phase = try state.withLock { (state) throws(RegistrationError) in
             let phase = try state.insert(intake)
             // A drain that has begun has finished the stream, and nobody would run the adapter.
@@ -92,17 +116,20 @@ extension Supervisor {
     public func intake(
         for source: SourceName,
         features: AdapterFeatures = [],
-        window: WindowLimits = WindowLimits()
+        window: WindowLimits = WindowLimits(),
+        rateLimit: RateLimit? = nil,
+        repeats: RepeatPolicy = .automatic
     ) throws(RegistrationError) -> any Intake {
-        let intake = makeIntake(source, features, window)
+        let options = SourceOptions(window: window, rateLimit: rateLimit, repeats: repeats)
+        let intake = makeIntake(source, features, options)
         let phase = try state.withLock { (state) throws(RegistrationError) in try state.insert(intake) }
         if phase == .running { intake.open() }
         return intake
     }
 
-    private func makeIntake(_ source: SourceName, _ features: AdapterFeatures, _ window: WindowLimits) -> SourceIntake {
-        let holdLimit = features.contains(.redelivers) ? core.configuration.holdLimit : nil
-        return SourceIntake(source: source, core: core, window: window, holdLimit: holdLimit)
+    private func makeIntake(_ source: SourceName, _ features: AdapterFeatures, _ options: SourceOptions) -> SourceIntake
+    {
+        SourceIntake(source: source, core: core, features: features, options: options)
     }
 }
 

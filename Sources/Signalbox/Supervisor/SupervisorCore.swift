@@ -7,10 +7,17 @@ final class SupervisorCore: Sendable {
     let configuration: SupervisorConfiguration
     let logger: Logger
     let registry = Registry()
+    let middleware = MiddlewareList()
     let deadLetters: DeadLetterStore
     private let ticks = Atomic<UInt64>(0)
 
-    init(configuration: SupervisorConfiguration, logger: Logger) {
+    /// Where the lanes' tasks run; anywhere when `nil`.
+    let executor: (any TaskExecutor)?
+    private let random: Mutex<SeededRandom>
+
+    init(configuration: SupervisorConfiguration, logger: Logger, determinism: Determinism?) {
+        executor = determinism?.executor
+        random = Mutex(SeededRandom(seed: determinism?.seed ?? .random(in: .min ... .max)))
         self.configuration = configuration
         self.logger = logger
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
@@ -21,6 +28,11 @@ final class SupervisorCore: Sendable {
 
     /// Whole seconds by the timer's count.
     var secondsRun: Int64 { Int64((Double(now) * (configuration.tick / .seconds(1))).rounded(.down)) }
+
+    /// A random number of the range, for waits.
+    func random(in range: ClosedRange<UInt64>) -> UInt64 {
+        random.withLock { .random(in: range, using: &$0) }
+    }
 
     /// The timer's next tick.
     func advance() -> UInt64 { ticks.wrappingAdd(1, ordering: .relaxed).newValue }

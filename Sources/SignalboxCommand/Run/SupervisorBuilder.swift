@@ -53,16 +53,35 @@ struct SupervisorBuilder {
     private func register(_ plugin: PluginSection, in supervisor: Supervisor, _ ledgers: inout LedgerTable) throws {
         let (action, rule, timeout) = (plugin.action, plugin.rule, plugin.timeout)
         switch plugin.use {
-        case .log: try supervisor.register(LogPlugin(action: action, logger: logger), from: rule, timeout: timeout)
+        case .log:
+            try supervisor.register(
+                LogPlugin(action: action, logger: logger),
+                from: rule,
+                options: PluginOptions(timeout: timeout)
+            )
         case .print:
-            try supervisor.register(PrintPlugin(action: action, target: printing), from: rule, timeout: timeout)
-        case .fail: try supervisor.register(FailPlugin(action: action), from: rule, timeout: timeout)
-        case .suspend: try supervisor.register(SuspendPlugin(action: action), from: rule, timeout: timeout)
+            try supervisor.register(
+                PrintPlugin(action: action, target: printing),
+                from: rule,
+                options: PluginOptions(timeout: timeout)
+            )
+        case .fail:
+            try supervisor.register(FailPlugin(action: action), from: rule, options: PluginOptions(timeout: timeout))
+        case .suspend:
+            try supervisor.register(SuspendPlugin(action: action), from: rule, options: PluginOptions(timeout: timeout))
         case .reply(let value):
-            try supervisor.register(ReplyPlugin(action: action, value: value), from: rule, timeout: timeout)
+            try supervisor.register(
+                ReplyPlugin(action: action, value: value),
+                from: rule,
+                options: PluginOptions(timeout: timeout)
+            )
         case .file(let path):
             let ledger = try ledgers.ledger(at: path)
-            try supervisor.register(FilePlugin(action: action, ledger: ledger), from: rule, timeout: timeout)
+            try supervisor.register(
+                FilePlugin(action: action, ledger: ledger),
+                from: rule,
+                options: PluginOptions(timeout: timeout)
+            )
         }
     }
 }

@@ -16,4 +16,7 @@ public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     public static let redelivers = AdapterFeatures(rawValue: 1 << 2)
     /// The source can have its navigation decided.
     public static let navigates = AdapterFeatures(rawValue: 1 << 3)
+    /// An id that a sender gives stands for one message in the whole source: when it comes again it is the same message
+    /// again. Not so where each page or connection counts its messages for itself.
+    public static let stableIDs = AdapterFeatures(rawValue: 1 << 4)
 }

@@ -19,13 +19,27 @@ extension Outcome {
         public let reason: Reason
         /// What the plugin threw, or how long it was waited for, in words.
         public let detail: String
+        /// Whether the same call may succeed later, so that a retry is worth it. What the plugin says; `false` when it
+        /// says nothing.
+        public let isRetryable: Bool
 
+        /// A failure that no retry mends.
+        ///
         /// - Parameters:
         ///   - reason: the kind.
         ///   - detail: what exactly, in words.
         public init(_ reason: Reason, detail: String) {
+            self.init(reason, detail: detail, isRetryable: false)
+        }
+
+        /// - Parameters:
+        ///   - reason: the kind.
+        ///   - detail: what exactly, in words.
+        ///   - isRetryable: whether the same call may succeed later.
+        public init(_ reason: Reason, detail: String, isRetryable: Bool) {
             self.reason = reason
             self.detail = detail
+            self.isRetryable = isRetryable
         }
 
         /// The reason and the detail.

@@ -5,6 +5,7 @@ extension Outcome {
         public struct Reason: Sendable, Hashable, CustomStringConvertible {
             private enum Code: String {
                 case malformed, unknownAction, sourceNotAllowed, invalidBody, expired, unavailable
+                case idConflict, reentrant, overloaded
             }
             private let code: Code
 
@@ -18,8 +19,14 @@ extension Outcome {
             public static let invalidBody = Reason(code: .invalidBody)
             /// The action's deadline passed before the plugin could begin.
             public static let expired = Reason(code: .expired)
-            /// The plugin's lane is stalled by an earlier call that has not returned.
+            /// The plugin's lane is stalled by an earlier call that has not returned, or its circuit breaker is open.
             public static let unavailable = Reason(code: .unavailable)
+            /// The id was given to another action of the same source before, with another body.
+            public static let idConflict = Reason(code: .idConflict)
+            /// A plugin waits for an action that only its own lane could handle, which it holds itself.
+            public static let reentrant = Reason(code: .reentrant)
+            /// The source sends more than its rate limit allows.
+            public static let overloaded = Reason(code: .overloaded)
 
             /// The word used in logs, JSON and answers, such as `unknownAction`.
             public var description: String { code.rawValue }

@@ -4,9 +4,13 @@ public struct ActionContext: Sendable {
     /// Whoever runs the call; `Signalbox` finds the logger through it.
     package let host: (any AnyObject & Sendable)?
 
-    package init(arrival: Arrival, host: (any AnyObject & Sendable)?) {
+    /// Which call for this action it is: 1, and more when earlier ones failed and were retried.
+    public let attempt: Int
+
+    package init(arrival: Arrival, host: (any AnyObject & Sendable)?, attempt: Int = 1) {
         self.arrival = arrival
         self.host = host
+        self.attempt = attempt
     }
 
     /// The action as it arrived.

@@ -18,7 +18,12 @@ extension ConformanceStage {
         let source = AccessRule.source(adapter.source)
         let patient = Duration.seconds(3_600)
         for action in [ConformanceStage.recording, ConformanceStage.recordingToo] {
-            try supervisor.register(action, as: ConformanceBody.self, from: source, timeout: patient) {
+            try supervisor.register(
+                action,
+                as: ConformanceBody.self,
+                from: source,
+                options: PluginOptions(timeout: patient)
+            ) {
                 [weak self] body, context in
                 self?.note(action, context, body)
                 await self?.slow.pass()
@@ -29,7 +34,12 @@ extension ConformanceStage {
             self?.note(ConformanceStage.failing, context, nil)
             throw ConformanceError("as it is meant to")
         }
-        try supervisor.register(ConformanceStage.hanging, as: RawBody.self, from: source, timeout: timeout) {
+        try supervisor.register(
+            ConformanceStage.hanging,
+            as: RawBody.self,
+            from: source,
+            options: PluginOptions(timeout: timeout)
+        ) {
             [weak self] _, context in
             self?.note(ConformanceStage.hanging, context, nil)
             await self?.hung.pass()

@@ -1,0 +1,21 @@
+public import SignalboxCore
+
+/// What lies behind a middleware: further middleware, then the plugin.
+public struct MiddlewareNext: Sendable {
+    private let middleware: ArraySlice<any Middleware>
+    private let call: @Sendable (ActionContext) async -> Outcome
+
+    init(_ middleware: ArraySlice<any Middleware>, call: @escaping @Sendable (ActionContext) async -> Outcome) {
+        self.middleware = middleware
+        self.call = call
+    }
+
+    /// Passes the action on.
+    ///
+    /// - Parameter context: the one the middleware was given.
+    /// - Returns: the outcome of this attempt. `rejected(invalidBody)` when the body is not what the plugin takes.
+    public func callAsFunction(_ context: ActionContext) async -> Outcome {
+        guard let first = middleware.first else { return await call(context) }
+        return await first.handle(context, next: MiddlewareNext(middleware.dropFirst(), call: call))
+    }
+}

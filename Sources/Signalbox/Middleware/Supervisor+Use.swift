@@ -1,0 +1,26 @@
+public import SignalboxCore
+
+extension Supervisor {
+    /// Puts middleware around the calls of all plugins, inside what was used before.
+    ///
+    /// It counts for every batch of actions that a lane begins from now on. One that is an ``OutcomeObserver`` too is told
+    /// of every outcome from now on.
+    public func use(_ middleware: any Middleware) {
+        core.middleware.add(middleware)
+    }
+
+    /// Tells somebody of every outcome from now on.
+    public func observe(_ observer: any OutcomeObserver) {
+        core.middleware.add(observer)
+    }
+
+    /// Puts middleware around the calls of one plugin, inside that for all plugins and inside what it has already. A plugin
+    /// that replaces this one begins with its own.
+    ///
+    /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action.
+    public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
+        guard let entry = core.registry.snapshot.entry(named: action) else { throw .noSuchAction(action) }
+        entry.middleware.add(middleware)
+        if let observer = middleware as? any OutcomeObserver { core.middleware.add(observer) }
+    }
+}
