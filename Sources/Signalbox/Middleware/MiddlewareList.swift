@@ -5,6 +5,8 @@ import Synchronization
 final class MiddlewareList: Sendable {
     private struct State {
         var middleware: [any Middleware] = []
+        var hasAnyObserver: Bool { hasObservers.load(ordering: .acquiring) }
+
         var observers: [any OutcomeObserver] = []
     }
 
@@ -35,6 +37,6 @@ final class MiddlewareList: Sendable {
     }
 
     var observers: [any OutcomeObserver] {
-        hasObservers.load(ordering: .acquiring) ? state.withLock { $0.observers } : []
+        hasAnyObserver ? state.withLock { $0.observers } : []
     }
 }
