@@ -5,8 +5,6 @@ import Synchronization
 final class MiddlewareList: Sendable {
     private struct State {
         var middleware: [any Middleware] = []
-        var hasAnyObserver: Bool { hasObservers.load(ordering: .acquiring) }
-
         var observers: [any OutcomeObserver] = []
     }
 
@@ -35,6 +33,8 @@ final class MiddlewareList: Sendable {
     var all: [any Middleware] {
         hasMiddleware.load(ordering: .acquiring) ? state.withLock { $0.middleware } : []
     }
+
+    var hasAnyObserver: Bool { hasObservers.load(ordering: .acquiring) }
 
     var observers: [any OutcomeObserver] {
         hasAnyObserver ? state.withLock { $0.observers } : []
