@@ -142,8 +142,10 @@ extension SourceIntake {
             core.deadLetters.add(DeadLetter(arrival, outcome: outcome))
             log.deadLetter(arrival, outcome, plugin: plugin)
         }
-        if core.configuration.onOutcome != nil || core.middleware.hasAnyObserver {
-            tell(SettledArrival(arrival: arrival, plugin: plugin?.action, outcome: outcome))
+        if core.configuration.onOutcome != nil || core.middleware.hasObservers
+            || plugin?.middleware.hasObservers == true
+        {
+            tell(SettledArrival(arrival: arrival, plugin: plugin?.action, outcome: outcome), plugin)
         }
         let token = arrival.token
         if outcome.isDecided { sink.mayAcknowledge(token) }
@@ -153,9 +155,10 @@ extension SourceIntake {
         if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
     }
 
-    private func tell(_ settled: SettledArrival) {
+    private func tell(_ settled: SettledArrival, _ plugin: PluginEntry?) {
         core.configuration.onOutcome?(settled)
         for observer in core.middleware.observers { observer.settled(settled) }
+        for observer in plugin?.middleware.observers ?? [] { observer.settled(settled) }
     }
 
     func countLateReturn(_ arrival: Arrival, plugin: PluginEntry) {
