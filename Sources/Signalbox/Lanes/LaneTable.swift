@@ -4,8 +4,8 @@ import Synchronization
 final class LaneTable: Sendable {
     private struct State {
         var lanes: [ObjectIdentifier: Lane] = [:]
-        /// Lanes of removed plugins that still have work.
-        var retired: [Lane] = []
+        /// In the order in which they were made; those of removed plugins too, as long as they have work.
+        var all: [Lane] = []
     }
 
     private let state = Mutex(State())
@@ -15,6 +15,7 @@ final class LaneTable: Sendable {
             if let lane = state.lanes[ObjectIdentifier(entry)] { return lane }
             let lane = Lane(entry: entry, core: core)
             state.lanes[ObjectIdentifier(entry)] = lane
+            state.all.append(lane)
             return lane
         }
     }
@@ -24,20 +25,16 @@ final class LaneTable: Sendable {
         state.withLock { $0.lanes[ObjectIdentifier(entry)] }
     }
 
-    var all: [Lane] { state.withLock { $0.lanes.values + $0.retired } }
+    var all: [Lane] { state.withLock { $0.all } }
 
     /// Closes the lane of a plugin; what waits there is still handled.
     func retire(_ entry: PluginEntry) {
-        let lane = state.withLock { state in
-            let lane = state.lanes.removeValue(forKey: ObjectIdentifier(entry))
-            if let lane { state.retired.append(lane) }
-            return lane
-        }
+        let lane = state.withLock { $0.lanes.removeValue(forKey: ObjectIdentifier(entry)) }
         lane?.close()
     }
 
     /// The lane's tasks have ended: nothing comes to it any more.
     func letGo(of lane: Lane) {
-        state.withLock { state in state.retired.removeAll { $0 === lane } }
+        state.withLock { state in state.all.removeAll { $0 === lane } }
     }
 }

@@ -48,7 +48,7 @@ extension Supervisor {
             guard state.phase == .initial, let starts = state.starts else { throw RegistrationError.closed }
             state.phase = .running
             state.starts = nil
-            return (starts, Array(state.intakes.values))
+            return (starts, state.intakesByName)
         }
         // A task that was cancelled before it began opens nothing: what waits is abandoned by the drain.
         if !Task.isCancelled { for intake in intakes { intake.open() } }
@@ -83,14 +83,14 @@ extension Supervisor {
         let intakes = state.withLock { state in
             state.phase = .draining
             state.drainEnd = core.now + limit
-            return Array(state.intakes.values)
+            return state.intakesByName
         }
         for intake in intakes { intake.close() }
         core.logger.info("draining", metadata: ["limit": "\(core.configuration.drainLimit)"])
     }
 
     private func untilSettled() async {
-        let intakes = state.withLock { Array($0.intakes.values) }
+        let intakes = state.withLock { $0.intakesByName }
         await withTaskCancellationHandler {
             for intake in intakes { await intake.untilEmpty() }
         } onCancel: {
@@ -106,7 +106,7 @@ extension Supervisor {
     private func finish() -> (any Error)? {
         let (intakes, failure) = state.withLock { state in
             state.phase = .stopped
-            return (Array(state.intakes.values), state.firstFailure)
+            return (state.intakesByName, state.firstFailure)
         }
         for lane in core.lanes.all { lane.reportUnavailable() }
         for intake in intakes { intake.log.flush() }
