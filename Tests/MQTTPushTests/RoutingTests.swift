@@ -17,7 +17,7 @@ import Testing
     }
 
     private func naming(_ route: PushRoute) throws -> RouteNaming? {
-        guard case .route(let naming) = try route.envelope.get().form else { return nil }
+        guard case .route(let naming, _) = try route.envelope.get().form else { return nil }
         return naming
     }
 
