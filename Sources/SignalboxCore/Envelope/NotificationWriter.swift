@@ -75,7 +75,9 @@ struct NotificationWriter {
     private func literal(of value: Any) throws(BodyError) -> String? {
         if let bool = value as? Bool, NotificationWriter.isBool(value) { return bool ? "true" : "false" }
         if let integer = value as? any BinaryInteger { return String(describing: integer) }
-        if let number = value as? any BinaryFloatingPoint { return try literal(ofNumber: NotificationWriter.double(number)) }
+        if let number = value as? any BinaryFloatingPoint {
+            return try literal(ofNumber: NotificationWriter.double(number))
+        }
         let name = String(describing: type(of: value))
         if name == "NSNull" { return "null" }
         if let integer = value as? Int64 { return String(integer) }

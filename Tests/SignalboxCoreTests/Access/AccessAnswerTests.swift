@@ -17,10 +17,17 @@ import Testing
             (.any([nothing]), "refused by nothing"), (.any([.all([nothing])]), "refused by nothing"),
             (.all([everything, .source("chat"), nothing]), "refused by source chat"),
             (.all([everything, .source("push")]), "allowed by all of (everything; source push)"),
-            (.all([everything, .any([.source("chat"), .not(everything)])]), "refused by any of (source chat; not (everything))"),
+            (
+                .all([everything, .any([.source("chat"), .not(everything)])]),
+                "refused by any of (source chat; not (everything))"
+            ),
             (.not(.source("push")), "refused by not (source push)"), (.not(nothing), "allowed by not (nothing)"),
-            (.any([.all([.source("push"), .not(nothing)]), nothing]), "allowed by all of (source push; not (nothing))"),
-        ] as [(AccessRule, String)])
+            (
+                .any([.all([.source("push"), .not(nothing)]), nothing]),
+                "allowed by all of (source push; not (nothing))"
+            ),
+        ] as [(AccessRule, String)]
+    )
     func anAnswerNamesThePartThatDecided(_ rule: AccessRule, text: String) {
         #expect(rule.answer(to: Self.push).description == text)
         #expect(!rule.answer(to: Self.push).lacksName)
@@ -34,7 +41,8 @@ import Testing
             (.all([everything, .not(nothing)]), "all of (everything; not (nothing))", true),
             (.all([everything, nothing, anybody]), "nothing", false), (.all([]), "all of ()", false),
             (.not(.not(.source("links"))), "not (not (source links))", true),
-        ] as [(AccessRule, String, Bool)])
+        ] as [(AccessRule, String, Bool)]
+    )
     func anAnswerSaysWhereAnOriginWouldHaveToBeNamed(_ rule: AccessRule, decidedBy: String, lacksName: Bool) {
         let answer = rule.answer(to: Self.links)
         #expect(answer.decidedBy == decidedBy || answer.isAllowed)

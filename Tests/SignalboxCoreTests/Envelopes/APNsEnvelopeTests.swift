@@ -10,16 +10,27 @@ import Testing
                 id: "7",
                 body: #"{"number":42,"lines":[1]}"#
             ),
-            .reads(#"{"z":1,"action":"order","a":{"b":2},"uuid":"u","aps":{}}"#, "order", id: "u", body: #"{"z":1,"a":{"b":2}}"#),
+            .reads(
+                #"{"z":1,"action":"order","a":{"b":2},"uuid":"u","aps":{}}"#,
+                "order",
+                id: "u",
+                body: #"{"z":1,"a":{"b":2}}"#
+            ),
             .reads(#"{"aps":{"content-available":1},"action":"sync"}"#, "sync", body: "{}"),
             .reads(#"{"aps":{},"action":"sync","id":null,"uuid":null}"#, "sync", body: "{}"),
             .reads(#"{"aps":{},"action":"sync","body":{"a":1}}"#, "sync", body: #"{"body":{"a":1}}"#),
-            .reads(#"{"\u0061ps":{},"acti\u006fn":"sync","\u0069d":"\u0037","n":1}"#, "sync", id: "7", body: #"{"n":1}"#),
+            .reads(
+                #"{"\u0061ps":{},"acti\u006fn":"sync","\u0069d":"\u0037","n":1}"#,
+                "sync",
+                id: "7",
+                body: #"{"n":1}"#
+            ),
             .reads(#"{"aps":{"action":"x","id":7},"action":"sync"}"#, "sync", body: "{}"),
             .reads(#"{"aps":{},"action":"sync","Aps":1,"ACTION":"x"}"#, "sync", body: #"{"Aps":1,"ACTION":"x"}"#),
             .reads(#"{"aps":{},"action":"sync","é":"e\u0301"}"#, "sync", body: "{\"é\":\"e\u{301}\"}"),
             .reads(#"{"aps":{},"action":"sync","source":"chat"}"#, "sync", body: #"{"source":"chat"}"#),
-        ] as [EnvelopeVector])
+        ] as [EnvelopeVector]
+    )
     func customKeysAreTheBodyAndApsIsKeptApart(_ vector: EnvelopeVector) throws {
         try vector.check(.apns, as: .apns)
     }
@@ -42,7 +53,8 @@ import Testing
             .refuses(#"{"aps":{},"aps":{},"action":"a"}"#, .duplicateKey),
             .refuses(#"{"aps":{},"\u0061ps":{},"action":"a"}"#, .duplicateKey),
             .refuses(#"{"aps":{"alert":"\ud800"},"action":"a"}"#, .loneSurrogate),
-        ] as [EnvelopeVector])
+        ] as [EnvelopeVector]
+    )
     func aPayloadWithoutApsOrActionIsMalformed(_ vector: EnvelopeVector) throws {
         try vector.check(.apns, as: .apns)
     }
@@ -56,7 +68,10 @@ import Testing
         let limit = Envelope.apnsLimit
         #expect(limit == 5_120)
         for route in [Envelope.apns, .route(RouteNaming(action: nil, id: ActionID("r")), payload: .apns)] {
-            #expect(try Reading.arrival(Self.payload(bytes: limit), envelope: route, before: 9)?.reading.get().name == "sync")
+            #expect(
+                try Reading.arrival(Self.payload(bytes: limit), envelope: route, before: 9)?.reading.get().name
+                    == "sync"
+            )
             let over = Reading.arrival(Self.payload(bytes: limit + 1), envelope: route, before: 9)
             #expect(throws: Outcome.Rejection.self) { try over?.reading.get() }
             guard case .failure(let rejection) = over?.reading else { continue }

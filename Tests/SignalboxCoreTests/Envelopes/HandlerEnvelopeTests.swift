@@ -10,8 +10,10 @@ import Testing
             .reads(#"{"id":"7"}"#, "page", body: #"{"id":"7"}"#),
             .reads(#"{"type":"x","aps":{}}"#, "page", body: #"{"type":"x","aps":{}}"#),
             .reads(#"[{"action":"pay"}]"#, "page", body: #"[{"action":"pay"}]"#),
-            .refuses("{", .unexpectedEnd), .refuses(#"{"a":1,"a":2}"#, .duplicateKey), .refuses("undefined", .invalidSyntax),
-        ] as [EnvelopeVector])
+            .refuses("{", .unexpectedEnd), .refuses(#"{"a":1,"a":2}"#, .duplicateKey),
+            .refuses("undefined", .invalidSyntax),
+        ] as [EnvelopeVector]
+    )
     func aPostedValueIsTheBodyAndItsHandlerTheAction(_ vector: EnvelopeVector) throws {
         try vector.check(.handler("page"), as: .handler)
     }
@@ -24,7 +26,8 @@ import Testing
             .refuses(#"{"action":""}"#, .invalidValue, at: "action"),
             .refuses(#"{"action":"signalbox.stop"}"#, .invalidValue, at: "action"),
             .refuses(#"{"action":"pay","id":[]}"#, .typeMismatch, at: "id"),
-        ] as [EnvelopeVector])
+        ] as [EnvelopeVector]
+    )
     func aPostedObjectThatNamesAnActionIsAStandardEnvelope(_ vector: EnvelopeVector) throws {
         try vector.check(.handler("page"), as: .standard)
     }

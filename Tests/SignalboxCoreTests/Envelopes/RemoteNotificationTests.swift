@@ -46,7 +46,8 @@ import Testing
             """#
         let fromFoundation = try arrival(try delivered(text))
         let plain: [AnyHashable: Any] = [
-            "aps": [String: Int](), "action": "a", "yes": true, "no": false, "one": 1, "zero": Int8(0), "least": Int64.min,
+            "aps": [String: Int](), "action": "a", "yes": true, "no": false, "one": 1, "zero": Int8(0),
+            "least": Int64.min,
             "most": UInt64.max, "half": 0.5, "large": Double(1e300), "nothing": NSNull(), "list": [true, false],
             "text": "\u{7}é\"\\\u{85}",
         ]
@@ -64,7 +65,8 @@ import Testing
         let userInfo: [AnyHashable: Any] = [
             "aps": NSDictionary(), "action": NSString("a"), "yes": NSNumber(value: true), "one": NSNumber(value: 1),
             "half": NSNumber(value: 1.5), "whole": NSNumber(value: 3.0),
-            "decimal": NSDecimalNumber(string: "123456789012345678901234567890"), "list": NSArray(array: [NSNumber(value: 0)]),
+            "decimal": NSDecimalNumber(string: "123456789012345678901234567890"),
+            "list": NSArray(array: [NSNumber(value: 0)]),
         ]
         let body = try arrival(userInfo).reading.get().body
         let digits = "123456789012345678901234567890"
@@ -96,8 +98,12 @@ import Testing
         Refused(testDescription: "a name that is a number", code: .invalidValue, path: "") { [1: "a"] },
         Refused(testDescription: "a name deeper down", code: .invalidValue, path: "a") { ["a": [1: "a"]] },
         Refused(testDescription: "NaN", code: .nonfiniteNumber, path: "n") { ["n": Double.nan] },
-        Refused(testDescription: "NSNumber NaN", code: .nonfiniteNumber, path: "n") { ["n": NSNumber(value: Double.nan)] },
-        Refused(testDescription: "a decimal NaN", code: .nonfiniteNumber, path: "n") { ["n": NSDecimalNumber.notANumber] },
+        Refused(testDescription: "NSNumber NaN", code: .nonfiniteNumber, path: "n") {
+            ["n": NSNumber(value: Double.nan)]
+        },
+        Refused(testDescription: "a decimal NaN", code: .nonfiniteNumber, path: "n") {
+            ["n": NSDecimalNumber.notANumber]
+        },
         Refused(testDescription: "infinity", code: .nonfiniteNumber, path: "n") { ["n": -Float.infinity] },
         Refused(testDescription: "a closure", code: .invalidValue, path: "f") { ["f": { 1 } as () -> Int] },
         Refused(testDescription: "a type", code: .invalidValue, path: "t") { ["t": Int.self] },

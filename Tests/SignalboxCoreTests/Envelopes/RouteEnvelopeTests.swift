@@ -13,7 +13,8 @@ import Testing
             .reads(#"{"action":"pay","id":"7"}"#, "on", body: #"{"device":"lamp","action":"pay","id":"7"}"#),
             .reads("21.5", "on", body: "21.5"), .reads("[1]", "on", body: "[1]"),
             .refuses("ON", .invalidSyntax), .refuses(#"{"device""#, .unexpectedEnd),
-        ] as [EnvelopeVector])
+        ] as [EnvelopeVector]
+    )
     func aRouteThatNamesTheActionTakesTheWholePayloadAsTheBody(_ vector: EnvelopeVector) throws {
         try vector.check(.route(Self.named), as: .route)
     }
@@ -23,17 +24,24 @@ import Testing
             (.text, .reads("ON", "on", body: #""ON""#, kind: .text)),
             (.text, .reads("", "on", body: #"{"device":"lamp"}"#)),
             (.bytes, .reads("ON", "on", body: #""T04=""#, kind: .bytes)),
-        ] as [(PayloadKind, EnvelopeVector)])
+        ] as [(PayloadKind, EnvelopeVector)]
+    )
     func aRouteMaySayThatItsPayloadsAreNoJSON(_ payload: PayloadKind, _ vector: EnvelopeVector) throws {
         try vector.check(.route(Self.named), as: .route, payload: payload)
     }
 
     @Test(
         arguments: [
-            .reads(#"{"action":"pay","id":"7","body":{"device":1,"b":2}}"#, "pay", id: "r", body: #"{"device":"lamp","b":2}"#),
+            .reads(
+                #"{"action":"pay","id":"7","body":{"device":1,"b":2}}"#,
+                "pay",
+                id: "r",
+                body: #"{"device":"lamp","b":2}"#
+            ),
             .reads(#"{"action":"pay"}"#, "pay", id: "r", body: #"{"device":"lamp"}"#),
             .refuses(#"{"device":"x"}"#, .missingMember, at: "action"), .refuses("", .unexpectedEnd),
-        ] as [EnvelopeVector])
+        ] as [EnvelopeVector]
+    )
     func aRouteThatNamesNoActionAddsToAStandardEnvelope(_ vector: EnvelopeVector) throws {
         try vector.check(.route(Self.unnamed), as: .standard)
     }
@@ -48,7 +56,8 @@ import Testing
             ),
             .reads(#"{"aps":{},"action":"pay"}"#, "pay", id: "r", body: #"{"device":"lamp"}"#),
             .refuses(#"{"action":"pay"}"#, .missingMember, at: "aps"),
-        ] as [EnvelopeVector])
+        ] as [EnvelopeVector]
+    )
     func aRouteAddsToAPayloadOfAPNs(_ vector: EnvelopeVector) throws {
         try vector.check(.route(Self.unnamed, payload: .apns), as: .apns)
     }
@@ -87,7 +96,12 @@ import Testing
                 id: "r",
                 body: #"{"device":"lamp","b":2}"#
             ),
-            .reads(#"{"specversion":"1.0","id":"7","source":"/s","type":"pay"}"#, "pay", id: "r", body: #"{"device":"lamp"}"#),
+            .reads(
+                #"{"specversion":"1.0","id":"7","source":"/s","type":"pay"}"#,
+                "pay",
+                id: "r",
+                body: #"{"device":"lamp"}"#
+            ),
             .reads(
                 #"{"specversion":"1.0","id":"7","source":"/s","type":"pay","data_base64":"AQI="}"#,
                 "pay",
@@ -95,7 +109,8 @@ import Testing
                 body: #""AQI=""#,
                 kind: .bytes
             ),
-        ] as [EnvelopeVector])
+        ] as [EnvelopeVector]
+    )
     func aRouteAddsToACloudEvent(_ vector: EnvelopeVector) throws {
         try vector.check(.route(Self.unnamed, payload: .cloudEvents), as: .cloudEvents)
     }

@@ -10,7 +10,8 @@ import Testing
             .reads(#"{"action":"a","id":null,"uuid":"u"}"#, "a", id: "u", body: "null"),
             .reads(#"{"action":"a","aps":{},"type":"b","data":1}"#, "a", body: "null"),
             .reads(#"{"action":"a","source":"another source"}"#, "a", body: "null"),
-            .refuses("", .unexpectedEnd), .refuses("null", .typeMismatch), .refuses(#"[{"action":"a"}]"#, .typeMismatch),
+            .refuses("", .unexpectedEnd), .refuses("null", .typeMismatch),
+            .refuses(#"[{"action":"a"}]"#, .typeMismatch),
             .refuses(#"{"Action":"a"}"#, .missingMember, at: "action"),
             .refuses(#"{"action":null}"#, .typeMismatch, at: "action"),
             .refuses(#"{"action":"a/b"}"#, .invalidValue, at: "action"),
@@ -18,7 +19,8 @@ import Testing
             .refuses(#"{"action":"a","\u0061ction":"b"}"#, .duplicateKey),
             .refuses(#"{"action":"a","body":{"x":1,"x":1}}"#, .duplicateKey),
             .refuses(#"{"action":"a"#, .unexpectedEnd),
-        ] as [EnvelopeVector])
+        ] as [EnvelopeVector]
+    )
     func aStandardEnvelopeIsAnObjectThatNamesItsAction(_ vector: EnvelopeVector) throws {
         try vector.check(.standard, as: .standard)
     }

@@ -29,7 +29,9 @@ struct BodyEncoder: Encoder {
         switch literal {
         case .text(let text): node.set(string: text)
         case .number(let number):
-            guard BodyEncoder.isNumber(number) else { throw place.error(.invalidValue, "a number of RFC 8259 expected") }
+            guard BodyEncoder.isNumber(number) else {
+                throw place.error(.invalidValue, "a number of RFC 8259 expected")
+            }
             node.set(literal: number)
         }
     }
