@@ -148,7 +148,7 @@ extension SourceIntake {
         case .handled: break
         case .abandoned: log.abandoned(arrival, outcome, plugin: plugin)
         case .rejected, .failed:
-            core.deadLetters.add(DeadLetter(arrival, outcome: outcome))
+            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin))
             log.deadLetter(arrival, outcome, plugin: plugin)
         }
         core.configuration.onOutcome?(SettledArrival(arrival: arrival, plugin: plugin?.action, outcome: outcome))
