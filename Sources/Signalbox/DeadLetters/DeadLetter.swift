@@ -16,8 +16,10 @@ public struct DeadLetter: Sendable {
     public let original: Bytes
     /// Why it was not handled: `rejected` or `failed`.
     public let outcome: Outcome
+    /// How often the plugin was called for it; at least 1, also where something else decided before a call.
+    public let attempts: Int
 
-    init(_ arrival: Arrival, outcome: Outcome) {
+    init(_ arrival: Arrival, outcome: Outcome, attempts: Int) {
         let origin = arrival.origin
         source = origin.source
         facts = origin.facts
@@ -27,5 +29,6 @@ public struct DeadLetter: Sendable {
         receivedAt = arrival.receivedAt
         original = arrival.original.copied()
         self.outcome = outcome
+        self.attempts = attempts
     }
 }

@@ -8,6 +8,7 @@ final class SourceIntake: Sendable {
     let counters = OutcomeCounters()
     let log: SourceLog
     let window: Window
+    let admission: Admission
     private let holdLimit: Duration?
     /// Somebody waits for the window to change; checked at each release, so that releases need no lock.
     private let hasWaiters = Atomic<Bool>(false)
@@ -32,6 +33,7 @@ final class SourceIntake: Sendable {
         self.source = source
         self.core = core
         window = Window(limits: options.window)
+        admission = Admission(options, features, core)
         holdLimit = features.contains(.redelivers) ? core.configuration.holdLimit : nil
         log = SourceLog(source: source, core: core)
     }
@@ -43,7 +45,9 @@ extension SourceIntake: Intake {
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
         let (taken, verdicts) = state.withLock { state -> (Int, [IntakeVerdict]) in
             guard state.phase != .closed else { return (0, []) }
-            let taken = window.take(batch.lazy.map(\.originalLength))
+            let allowed = admission.allowance(of: batch.count, at: core.now)
+            let taken = window.take(batch.prefix(allowed).lazy.map(\.originalLength))
+            admission.took(taken, at: core.now)
             let run = LaneRun(arrivals: batch, range: 0..<taken, sink: sink, tick: core.now)
             guard state.phase == .open else {
                 if taken > 0 { state.held.append(run) }
@@ -60,7 +64,7 @@ extension SourceIntake: Intake {
             let answer = state.withLock { state -> Bool? in
                 guard state.phase != .closed else { return false }
                 hasWaiters.store(true, ordering: .sequentiallyConsistent)
-                if window.hasRoom { return true }
+                if hasRoom { return true }
                 state.roomWaiters.append(continuation)
                 return nil
             }
@@ -68,6 +72,14 @@ extension SourceIntake: Intake {
         }
         guard isOpen else { throw SourceClosed() }
     }
+
+    /// What the timer does at each tick: forgets old repeats, and wakes those whom the rate limit lets go on.
+    func tick(_ now: UInt64) {
+        admission.repeats?.tick(now)
+        if let rate = admission.rate, rate.slows { wake() }
+    }
+
+    private var hasRoom: Bool { window.hasRoom && admission.hasRoom(at: core.now) }
 
     /// Routes what was taken before, in order, and everything from now on as it comes.
     func open() {
@@ -92,6 +104,7 @@ extension SourceIntake {
         var router = ArrivalRouter(table: core.registry.snapshot)
         var verdicts: [IntakeVerdict] = []
         var parts = BatchParts()
+        var pass = AdmissionPass(admission, run)
         var position = run.range.lowerBound
         while position < run.range.upperBound {
             var end = position + 1
@@ -101,7 +114,11 @@ extension SourceIntake {
                 verdicts.append(IntakeVerdict(run: one, outcome: .rejected(rejection), plugin: plugin))
             case .plugin(let entry):
                 end = Arrival.endOfAlike(run.arrivals, in: position..<run.range.upperBound)
-                parts.add(position..<end, for: entry)
+                if admission.isNeeded(for: entry, run.arrivals[position]) {
+                    pass.admit(position..<end, for: entry, to: &parts, &verdicts)
+                } else {
+                    parts.add(position..<end, for: entry)
+                }
             }
             position = end
         }
@@ -125,12 +142,12 @@ extension SourceIntake {
     private func settle(_ verdicts: [IntakeVerdict]) {
         for verdict in verdicts {
             for position in verdict.run.range {
-                settle(
-                    verdict.run.arrivals[position],
-                    verdict.outcome,
-                    plugin: verdict.plugin,
-                    sink: verdict.run.sink
-                )
+                let arrival = verdict.run.arrivals[position]
+                if verdict.isRepeat {
+                    settleRepeat(arrival, verdict.outcome, 1, plugin: verdict.plugin, sink: verdict.run.sink)
+                } else {
+                    settle(arrival, verdict.outcome, plugin: verdict.plugin, sink: verdict.run.sink)
+                }
             }
         }
     }
@@ -139,7 +156,8 @@ extension SourceIntake {
 // MARK: - Settling
 
 extension SourceIntake {
-    /// Records the one outcome of an arrival and tells the adapter. Any thread, without a lock held.
+    /// Records the one outcome of an arrival and tells the adapter, and the same of its repeats. Any thread, without a lock
+    /// held.
     ///
     /// A dead letter is stored before the adapter may acknowledge, so that the message is never nowhere.
     func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, sink: any SettlementSink) {
@@ -148,10 +166,53 @@ extension SourceIntake {
         case .handled: break
         case .abandoned: log.abandoned(arrival, outcome, plugin: plugin)
         case .rejected, .failed:
-            core.deadLetters.add(DeadLetter(arrival, outcome: outcome))
+            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, attempts: 1))
             log.deadLetter(arrival, outcome, plugin: plugin)
         }
-        core.configuration.onOutcome?(SettledArrival(arrival: arrival, plugin: plugin?.action, outcome: outcome))
+        tellObservers(arrival, outcome, 1, plugin: plugin, isRepeat: false)
+        let followers = admission.settle(arrival, outcome, plugin: plugin, core)
+        tellAdapter(arrival, outcome, sink)
+        for follower in followers {
+            settleRepeat(follower.arrival, outcome, 1, plugin: plugin, sink: follower.sink)
+        }
+    }
+
+    /// Records the outcome of an arrival that repeats another, and tells the adapter.
+    private func settleRepeat(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        _ attempts: Int,
+        plugin: PluginEntry?,
+        sink: any SettlementSink
+    ) {
+        counters.count(outcome)
+        counters.repeats.wrappingAdd(1, ordering: .relaxed)
+        tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: true)
+        tellAdapter(arrival, outcome, sink)
+    }
+
+    private func tellObservers(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        _ attempts: Int,
+        plugin: PluginEntry?,
+        isRepeat: Bool
+    ) {
+        let onOutcome = core.configuration.onOutcome
+        let observers = core.middleware.observers
+        guard onOutcome != nil || !observers.isEmpty else { return }
+        let settled = SettledArrival(
+            arrival: arrival,
+            plugin: plugin?.action,
+            outcome: outcome,
+            attempts: attempts,
+            isRepeat: isRepeat
+        )
+        onOutcome?(settled)
+        for observer in observers { observer.settled(settled) }
+    }
+
+    private func tellAdapter(_ arrival: Arrival, _ outcome: Outcome, _ sink: any SettlementSink) {
         let token = arrival.token
         if outcome.isDecided { sink.mayAcknowledge(token) }
         sink.settle(token, outcome)
@@ -174,7 +235,7 @@ extension SourceIntake {
             state -> ([UnsafeContinuation<Bool, Never>], [UnsafeContinuation<Void, Never>]) in
             var room: [UnsafeContinuation<Bool, Never>] = []
             var empty: [UnsafeContinuation<Void, Never>] = []
-            if window.hasRoom { swap(&room, &state.roomWaiters) }
+            if hasRoom { swap(&room, &state.roomWaiters) }
             if window.isEmpty { swap(&empty, &state.emptyWaiters) }
             let waits = !state.roomWaiters.isEmpty || !state.emptyWaiters.isEmpty
             hasWaiters.store(waits, ordering: .sequentiallyConsistent)

@@ -10,6 +10,7 @@ final class PluginEntry: Sendable {
     let options: LaneOptions
     let timeout: Duration
     let call: PluginCall
+    let breaker: CircuitBreaker?
     /// What stands around its calls alone.
     let middleware = MiddlewareList()
 
@@ -19,7 +20,8 @@ final class PluginEntry: Sendable {
         rule: AccessRule,
         options: LaneOptions,
         timeout: Duration,
-        call: PluginCall
+        call: PluginCall,
+        breaker: CircuitBreaker?
     ) {
         self.action = action.copied()
         nameBytes = Array(action.bytes)
@@ -28,6 +30,7 @@ final class PluginEntry: Sendable {
         self.options = options
         self.timeout = timeout
         self.call = call
+        self.breaker = breaker
         for one in options.middleware { middleware.add(one) }
     }
 }

@@ -112,6 +112,8 @@ extension Supervisor {
             for lane in intake.lanes { lane.reportUnavailable() }
             intake.log.flush()
         }
+        core.tellOfDrops()
+        core.deadLetters.endStreams()
         let report = report
         for running in report.callsStillRunning {
             core.logger.error("plugin has not returned", metadata: ["call": "\(running)"])
@@ -134,7 +136,9 @@ extension Supervisor {
         let now = core.advance()
         let (intakes, drainEnd) = state.withLock { (Array($0.intakes.values), $0.drainEnd) }
         let isDrainOver = drainEnd.map { now >= $0 } ?? false
+        core.tellOfDrops(at: now)
         for intake in intakes {
+            intake.tick(now)
             for lane in intake.lanes {
                 lane.tick(now)
                 if isDrainOver { lane.abandon(.drain) }
