@@ -8,18 +8,29 @@ public import SignalboxRoutes
 public struct MQTTTopic: Sendable, Hashable {
     /// The topics, with captures. `{action}` names the action and the whole payload is the body; `{id}` is the id;
     /// other captures join the body.
+    ///
+    /// An id stands for one message, which is handled once although it may come again. What more than one message is
+    /// about, such as a lamp, gets another name: `lamp/{lamp}/set`.
     public var pattern: TopicPattern
     /// What a payload's bytes are; JSON by default. Text and bytes need an action from the topic or from ``action``.
     public var payload: PayloadKind
     /// The action of every message of this subscription, or `nil` (default): then `{action}` names it, or, without
-    /// one, the payload is a standard envelope.
+    /// one, the payload does, as ``envelope`` says.
     public var action: ActionName?
+    /// How a payload names its action where neither ``action`` nor `{action}` does; a standard envelope by default.
+    public var envelope: PayloadEnvelope
 
     /// A subscription.
-    public init(_ pattern: TopicPattern, payload: PayloadKind = .json, action: ActionName? = nil) {
+    public init(
+        _ pattern: TopicPattern,
+        payload: PayloadKind = .json,
+        action: ActionName? = nil,
+        envelope: PayloadEnvelope = .standard
+    ) {
         self.pattern = pattern
         self.payload = payload
         self.action = action
+        self.envelope = envelope
     }
 
     func validate() throws(MQTTPushError) {
@@ -29,6 +40,12 @@ public struct MQTTTopic: Sendable, Hashable {
             throw MQTTPushError(
                 .invalidConfiguration,
                 "\(shown): its action comes from {action} or is fixed, not both"
+            )
+        }
+        if envelope != .standard && (namesAction || action != nil) {
+            throw MQTTPushError(
+                .invalidConfiguration,
+                "\(shown): its action comes from the topic or is fixed, so that its payload is no envelope of kind \(envelope)"
             )
         }
         if payload != .json && !namesAction && action == nil {
