@@ -20,7 +20,7 @@ public struct DeadLetter: Sendable {
     /// What ``explanation`` is made of.
     let trace: DeadLetterTrace
 
-    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginEntry?, attempts: Int = 1) {
+    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginEntry?, attempts: Int) {
         let origin = arrival.origin
         source = origin.source
         facts = origin.facts

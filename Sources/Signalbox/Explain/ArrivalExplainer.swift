@@ -64,7 +64,12 @@ struct ArrivalExplainer {
             case .key: "in order of their key"
             case .none: "in no order"
             }
-        return (ExplanationStep(.lane, "at most \(entry.options.maxConcurrent) at once, \(order)"), nil)
+        let bounds = "at most \(entry.options.maxConcurrent) at once, \(order)"
+        guard let lane = core.lanes.known(for: entry), lane.isStalled(for: intake) else {
+            return (ExplanationStep(.lane, bounds), nil)
+        }
+        let verdict = ExplanationVerdict(lane.unavailable)
+        return (ExplanationStep(.lane, passes: false, "\(bounds); \(verdict.detail)"), verdict)
     }
 
     private func attempts(_ entry: PluginEntry) -> Answer {

@@ -68,7 +68,7 @@ import Testing
         }
         let arrivals = Self.arrivals(actions: rules.count)
         let explained = arrivals.map { supervisor.explain($0).verdict.code }
-        #expect(called.withLock(\.isEmpty), "an explanation calls nothing")
+        #expect(called.withLock { $0.isEmpty }, "an explanation calls nothing")
         let codes = try await Self.deliver(arrivals, to: supervisor)
         var expected: Set<String> = []
         for (number, rule) in rules.enumerated() {
@@ -101,8 +101,8 @@ import Testing
 
     private static func deliver(_ arrivals: [Arrival], to supervisor: Supervisor) async throws -> [String] {
         let intake = try supervisor.intake(for: "anywhere")
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await supervisor.run() }
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await supervisor.run() }
             let codes = await intake.deliver(arrivals).map(\.code)
             group.cancelAll()
             return codes
