@@ -50,7 +50,10 @@ import Testing
             (.link(scheme: "myapp"), ["own"]), (.universalLink(host: "shop.example"), ["shop"]),
             (.source("push"), ["news", "stored", "unassured", "otherTopic"]), (.source("links"), ["own", "shop"]),
             (.not(.source("page")), ["news", "stored", "unassured", "otherTopic", "unknown"]),
-            (.any([.script(origin: app), topic, .link(scheme: "myapp")]), ["page", "news", "stored", "unassured", "own"]),
+            (
+                .any([.script(origin: app), topic, .link(scheme: "myapp")]),
+                ["page", "news", "stored", "unassured", "own"]
+            ),
             (.all([.source("links"), .not(.link(scheme: "myapp"))]), ["shop"]),
             (AccessRule("everything") { _ in true }, Set(origins.map(\.name)).subtracting(["own", "shop"])),
         ]
@@ -92,7 +95,12 @@ import Testing
             for one in origins {
                 let text = #"{"action":"rule\#(number)","source":"push","origin":{"source":"push"},"body":{}}"#
                 Array(text.utf8).withUnsafeBytes { bytes in
-                    batch.append(bytes, token: UInt64(batch.count), origin: one.origin, receivedAt: WallTime(seconds: 0))
+                    batch.append(
+                        bytes,
+                        token: UInt64(batch.count),
+                        origin: one.origin,
+                        receivedAt: WallTime(seconds: 0)
+                    )
                 }
             }
         }
