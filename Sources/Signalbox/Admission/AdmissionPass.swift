@@ -35,12 +35,7 @@ struct AdmissionPass {
             case .passes: parts.add(position..<position + 1, for: entry)
             case .follows: break
             case .settled(let outcome, let isRepeat):
-                let one = LaneRun(
-                    arrivals: run.arrivals,
-                    range: position..<position + 1,
-                    sink: run.sink,
-                    tick: run.tick
-                )
+                let one = run.part(position..<position + 1)
                 verdicts.append(IntakeVerdict(run: one, outcome: outcome, plugin: entry, isRepeat: isRepeat))
             }
         }

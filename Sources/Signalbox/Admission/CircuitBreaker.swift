@@ -12,7 +12,7 @@ final class CircuitBreaker: Sendable {
     init(_ policy: CircuitBreakerPolicy, for plugin: ActionName, _ configuration: SupervisorConfiguration) {
         self.plugin = plugin
         self.policy = policy
-        let openTicks = configuration.ticks(in: policy.openFor)
+        let openTicks = TickCount.ticks(in: policy.openFor, of: configuration.tick)
         state = Mutex(BreakerState(failures: policy.failures, openTicks: openTicks))
         rejection = Outcome.Rejection(
             .unavailable,

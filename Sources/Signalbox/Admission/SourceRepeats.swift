@@ -7,7 +7,7 @@ final class SourceRepeats: Sendable {
     private let hash = SeededHash()
 
     init(_ limits: RepeatLimits, _ configuration: SupervisorConfiguration) {
-        let ticks = configuration.ticks(in: limits.time)
+        let ticks = TickCount.ticks(in: limits.time, of: configuration.tick)
         table = Mutex(RepeatTable(count: limits.count, ticks: ticks, bytes: limits.bytes))
     }
 

@@ -19,7 +19,10 @@ public struct DeadLetter: Sendable {
     /// How often the plugin was called for it; at least 1, also where something else decided before a call.
     public let attempts: Int
 
-    init(_ arrival: Arrival, outcome: Outcome, attempts: Int) {
+    /// What ``explanation`` is made of.
+    let trace: DeadLetterTrace
+
+    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginEntry?, attempts: Int) {
         let origin = arrival.origin
         source = origin.source
         facts = origin.facts
@@ -30,5 +33,6 @@ public struct DeadLetter: Sendable {
         original = arrival.original.copied()
         self.outcome = outcome
         self.attempts = attempts
+        trace = DeadLetterTrace(envelope: arrival.envelope, plugin: plugin?.outline, attempts: attempts)
     }
 }

@@ -9,7 +9,8 @@ final class SourceIntake: Sendable {
     let log: SourceLog
     let window: Window
     let admission: Admission
-    private let holdLimit: Duration?
+    /// How long an arrival may wait before it is abandoned, or `nil` when its source can wait for ever.
+    let holdTicks: UInt64?
     /// Somebody waits for the window to change; checked at each release, so that releases need no lock.
     private let hasWaiters = Atomic<Bool>(false)
     private let state = Mutex(State())
@@ -20,9 +21,8 @@ final class SourceIntake: Sendable {
         var phase = Phase.waiting
         /// What was taken before the supervisor opened.
         var held: [LaneRun] = []
+        /// The lanes it has had arrivals for, so that these are found without another lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
-        /// Lanes of removed plugins that still have work.
-        var retired: [Lane] = []
         var roomWaiters: [UnsafeContinuation<Bool, Never>] = []
         var emptyWaiters: [UnsafeContinuation<Void, Never>] = []
         /// Nobody waits for the window to empty any more.
@@ -34,7 +34,9 @@ final class SourceIntake: Sendable {
         self.core = core
         window = Window(limits: options.window)
         admission = Admission(options, features, core)
-        holdLimit = features.contains(.redelivers) ? core.configuration.holdLimit : nil
+        holdTicks =
+            features.contains(.redelivers)
+            ? TickCount.ticks(in: core.configuration.holdLimit, of: core.configuration.tick) : nil
         log = SourceLog(source: source, core: core)
     }
 }
@@ -48,7 +50,7 @@ extension SourceIntake: Intake {
             let allowed = admission.allowance(of: batch.count, at: core.now)
             let taken = window.take(batch.prefix(allowed).lazy.map(\.originalLength))
             admission.took(taken, at: core.now)
-            let run = LaneRun(arrivals: batch, range: 0..<taken, sink: sink, tick: core.now)
+            let run = LaneRun(batch, in: 0..<taken, sink: sink, tick: core.now, intake: self)
             guard state.phase == .open else {
                 if taken > 0 { state.held.append(run) }
                 return (taken, [])
@@ -88,7 +90,7 @@ extension SourceIntake: Intake {
             state.phase = .open
             defer { state.held = [] }
             return state.held.flatMap { held in
-                route(LaneRun(arrivals: held.arrivals, range: held.range, sink: held.sink, tick: core.now), &state)
+                route(LaneRun(held.arrivals, in: held.range, sink: held.sink, tick: core.now, intake: self), &state)
             }
         }
         settle(verdicts)
@@ -110,7 +112,7 @@ extension SourceIntake {
             var end = position + 1
             switch router.route(run.arrivals[position]) {
             case .refused(let rejection, let plugin):
-                let one = LaneRun(arrivals: run.arrivals, range: position..<end, sink: run.sink, tick: run.tick)
+                let one = run.part(position..<end)
                 verdicts.append(IntakeVerdict(run: one, outcome: .rejected(rejection), plugin: plugin))
             case .plugin(let entry):
                 end = Arrival.endOfAlike(run.arrivals, in: position..<run.range.upperBound)
@@ -132,22 +134,20 @@ extension SourceIntake {
 
     private func lane(for entry: PluginEntry, _ state: inout State) -> Lane {
         if let lane = state.lanes[ObjectIdentifier(entry)] { return lane }
-        let limits = LaneLimits(timeout: entry.timeout, holdLimit: holdLimit, tick: core.configuration.tick)
-        let lane = Lane(entry: entry, intake: self, limits: limits)
+        let lane = core.lanes.lane(for: entry, core: core)
         state.lanes[ObjectIdentifier(entry)] = lane
-        lane.start()
         return lane
     }
 
     private func settle(_ verdicts: [IntakeVerdict]) {
         for verdict in verdicts {
+            guard verdict.isRepeat else {
+                verdict.run.settle(verdict.outcome, plugin: verdict.plugin)
+                continue
+            }
             for position in verdict.run.range {
-                let arrival = verdict.run.arrivals[position]
-                if verdict.isRepeat {
-                    settleRepeat(arrival, verdict.outcome, 1, plugin: verdict.plugin, sink: verdict.run.sink)
-                } else {
-                    settle(arrival, verdict.outcome, plugin: verdict.plugin, sink: verdict.run.sink)
-                }
+                let repeated = RepeatFollower(arrival: verdict.run.arrivals[position], sink: verdict.run.sink)
+                settle(repeated, verdict.outcome, plugin: verdict.plugin, attempts: verdict.run.attempt)
             }
         }
     }
@@ -160,56 +160,27 @@ extension SourceIntake {
     /// held.
     ///
     /// A dead letter is stored before the adapter may acknowledge, so that the message is never nowhere.
-    func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, sink: any SettlementSink) {
+    func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, sink: any SettlementSink, attempts: Int) {
         counters.count(outcome)
         switch outcome {
         case .handled: break
         case .abandoned: log.abandoned(arrival, outcome, plugin: plugin)
         case .rejected, .failed:
-            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, attempts: 1))
+            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin, attempts: attempts))
             log.deadLetter(arrival, outcome, plugin: plugin)
         }
-        tellObservers(arrival, outcome, 1, plugin: plugin, isRepeat: false)
+        tellObservers(arrival, outcome, plugin, attempts, isRepeat: false)
         let followers = admission.settle(arrival, outcome, plugin: plugin, core)
         tellAdapter(arrival, outcome, sink)
-        for follower in followers {
-            settleRepeat(follower.arrival, outcome, 1, plugin: plugin, sink: follower.sink)
-        }
+        for follower in followers { settle(follower, outcome, plugin: plugin, attempts: attempts) }
     }
 
     /// Records the outcome of an arrival that repeats another, and tells the adapter.
-    private func settleRepeat(
-        _ arrival: Arrival,
-        _ outcome: Outcome,
-        _ attempts: Int,
-        plugin: PluginEntry?,
-        sink: any SettlementSink
-    ) {
+    private func settle(_ repeated: RepeatFollower, _ outcome: Outcome, plugin: PluginEntry?, attempts: Int) {
         counters.count(outcome)
         counters.repeats.wrappingAdd(1, ordering: .relaxed)
-        tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: true)
-        tellAdapter(arrival, outcome, sink)
-    }
-
-    private func tellObservers(
-        _ arrival: Arrival,
-        _ outcome: Outcome,
-        _ attempts: Int,
-        plugin: PluginEntry?,
-        isRepeat: Bool
-    ) {
-        let onOutcome = core.configuration.onOutcome
-        let observers = core.middleware.observers
-        guard onOutcome != nil || !observers.isEmpty else { return }
-        let settled = SettledArrival(
-            arrival: arrival,
-            plugin: plugin?.action,
-            outcome: outcome,
-            attempts: attempts,
-            isRepeat: isRepeat
-        )
-        onOutcome?(settled)
-        for observer in observers { observer.settled(settled) }
+        tellObservers(repeated.arrival, outcome, plugin, attempts, isRepeat: true)
+        tellAdapter(repeated.arrival, outcome, repeated.sink)
     }
 
     private func tellAdapter(_ arrival: Arrival, _ outcome: Outcome, _ sink: any SettlementSink) {
@@ -219,6 +190,29 @@ extension SourceIntake {
         window.release(arrivals: 1, bytes: arrival.originalLength)
         // An empty window has room too; without room nobody can be woken, so the lock is not worth taking.
         if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
+    }
+
+    private func tellObservers(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        _ plugin: PluginEntry?,
+        _ attempts: Int,
+        isRepeat: Bool
+    ) {
+        guard
+            core.configuration.onOutcome != nil || core.middleware.hasObservers
+                || plugin?.middleware.hasObservers == true
+        else { return }
+        let settled = SettledArrival(
+            arrival: arrival,
+            plugin: plugin?.action,
+            outcome: outcome,
+            attempts: attempts,
+            isRepeat: isRepeat
+        )
+        core.configuration.onOutcome?(settled)
+        for observer in core.middleware.observers { observer.settled(settled) }
+        for observer in plugin?.middleware.observers ?? [] { observer.settled(settled) }
     }
 
     func countLateReturn(_ arrival: Arrival, plugin: PluginEntry) {
@@ -286,29 +280,13 @@ extension SourceIntake {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// The lanes that have work or may get some.
-    var lanes: [Lane] {
-        state.withLock { $0.lanes.values + $0.retired }
+    /// Forgets the lane of a plugin that was removed.
+    func forgetLane(of entry: PluginEntry) {
+        state.withLock { state in state.lanes[ObjectIdentifier(entry)] = nil }
     }
 
-    /// A lane's task has ended: nothing comes to it any more.
-    func letGo(of lane: Lane) {
-        state.withLock { state in state.retired.removeAll { $0 === lane } }
-    }
-
-    /// Closes the lane of a plugin that was removed; what waits there is still handled.
-    func retireLane(of entry: PluginEntry) {
-        let lane = state.withLock { state in
-            let lane = state.lanes.removeValue(forKey: ObjectIdentifier(entry))
-            if let lane { state.retired.append(lane) }
-            return lane
-        }
-        lane?.close()
-    }
-
-    /// Closes all lanes. Each breaks its ring of references with the intake when its task ends; one whose plugin never
-    /// returns stays, so that it can be reported.
-    func retireLanes() {
-        for lane in state.withLock({ $0.lanes.values.map(\.entry) }) { retireLane(of: lane) }
+    /// Forgets all lanes.
+    func forgetLanes() {
+        state.withLock { $0.lanes = [:] }
     }
 }

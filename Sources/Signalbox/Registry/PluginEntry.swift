@@ -13,6 +13,8 @@ final class PluginEntry: Sendable {
     let breaker: CircuitBreaker?
     /// What stands around its calls alone.
     let middleware = MiddlewareList()
+    /// What explanations say of it.
+    let outline: PluginOutline
 
     init(
         action: ActionName,
@@ -31,6 +33,7 @@ final class PluginEntry: Sendable {
         self.timeout = timeout
         self.call = call
         self.breaker = breaker
+        outline = PluginOutline(holder, rule, options, timeout: timeout)
         for one in options.middleware { middleware.add(one) }
     }
 }

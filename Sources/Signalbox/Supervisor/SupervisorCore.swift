@@ -8,6 +8,7 @@ final class SupervisorCore: Sendable {
     let logger: Logger
     let registry = Registry()
     let middleware = MiddlewareList()
+    let lanes = LaneTable()
     let deadLetters: DeadLetterStore
     /// When the log tells of dead letters that were dropped.
     let drops: Mutex<DropReport>
@@ -23,7 +24,7 @@ final class SupervisorCore: Sendable {
         self.configuration = configuration
         self.logger = logger
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
-        drops = Mutex(DropReport(ticksBetweenLines: configuration.ticks(in: .seconds(60))))
+        drops = Mutex(DropReport(ticksBetweenLines: TickCount.ticks(in: .seconds(60), of: configuration.tick)))
     }
 
     /// The timer's count of ticks: the supervisor's only clock for waits.
