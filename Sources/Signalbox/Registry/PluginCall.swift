@@ -157,10 +157,13 @@ extension Outcome {
         .rejected(Rejection(.invalidBody, error))
     }
 
-    /// What an error says is shown to people, so its length is bounded.
+    /// What an error says is shown to people, so its length is bounded. A plugin that declines has not failed.
     @usableFromInline
     static func failed(threw error: any Error) -> Outcome {
         if let failure = error as? Failure { return .failed(failure) }
+        if let declined = error as? PluginDeclined {
+            return .rejected(Rejection(.invalidBody, detail: String(declined.description.prefix(500))))
+        }
         let isRetryable = (error as? any RetryableError)?.isRetryable ?? false
         return .failed(Failure(.threw, detail: String("\(error)".prefix(500)), isRetryable: isRetryable))
     }
