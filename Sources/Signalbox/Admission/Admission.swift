@@ -42,7 +42,8 @@ struct Admission: Sendable {
     /// Notes what became of an arrival.
     ///
     /// - Returns: its repeats, which are to have the same outcome.
-    func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, _ core: SupervisorCore) -> [RepeatFollower]
+    func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, _ core: SupervisorCore)
+        -> [RepeatFollower]
     {
         plugin?.breaker?.settle(arrival, outcome, at: core.now, core.logger)
         return repeats?.settle(arrival, outcome, at: core.now) ?? []

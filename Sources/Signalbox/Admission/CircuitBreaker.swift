@@ -16,7 +16,8 @@ final class CircuitBreaker: Sendable {
         state = Mutex(BreakerState(failures: policy.failures, openTicks: openTicks))
         rejection = Outcome.Rejection(
             .unavailable,
-            detail: "the circuit breaker of plugin \(plugin) is open: it failed \(policy.failures) times in a row and is"
+            detail:
+                "the circuit breaker of plugin \(plugin) is open: it failed \(policy.failures) times in a row and is"
                 + " tried again every \(policy.openFor)"
         )
     }
