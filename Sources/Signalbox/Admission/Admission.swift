@@ -39,6 +39,9 @@ struct Admission: Sendable {
         return rate.hasRoom(at: now)
     }
 
+    /// Whether it must be told what becomes of what is meant for a plugin.
+    func hears(of plugin: PluginEntry?) -> Bool { repeats != nil || plugin?.breaker != nil }
+
     /// Notes what became of an arrival.
     ///
     /// - Returns: its repeats, which are to have the same outcome.

@@ -170,6 +170,7 @@ extension SourceIntake {
             log.deadLetter(arrival, outcome, plugin: plugin)
         }
         tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: false)
+        guard admission.hears(of: plugin) else { return tellAdapter(arrival, outcome, sink) }
         let followers = admission.settle(arrival, outcome, plugin: plugin, core)
         tellAdapter(arrival, outcome, sink)
         for follower in followers {
