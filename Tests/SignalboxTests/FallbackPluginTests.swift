@@ -35,7 +35,6 @@ import Testing
 
     private static func both() -> Both { FallbackPlugin(InvoicePayment(), otherwise: CardPayment()) }
 
-
     private static func detail(_ outcome: Outcome) -> String {
         guard case .rejected(let rejection) = outcome, rejection.reason == .invalidBody else { return "\(outcome)" }
         return rejection.detail
@@ -58,7 +57,12 @@ import Testing
     @Test func whenTheBodyFitsNeitherBothFindingsAreTold() async throws {
         let outcome = await PluginTester(Self.both()).outcome(of: #"{"amount":7}"#)
         let detail = Self.detail(outcome)
-        #expect(detail.contains("InvoicePayment: missingMember at body.customer (byte 0); CardPayment: missingMember at body.card"), "\(detail)")
+        #expect(
+            detail.contains(
+                "InvoicePayment: missingMember at body.customer (byte 0); CardPayment: missingMember at body.card"
+            ),
+            "\(detail)"
+        )
         guard case .rejected(let rejection) = outcome else { return }
         #expect(rejection.bodyError?.code == .missingMember)
         #expect(rejection.bodyError?.path == "body")
@@ -77,7 +81,10 @@ import Testing
 
     @Test func whenTheFirstDeclinesAndTheBodyIsNotTheSecondsBothAreTold() async {
         let detail = Self.detail(await PluginTester(Self.both()).outcome(of: #"{"amount":700,"customer":"c"}"#))
-        #expect(detail.contains("InvoicePayment: invoices go up to 100; CardPayment: missingMember at body.card"), "\(detail)")
+        #expect(
+            detail.contains("InvoicePayment: invoices go up to 100; CardPayment: missingMember at body.card"),
+            "\(detail)"
+        )
     }
 
     @Test func whenBothDeclineBothReasonsAreTold() async {
@@ -94,7 +101,9 @@ import Testing
     @Test func moreThanTwoAreNested() async {
         for plugin in [
             PluginTester(FallbackPlugin(Self.both(), otherwise: NumberPayment())),
-            PluginTester(FallbackPlugin(InvoicePayment(), otherwise: FallbackPlugin(CardPayment(), otherwise: NumberPayment()))),
+            PluginTester(
+                FallbackPlugin(InvoicePayment(), otherwise: FallbackPlugin(CardPayment(), otherwise: NumberPayment()))
+            ),
         ] {
             #expect(await plugin.outcome(of: #"{"amount":7,"customer":"c"}"#) == Self.handled("invoice 7"))
             #expect(await plugin.outcome(of: #"{"amount":7,"card":"d"}"#) == Self.handled("card 7"))

@@ -39,10 +39,14 @@ struct Admission: Sendable {
         return rate.hasRoom(at: now)
     }
 
+    /// Whether it must be told what becomes of what is meant for a plugin.
+    func hears(of plugin: PluginEntry?) -> Bool { repeats != nil || plugin?.breaker != nil }
+
     /// Notes what became of an arrival.
     ///
     /// - Returns: its repeats, which are to have the same outcome.
-    func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, _ core: SupervisorCore) -> [RepeatFollower]
+    func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, _ core: SupervisorCore)
+        -> [RepeatFollower]
     {
         plugin?.breaker?.settle(arrival, outcome, at: core.now, core.logger)
         return repeats?.settle(arrival, outcome, at: core.now) ?? []

@@ -14,7 +14,8 @@ extension SupervisorCore {
             "dead letters were dropped: their store is full",
             metadata: [
                 "dropped": "\(count)", "droppedInAll": "\(dropped)",
-                "advice": "find out why so much is not handled, raise the store's limits, or keep them elsewhere by its stream",
+                "advice":
+                    "find out why so much is not handled, raise the store's limits, or keep them elsewhere by its stream",
             ]
         )
     }

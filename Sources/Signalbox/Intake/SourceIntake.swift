@@ -146,8 +146,8 @@ extension SourceIntake {
                 continue
             }
             for position in verdict.run.range {
-                let repeated = RepeatFollower(arrival: verdict.run.arrivals[position], sink: verdict.run.sink)
-                settle(repeated, verdict.outcome, plugin: verdict.plugin, attempts: verdict.run.attempt)
+                let arrival = verdict.run.arrivals[position]
+                settleRepeat(arrival, verdict.outcome, 1, plugin: verdict.plugin, sink: verdict.run.sink)
             }
         }
     }
@@ -169,18 +169,49 @@ extension SourceIntake {
             core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin, attempts: attempts))
             log.deadLetter(arrival, outcome, plugin: plugin)
         }
-        tellObservers(arrival, outcome, plugin, attempts, isRepeat: false)
+        tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: false)
+        guard admission.hears(of: plugin) else { return tellAdapter(arrival, outcome, sink) }
         let followers = admission.settle(arrival, outcome, plugin: plugin, core)
         tellAdapter(arrival, outcome, sink)
-        for follower in followers { settle(follower, outcome, plugin: plugin, attempts: attempts) }
+        for follower in followers {
+            settleRepeat(follower.arrival, outcome, attempts, plugin: plugin, sink: follower.sink)
+        }
     }
 
     /// Records the outcome of an arrival that repeats another, and tells the adapter.
-    private func settle(_ repeated: RepeatFollower, _ outcome: Outcome, plugin: PluginEntry?, attempts: Int) {
+    private func settleRepeat(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        _ attempts: Int,
+        plugin: PluginEntry?,
+        sink: any SettlementSink
+    ) {
         counters.count(outcome)
         counters.repeats.wrappingAdd(1, ordering: .relaxed)
-        tellObservers(repeated.arrival, outcome, plugin, attempts, isRepeat: true)
-        tellAdapter(repeated.arrival, outcome, repeated.sink)
+        tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: true)
+        tellAdapter(arrival, outcome, sink)
+    }
+
+    private func tellObservers(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        _ attempts: Int,
+        plugin: PluginEntry?,
+        isRepeat: Bool
+    ) {
+        let onOutcome = core.configuration.onOutcome
+        let ofPlugin = plugin?.middleware.hasObservers ?? false
+        guard onOutcome != nil || core.middleware.hasObservers || ofPlugin else { return }
+        let settled = SettledArrival(
+            arrival: arrival,
+            plugin: plugin?.action,
+            outcome: outcome,
+            attempts: attempts,
+            isRepeat: isRepeat
+        )
+        onOutcome?(settled)
+        for observer in core.middleware.observers { observer.settled(settled) }
+        for observer in plugin?.middleware.observers ?? [] { observer.settled(settled) }
     }
 
     private func tellAdapter(_ arrival: Arrival, _ outcome: Outcome, _ sink: any SettlementSink) {
@@ -190,29 +221,6 @@ extension SourceIntake {
         window.release(arrivals: 1, bytes: arrival.originalLength)
         // An empty window has room too; without room nobody can be woken, so the lock is not worth taking.
         if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
-    }
-
-    private func tellObservers(
-        _ arrival: Arrival,
-        _ outcome: Outcome,
-        _ plugin: PluginEntry?,
-        _ attempts: Int,
-        isRepeat: Bool
-    ) {
-        guard
-            core.configuration.onOutcome != nil || core.middleware.hasObservers
-                || plugin?.middleware.hasObservers == true
-        else { return }
-        let settled = SettledArrival(
-            arrival: arrival,
-            plugin: plugin?.action,
-            outcome: outcome,
-            attempts: attempts,
-            isRepeat: isRepeat
-        )
-        core.configuration.onOutcome?(settled)
-        for observer in core.middleware.observers { observer.settled(settled) }
-        for observer in plugin?.middleware.observers ?? [] { observer.settled(settled) }
     }
 
     func countLateReturn(_ arrival: Arrival, plugin: PluginEntry) {

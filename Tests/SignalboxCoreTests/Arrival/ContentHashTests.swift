@@ -102,7 +102,9 @@ import Testing
         #expect(try content([("room", "7"), ("floor", "")]) != first)
         #expect(try content([("room", "7")]) != first)
         #expect(try content([]) != first)
-        #expect(try Self.content(text, Self.route([("room", "7"), ("floor", "1")], action: action), behind: ["{}"]) == first)
+        #expect(
+            try Self.content(text, Self.route([("room", "7"), ("floor", "1")], action: action), behind: ["{}"]) == first
+        )
     }
 
     @Test func capturesBesideAnotherBodyDoNotCount() throws {

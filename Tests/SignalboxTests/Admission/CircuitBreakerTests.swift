@@ -32,7 +32,11 @@ import Testing
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning {
             #expect(await Self.send(["true", "true", "false"], to: intake) == ["threw", "threw", "handled"])
-            #expect(await Self.send(["true", "1", "true", "1"], to: intake) == ["threw", "invalidBody", "threw", "invalidBody"])
+            #expect(
+                await Self.send(["true", "1", "true", "1"], to: intake) == [
+                    "threw", "invalidBody", "threw", "invalidBody",
+                ]
+            )
             #expect(await Self.send(["true"], to: intake) == ["threw"])
             #expect(await Self.send(["false", "false"], to: intake) == ["unavailable", "unavailable"])
             await clock.tick(9)

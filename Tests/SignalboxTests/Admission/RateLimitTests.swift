@@ -21,7 +21,9 @@ import Testing
         let intake = try supervisor.intake(for: "push", rateLimit: RateLimit(perSecond: 10, burst: 5))
         try await supervisor.whileRunning {
             let first = await intake.deliver(Self.batch(0, 8))
-            #expect(first.map(reason) == Array(repeating: "handled", count: 5) + Array(repeating: "overloaded", count: 3))
+            #expect(
+                first.map(reason) == Array(repeating: "handled", count: 5) + Array(repeating: "overloaded", count: 3)
+            )
             await clock.tick(2)
             let second = await intake.deliver(Self.batch(8, 3))
             #expect(second.map(reason) == ["handled", "handled", "overloaded"])

@@ -17,7 +17,8 @@ import Testing
             table = RepeatTable(count: count, ticks: ticks, bytes: bytes)
         }
 
-        mutating func ask(_ id: String, content: UInt64 = 0, _ arrival: Arrival = RepeatTableTests.arrival) -> RepeatAnswer
+        mutating func ask(_ id: String, content: UInt64 = 0, _ arrival: Arrival = RepeatTableTests.arrival)
+            -> RepeatAnswer
         {
             table.ask(key(id), content: content, arrival, sink: RepeatTableTests.sink, at: now)
         }

@@ -37,7 +37,10 @@ import Testing
         try await supervisor.whileRunning {
             #expect(intake.submit(Self.one(0), to: sink) == 1)
             await gate.untilArrived(1)
-            #expect(intake.submit(arrivals(firstToken: 1, [message("work", id: "a"), message("work", id: "a")]), to: sink) == 2)
+            #expect(
+                intake.submit(arrivals(firstToken: 1, [message("work", id: "a"), message("work", id: "a")]), to: sink)
+                    == 2
+            )
             #expect(sink.events.isEmpty)
             #expect(supervisor.report.unsettled == 3)
             gate.open()
@@ -326,7 +329,9 @@ import Testing
         let told = Mutex<[String]>([])
         let supervisor = Supervisor.make { configuration in
             configuration.onOutcome = { settled in
-                told.withLock { $0.append("\(settled.arrival.token) \(settled.isRepeat) \(settled.plugin?.text ?? "")") }
+                told.withLock {
+                    $0.append("\(settled.arrival.token) \(settled.isRepeat) \(settled.plugin?.text ?? "")")
+                }
             }
         }
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
@@ -364,7 +369,9 @@ import Testing
                     group.addTask {
                         for round in 0..<rounds {
                             let first = UInt64((sender * rounds + round) * ids)
-                            let texts = (0..<ids).map { message($0 % 2 == 0 ? "one" : "two", id: "\($0)-\(round / 10)") }
+                            let texts = (0..<ids).map {
+                                message($0 % 2 == 0 ? "one" : "two", id: "\($0)-\(round / 10)")
+                            }
                             #expect(intake.submit(arrivals(firstToken: first, texts), to: sink) == ids)
                             await Task.yield()
                         }
