@@ -24,7 +24,7 @@ final class SupervisorCore: Sendable {
         self.configuration = configuration
         self.logger = logger
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
-        drops = Mutex(DropReport(ticksBetweenLines: configuration.ticks(in: .seconds(60))))
+        drops = Mutex(DropReport(ticksBetweenLines: TickCount.ticks(in: .seconds(60), of: configuration.tick)))
     }
 
     /// The timer's count of ticks: the supervisor's only clock for waits.
