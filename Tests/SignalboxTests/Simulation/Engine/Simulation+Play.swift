@@ -124,7 +124,7 @@ extension Simulation {
                     features: source.features,
                     window: source.window,
                     rateLimit: source.rateLimit,
-                    repeats: source.repeats
+                    repeats: source.repeatPolicy
                 )
                 let observed = ObservedIntake(intake, source: source.index, world: world)
                 world.add(observed)
@@ -140,7 +140,7 @@ extension Simulation {
             ObservedAdapter(adapter: adapter, index: source.index, world: world),
             window: source.window,
             rateLimit: source.rateLimit,
-            repeats: source.repeats
+            repeats: source.repeatPolicy
         )
     }
 }

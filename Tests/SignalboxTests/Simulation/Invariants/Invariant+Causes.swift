@@ -13,7 +13,8 @@ extension Invariant {
 
 extension Ledger {
     fileprivate func hasCause(_ passage: Passage, _ settled: Passage.Told) -> Bool {
-        switch settled.outcome {
+        if passage.isRepeat { return hasOriginal(passage, settled) }
+        return switch settled.outcome {
         case .handled(let reply): isReply(reply, passage, settled.at)
         case .rejected(let rejection): hasReason(rejection.reason, passage, settled.at)
         case .failed(let failure): hasFailed(failure, passage, settled.at)
@@ -38,7 +39,9 @@ extension Ledger {
         case .expired: message.deadline == .past
         case .unknownAction: wasWithoutPlugin(message.action, passage.offered...at)
         case .sourceNotAllowed: wasForbidden(passage, at)
-        case .unavailable: hadStalledCall(message.action, at)
+        case .unavailable: hadStalledCall(message.action, at) || hadFailures(message.action, at)
+        case .overloaded: isRefusedByRate(source(of: passage))
+        case .idConflict: hasConflict(passage)
         case .reentrant: waitsForItself(passage)
         default: false
         }

@@ -71,7 +71,8 @@ extension Ledger {
     }
 
     func isDeadLetter(_ passage: Passage) -> Bool {
-        switch passage.outcome {
+        guard !passage.isRepeat else { return false }
+        return switch passage.outcome {
         case .rejected, .failed: true
         default: false
         }
@@ -90,6 +91,7 @@ extension Ledger {
             let isLate = attempts(of: passage).contains { attempt in
                 attempt.ended.map { $0 < position && passage.isSettled(before: $0) } ?? false
             }
+            if passage.isRepeat { counts.repeats += 1 }
             if isLate || isLateInBatch(passage, position) { counts.lateReturns += 1 }
         }
         return counts

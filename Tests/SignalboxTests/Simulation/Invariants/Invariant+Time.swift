@@ -23,7 +23,8 @@ extension Invariant {
     /// tick that had gone by when it came.
     static let holdLimitIsKept = Invariant(name: "holdLimitIsKept") { ledger in
         ledger.passages.compactMap { passage in
-            guard ledger.source(of: passage).features.contains(.redelivers), let began = ledger.began else { return nil }
+            guard ledger.source(of: passage).features.contains(.redelivers), !passage.isRepeat, let began = ledger.began
+            else { return nil }
             let from = ledger.ticks[max(passage.offered, began)]
             let begun = ledger.attempts(of: passage).first?.began
             guard let end = [begun, passage.settled.first?.at, ledger.ended?.at].compactMap({ $0 }).min() else { return nil }

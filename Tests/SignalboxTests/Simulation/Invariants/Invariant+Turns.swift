@@ -37,7 +37,7 @@ extension Ledger {
         let own = passages.filter { message(of: $0).action == action }
         let turns = own.flatMap { passage -> [Turn] in
             let attempts = attempts(of: passage)
-            let isOnLane = passage.rejection == .invalidBody || passage.rejection == .expired
+            let isOnLane = passage.rejection == .invalidBody
             let rejected = isOnLane && attempts.isEmpty ? passage.settled.prefix(1).map(\.at) : []
             return (attempts.map(\.began) + rejected).map { Turn(source: passage.mark.source, at: $0) }
         }
@@ -46,7 +46,7 @@ extension Ledger {
 
     /// Whether the arrival could have been called all the time, and was not.
     fileprivate func waits(_ passage: Passage, for plugin: PluginScenario, from: Int, to: Int) -> Bool {
-        guard message(of: passage).action == plugin.action, plugin.sources.contains(passage.mark.source),
+        guard !sharesID(passage), message(of: passage).action == plugin.action, plugin.sources.contains(passage.mark.source),
             max(passage.taken, began ?? .max) < from, !passage.isSettled(before: to + 1),
             message(of: passage).content != .unreadable, !hasBegun(passage, before: to + 1)
         else { return false }

@@ -10,6 +10,7 @@ struct Invariant: Sendable {
         onlyAllowedArrivalsAreCalled, notCalledAfterItsEnd, attemptsAreKept, outcomeHasItsCause, reentrantIsRefused,
         neverMoreCallsThanAllowed, oneCallPerSourceOrKey, orderIsKept, nothingWaitsWithoutReason, sourcesTakeTurns,
         windowIsNeverExceeded, roomIsRoom, closedTakesNothing,
+        repeatsAreNotCalled, attemptsAreTold, rateLimitIsKept, openBreakerLeavesAlone,
         timeoutIsKept, holdLimitIsKept, drainLimitIsKept,
     ]
 }

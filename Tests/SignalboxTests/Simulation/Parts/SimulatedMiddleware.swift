@@ -42,7 +42,9 @@ struct SimulatedObserver: OutcomeObserver {
     func settled(_ arrival: SettledArrival) {
         let source = world.scenario.sources.firstIndex { $0.name == arrival.arrival.origin.source } ?? 0
         let mark = ArrivalMark(source: source, token: arrival.arrival.token)
-        world.add(.observed(mark, arrival.outcome))
+        world.add(
+            .observed(mark, arrival.outcome, attempts: arrival.attempts, isRepeat: arrival.isRepeat)
+        )
         guard SimulationWorld.isOwn(mark.token) else { return }
         if case .abandoned = arrival.outcome {} else { world.add(.acknowledged(mark)) }
         world.add(.settled(mark, arrival.outcome))

@@ -46,8 +46,12 @@ extension Ledger {
             change(mark, at: position, "may be acknowledged") { $0.acknowledged.append(position) }
         case .settled(let mark, let outcome):
             change(mark, at: position, "is settled") { $0.settled.append(.init(at: position, outcome: outcome)) }
-        case .observed(let mark, let outcome):
-            change(mark, at: position, "is observed") { $0.observed.append(.init(at: position, outcome: outcome)) }
+        case .observed(let mark, let outcome, let attempts, let isRepeat):
+            change(mark, at: position, "is observed") { passage in
+                passage.observed.append(.init(at: position, outcome: outcome))
+                passage.attemptsTold = attempts
+                passage.isRepeat = isRepeat
+            }
         case .middlewareBegan(let mark, let act, let attempt):
             change(mark, at: position, "passes middleware") {
                 $0.middleware.append(.init(began: position, act: act, attempt: attempt))

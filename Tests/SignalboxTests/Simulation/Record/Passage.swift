@@ -11,6 +11,9 @@ struct Passage: Sendable {
     var acknowledged: [Int] = []
     var settled: [Told] = []
     var observed: [Told] = []
+    /// What observers were told besides the outcome.
+    var attemptsTold = 0
+    var isRepeat = false
     /// The calls for it, by their places in the ledger.
     var calls: [Int] = []
     var middleware: [Passing] = []

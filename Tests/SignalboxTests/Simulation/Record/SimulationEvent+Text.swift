@@ -14,7 +14,8 @@ extension SimulationEvent: CustomStringConvertible {
         case .isClosed(let source): "s\(source) is closed"
         case .acknowledged(let mark): "\(mark) may be acknowledged"
         case .settled(let mark, let outcome): "\(mark) settled \(outcome.simulationText)"
-        case .observed(let mark, let outcome): "\(mark) observed \(outcome.simulationText)"
+        case .observed(let mark, let outcome, let attempts, let isRepeat):
+            "\(mark) observed \(outcome.simulationText), \(attempts) attempts\(isRepeat ? ", a repeat" : "")"
         case .callBegan, .callEnded, .middlewareBegan, .middlewareEnded: callText
         case .delivers(let call, let mark): "call \(call) delivers \(mark)"
         case .registered(let registration, let action): "registration \(registration) for p\(action)"

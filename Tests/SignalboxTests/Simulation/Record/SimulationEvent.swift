@@ -16,7 +16,7 @@ enum SimulationEvent: Sendable, Hashable {
     /// What the sink and the observer are told.
     case acknowledged(ArrivalMark)
     case settled(ArrivalMark, Outcome)
-    case observed(ArrivalMark, Outcome)
+    case observed(ArrivalMark, Outcome, attempts: Int, isRepeat: Bool)
 
     /// A plugin's code begins and ends. A batch plugin's call is for several arrivals.
     case callBegan(call: Int, registration: Int, [ArrivalMark], attempt: Int)

@@ -22,7 +22,7 @@ extension SourceScenario: CustomStringConvertible {
         let sent = feeds.map { "+\($0.pause) \($0.messages.map { "m\($0)" }.joined(separator: " "))" }
         return "s\(index): \(kind) (\(features)), window \(window.arrivals) / \(window.bytes) bytes, lingers \(lingers)"
             + (joinsAt.map { ", joins at \($0)" } ?? "") + (rateLimit.map { ", rate \($0)" } ?? "")
-            + "; sends " + sent.joined(separator: "; ")
+            + ", repeats \(repeats); sends " + sent.joined(separator: "; ")
     }
 }
 

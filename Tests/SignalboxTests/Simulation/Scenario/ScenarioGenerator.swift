@@ -59,6 +59,12 @@ extension ScenarioGenerator {
             arrivals: random.chance(60) ? random.number(in: 1...6) : 1_000,
             bytes: random.chance(30) ? random.number(in: 1...400) : 1_000_000
         )
+        source.rateLimit =
+            random.chance(20)
+            ? RateLimit(perSecond: random.number(in: 5...30), burst: random.number(in: 1...5)) : nil
+        source.repeats = random.pick([
+            .automatic, .automatic, .never, .within(count: random.number(in: 1...4), time: random.number(in: 3...30)),
+        ])
         source.joinsAt = random.chance(20) ? random.number(in: 0...10) : nil
         source.lingers = random.chance(30) ? random.number(in: 1...4) : 0
         return source
@@ -142,6 +148,9 @@ extension ScenarioGenerator {
                 firstDelay: first,
                 longestDelay: first + random.number(in: 0...6)
             )
+        }
+        if random.chance(20) {
+            plugin.breaker = .init(failures: random.number(in: 1...3), openFor: random.number(in: 1...10))
         }
         if plugin.kind != .batch, random.chance(15) { plugin.middleware = [middleware()] }
         return plugin

@@ -8,7 +8,7 @@ struct SourceScenario: Sendable {
     var features: AdapterFeatures = []
     var window = WindowLimits()
     var rateLimit: RateLimit?
-    var repeats = RepeatPolicy.automatic
+    var repeats = Repeats.automatic
     /// When it is added; before the supervisor runs when `nil`.
     var joinsAt: Int?
     var feeds: [Feed] = []
@@ -25,6 +25,13 @@ struct SourceScenario: Sendable {
         case intake
     }
 
+    /// Whether messages that come again are recognised; the time in ticks.
+    enum Repeats: Sendable, Hashable {
+        case automatic
+        case never
+        case within(count: Int, time: Int)
+    }
+
     /// Messages that are submitted together, so many ticks after the ones before.
     struct Feed: Sendable {
         var pause = 0
@@ -32,5 +39,21 @@ struct SourceScenario: Sendable {
     }
 
     var name: SourceName { SourceName(stringLiteral: "s\(index)") }
-    var isAdapter: Bool { kind != .intake }
+
+    var repeatPolicy: RepeatPolicy {
+        switch repeats {
+        case .automatic: .automatic
+        case .never: .never
+        case .within(let count, let time): .within(RepeatLimits(count: count, time: Simulation.tick * time))
+        }
+    }
+
+    /// How many ids are remembered for how many ticks; `nil` when none are.
+    var remembered: (count: Int, time: Int)? {
+        switch repeats {
+        case .automatic: features.contains(.stableIDs) ? (10_000, 6_000) : nil
+        case .never: nil
+        case .within(let count, let time): (count, time)
+        }
+    }
 }
