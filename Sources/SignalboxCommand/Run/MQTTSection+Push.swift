@@ -3,7 +3,11 @@ import SignalboxCore
 
 extension MQTTSection {
     /// The source as its adapter wants it.
-    func push(from source: SourceName, limits: MessageLimits) -> MQTTPushConfiguration {
+    ///
+    /// - Parameter holdLimit: how long the supervisor holds its messages.
+    func push(from source: SourceName, limits: MessageLimits, holdLimit: Duration = .seconds(5))
+        -> MQTTPushConfiguration
+    {
         var push = MQTTPushConfiguration(
             source: source,
             broker: broker,
@@ -18,6 +22,7 @@ extension MQTTSection {
         push.receiveMaximum = receiveMaximum
         push.batchMessages = min(push.batchMessages, receiveMaximum)
         push.limits = limits
+        push.holdLimit = holdLimit
         return push
     }
 }
