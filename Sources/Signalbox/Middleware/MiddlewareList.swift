@@ -1,7 +1,7 @@
 import SignalboxCore
 import Synchronization
 
-/// What stands around the calls of all plugins, and who is told of every outcome. Any thread.
+/// What stands around calls, and who is told of their outcomes. Any thread.
 final class MiddlewareList: Sendable {
     private struct State {
         var middleware: [any Middleware] = []
@@ -10,31 +10,33 @@ final class MiddlewareList: Sendable {
 
     private let state = Mutex(State())
     /// Looked at for every run and every settlement, so that a program without middleware takes no lock.
-    private let hasMiddleware = Atomic<Bool>(false)
-    private let hasObservers = Atomic<Bool>(false)
+    private let holdsMiddleware = Atomic<Bool>(false)
+    private let holdsObservers = Atomic<Bool>(false)
 
     func add(_ middleware: any Middleware) {
         state.withLock { state in
             state.middleware.append(middleware)
             if let observer = middleware as? any OutcomeObserver { state.observers.append(observer) }
-            hasObservers.store(!state.observers.isEmpty, ordering: .releasing)
-            hasMiddleware.store(true, ordering: .releasing)
+            holdsObservers.store(!state.observers.isEmpty, ordering: .releasing)
+            holdsMiddleware.store(true, ordering: .releasing)
         }
     }
 
     func add(_ observer: any OutcomeObserver) {
         state.withLock { state in
             state.observers.append(observer)
-            hasObservers.store(true, ordering: .releasing)
+            holdsObservers.store(true, ordering: .releasing)
         }
     }
 
     /// The outermost first.
     var all: [any Middleware] {
-        hasMiddleware.load(ordering: .acquiring) ? state.withLock { $0.middleware } : []
+        holdsMiddleware.load(ordering: .acquiring) ? state.withLock { $0.middleware } : []
     }
 
+    var hasObservers: Bool { holdsObservers.load(ordering: .acquiring) }
+
     var observers: [any OutcomeObserver] {
-        hasObservers.load(ordering: .acquiring) ? state.withLock { $0.observers } : []
+        hasObservers ? state.withLock { $0.observers } : []
     }
 }

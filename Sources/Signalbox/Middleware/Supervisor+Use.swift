@@ -15,12 +15,12 @@ extension Supervisor {
     }
 
     /// Puts middleware around the calls of one plugin, inside that for all plugins and inside what it has already. A plugin
-    /// that replaces this one begins with its own.
+    /// that replaces this one begins with its own. One that is an ``OutcomeObserver`` too is told of the outcomes of actions
+    /// that were meant for the plugin.
     ///
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action.
     public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
         guard let entry = core.registry.snapshot.entry(named: action) else { throw .noSuchAction(action) }
         entry.middleware.add(middleware)
-        if let observer = middleware as? any OutcomeObserver { core.middleware.add(observer) }
     }
 }

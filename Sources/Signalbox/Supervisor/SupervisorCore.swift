@@ -8,6 +8,7 @@ final class SupervisorCore: Sendable {
     let logger: Logger
     let registry = Registry()
     let middleware = MiddlewareList()
+    let lanes = LaneTable()
     let deadLetters: DeadLetterStore
     private let ticks = Atomic<UInt64>(0)
 
