@@ -8,6 +8,7 @@ final class SourceIntake: Sendable {
     let counters = OutcomeCounters()
     let log: SourceLog
     let window: Window
+    let life = SourceLife()
     /// How long an arrival may wait before it is abandoned, or `nil` when its source can wait for ever.
     let holdTicks: UInt64?
     /// Somebody waits for the window to change; checked at each release, so that releases need no lock.
@@ -224,6 +225,11 @@ extension SourceIntake {
             return state.emptyWaiters
         }
         for waiter in waiters { waiter.resume() }
+    }
+
+    /// Takes ``stopWaiting()`` back.
+    func waitAgain() {
+        state.withLock { $0.hasStoppedWaiting = false }
     }
 
     /// Forgets the lane of a plugin that was removed.

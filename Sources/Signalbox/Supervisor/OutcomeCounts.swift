@@ -32,4 +32,8 @@ public struct OutcomeCounts: Sendable, Hashable {
             lateReturns: left.lateReturns + right.lateReturns
         )
     }
+
+    static func += (left: inout OutcomeCounts, right: OutcomeCounts) {
+        left = left + right
+    }
 }

@@ -1,6 +1,6 @@
 import Logging
 import ServiceLifecycle
-package import SignalboxCore
+import SignalboxCore
 import Synchronization
 
 extension Supervisor {
@@ -17,12 +17,12 @@ extension Supervisor {
     }
 
     /// The rest of ``run()``, after ``open()``: for whoever must know that the run begins before anything else does.
-    package func run(_ starts: AsyncStream<any Adapter>) async throws {
+    package func run(_ starts: AsyncStream<SourceStart>) async throws {
         async let _ = keepTime()
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                for await adapter in starts {
-                    group.addTask { await self.run(adapter) }
+                for await start in starts {
+                    group.addTask { await self.run(start) }
                 }
                 beginDrain()
                 group.cancelAll()
@@ -43,8 +43,8 @@ extension Supervisor {
     ///
     /// - Returns: the adapters to run.
     /// - Throws: ``RegistrationError/closed`` when the supervisor runs or has run.
-    package func open() throws -> AsyncStream<any Adapter> {
-        let (starts, intakes) = try state.withLock { state throws -> (AsyncStream<any Adapter>, [SourceIntake]) in
+    package func open() throws -> AsyncStream<SourceStart> {
+        let (starts, intakes) = try state.withLock { state throws -> (AsyncStream<SourceStart>, [SourceIntake]) in
             guard state.phase == .initial, let starts = state.starts else { throw RegistrationError.closed }
             state.phase = .running
             state.starts = nil
@@ -55,10 +55,28 @@ extension Supervisor {
         return starts
     }
 
-    private func run(_ adapter: any Adapter) async {
-        let intake = state.withLock { $0.intakes[adapter.source] }
+    /// Runs an adapter until it ends, or is asked to end as its source is removed.
+    private func run(_ start: SourceStart) async {
+        let life = start.intake.life
+        if life.begin() {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.run(start.adapter, into: start.intake) }
+                group.addTask { await life.untilAsked() }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+        life.end()
+        let starter = state.withLock { state -> AsyncStream<SourceStart>.Continuation? in
+            state.runningAdapters -= 1
+            return state.runningAdapters == 0 && !life.isAsked ? state.starter : nil
+        }
+        starter?.finish()
+    }
+
+    private func run(_ adapter: any Adapter, into intake: SourceIntake) async {
         do {
-            if let intake { try await adapter.run(into: intake) }
+            try await adapter.run(into: intake)
             core.logger.debug("source ended", metadata: ["source": "\(adapter.source)"])
         } catch {
             core.logger.error(
@@ -67,11 +85,6 @@ extension Supervisor {
             )
             state.withLock { if $0.firstFailure == nil { $0.firstFailure = error } }
         }
-        let starter = state.withLock { state -> AsyncStream<any Adapter>.Continuation? in
-            state.runningAdapters -= 1
-            return state.runningAdapters == 0 ? state.starter : nil
-        }
-        starter?.finish()
     }
 }
 
@@ -90,7 +103,7 @@ extension Supervisor {
     }
 
     private func untilSettled() async {
-        let intakes = state.withLock { Array($0.intakes.values) }
+        let intakes = state.withLock { $0.everyIntake }
         await withTaskCancellationHandler {
             for intake in intakes { await intake.untilEmpty() }
         } onCancel: {
@@ -106,10 +119,11 @@ extension Supervisor {
     private func finish() -> (any Error)? {
         let (intakes, failure) = state.withLock { state in
             state.phase = .stopped
-            return (Array(state.intakes.values), state.firstFailure)
+            return (state.everyIntake, state.firstFailure)
         }
         for lane in core.lanes.all { lane.reportUnavailable() }
         for intake in intakes { intake.log.flush() }
+        endRemovals()
         let report = report
         for running in report.callsStillRunning {
             core.logger.error("plugin has not returned", metadata: ["call": "\(running)"])
@@ -137,5 +151,6 @@ extension Supervisor {
             lane.tick(now)
             if isDrainOver { lane.abandon(.drain) }
         }
+        tickLeavingSources(now)
     }
 }

@@ -11,7 +11,7 @@ extension MQTTSection {
         var push = MQTTPushConfiguration(
             source: source,
             broker: broker,
-            topics: topics.map { MQTTTopic($0.pattern, payload: $0.payload, action: $0.action) },
+            topics: topics.map(\.subscription),
             clientID: clientID,
             cleanStart: cleanStart,
             sessionExpiry: sessionExpiry
@@ -24,5 +24,17 @@ extension MQTTSection {
         push.limits = limits
         push.holdLimit = holdLimit
         return push
+    }
+}
+
+extension TopicSection {
+    fileprivate var subscription: MQTTTopic {
+        let envelope: PayloadEnvelope =
+            switch envelope {
+            case .standard: .standard
+            case .apns: .apns
+            case .cloudEvents: .cloudEvents
+            }
+        return MQTTTopic(pattern, payload: payload, action: action, envelope: envelope)
     }
 }

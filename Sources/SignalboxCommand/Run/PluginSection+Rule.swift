@@ -35,17 +35,15 @@ extension AccessSection.PushPart {
     fileprivate func rule(of source: SourceName) -> AccessRule {
         var rules: [AccessRule] = []
         if let topic { rules.append(.topic(topic, source: source)) }
-        if let qos { rules.append(AccessRule("qos \(qos)", naming: PushFacts.self) { $0 == source && $1.qos == qos }) }
-        if let retained {
-            let words = retained ? "retained" : "not retained"
-            rules.append(AccessRule(words, naming: PushFacts.self) { $0 == source && $1.retained == retained })
-        }
+        if let qos { rules.append(.push(qos: qos, source: source)) }
+        if let retained { rules.append(.push(retained: retained, source: source)) }
         return rules.count == 1 ? rules[0] : .all(rules)
     }
 }
 
 extension AccessSection.ScriptPart {
     fileprivate func rule(of source: SourceName) -> AccessRule {
-        .script(source: source)
+        if let origin { return .script(origin: origin, mainFrameOnly: mainFrame, source: source) }
+        return mainFrame ? .script(source: source) : .source(source)
     }
 }
