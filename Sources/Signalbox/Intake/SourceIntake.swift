@@ -140,7 +140,7 @@ extension SourceIntake {
         case .handled: break
         case .abandoned: log.abandoned(arrival, outcome, plugin: plugin)
         case .rejected, .failed:
-            core.deadLetters.add(DeadLetter(arrival, outcome: outcome))
+            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin, attempts: attempts))
             log.deadLetter(arrival, outcome, plugin: plugin)
         }
         if core.configuration.onOutcome != nil || core.middleware.hasObservers
