@@ -26,13 +26,13 @@ import Testing
         let supervisor = Supervisor.make()
         let gate = Gate()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
-        let intake = try supervisor.intake(for: "push")
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2))
         let sink = RecordingSink()
         try await supervisor.whileRunning {
             #expect(intake.submit(arrivals([message("work"), message("work")]), to: sink) == 2)
             await gate.untilArrived(1)
             async let isRemoved = supervisor.remove(source: "push")
-            await #expect(throws: SourceClosed.self) { while true { try await intake.room() } }
+            await #expect(throws: SourceClosed.self) { try await intake.room() }
             #expect(intake.submit(arrivals([message("work")]), to: sink) == 0)
             gate.open()
             #expect(await isRemoved)
@@ -52,14 +52,16 @@ import Testing
         try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in
             await gate.pass()
         }
-        let (push, chat) = (try supervisor.intake(for: "push"), try supervisor.intake(for: "chat"))
+        let (push, chat) = (
+            try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2)), try supervisor.intake(for: "chat")
+        )
         let (left, kept) = (RecordingSink(), RecordingSink())
         try await supervisor.whileRunning {
             #expect(push.submit(arrivals([message("work"), message("work")]), to: left) == 2)
             await gate.untilArrived(1)
             #expect(chat.submit(arrivals(from: "chat", [message("work")]), to: kept) == 1)
             async let isRemoved = supervisor.remove(source: "push")
-            await #expect(throws: SourceClosed.self) { while true { try await push.room() } }
+            await #expect(throws: SourceClosed.self) { try await push.room() }
             await clock.tick(10)
             #expect(await isRemoved)
             #expect(left.outcomes[1]?.map(reason) == ["drain"])
@@ -88,13 +90,13 @@ import Testing
             calls.change { $0 += 1 }
             throw RetryableFault()
         }
-        let intake = try supervisor.intake(for: "push")
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         let sink = RecordingSink()
         try await supervisor.whileRunning {
             #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
             await calls.untilUncancelled { $0 == 1 }
             async let isRemoved = supervisor.remove(source: "push")
-            await #expect(throws: SourceClosed.self) { while true { try await intake.room() } }
+            await #expect(throws: SourceClosed.self) { try await intake.room() }
             await clock.tick(3)
             #expect(await isRemoved)
             #expect(sink.outcomes[0]?.map(reason) == ["drain"])
@@ -105,13 +107,13 @@ import Testing
         let supervisor = Supervisor.make()
         let gate = Gate()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
-        let intake = try supervisor.intake(for: "push")
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         let sink = RecordingSink()
         try await supervisor.whileRunning {
             #expect(await !supervisor.remove(source: "chat"))
             #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
             async let isRemoved = supervisor.remove(source: "push")
-            await #expect(throws: SourceClosed.self) { while true { try await intake.room() } }
+            await #expect(throws: SourceClosed.self) { try await intake.room() }
             #expect(await !supervisor.remove(source: "push"))
             #expect(throws: RegistrationError.duplicateSource("push")) { try supervisor.intake(for: "push") }
             gate.open()
@@ -156,13 +158,13 @@ import Testing
         try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
             await gate.pass()
         }
-        let intake = try supervisor.intake(for: "push")
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         let sink = RecordingSink()
         let run = Task { try await supervisor.run() }
         #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
         await gate.untilArrived(1)
         async let isRemoved = supervisor.remove(source: "push")
-        await #expect(throws: SourceClosed.self) { while true { try await intake.room() } }
+        await #expect(throws: SourceClosed.self) { try await intake.room() }
         run.cancel()
         try await run.value
         #expect(await isRemoved)
