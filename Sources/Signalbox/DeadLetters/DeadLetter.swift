@@ -16,6 +16,8 @@ public struct DeadLetter: Sendable {
     public let original: Bytes
     /// Why it was not handled: `rejected` or `failed`.
     public let outcome: Outcome
+    /// How often the plugin was called for it; at least 1, also where something else decided before a call.
+    public let attempts: Int
 
     /// What ``explanation`` is made of.
     let trace: DeadLetterTrace
@@ -30,6 +32,7 @@ public struct DeadLetter: Sendable {
         receivedAt = arrival.receivedAt
         original = arrival.original.copied()
         self.outcome = outcome
-        trace = DeadLetterTrace(envelope: arrival.envelope, plugin: plugin?.outline, attempts: attempts)
+        self.attempts = attempts
+        trace = DeadLetterTrace(envelope: arrival.envelope, plugin: plugin?.outline)
     }
 }

@@ -10,6 +10,7 @@ final class PluginEntry: Sendable {
     let options: LaneOptions
     let timeout: Duration
     let call: PluginCall
+    let breaker: CircuitBreaker?
     /// What stands around its calls alone.
     let middleware = MiddlewareList()
     /// What explanations say of it.
@@ -21,7 +22,8 @@ final class PluginEntry: Sendable {
         rule: AccessRule,
         options: LaneOptions,
         timeout: Duration,
-        call: PluginCall
+        call: PluginCall,
+        breaker: CircuitBreaker?
     ) {
         self.action = action.copied()
         nameBytes = Array(action.bytes)
@@ -30,7 +32,8 @@ final class PluginEntry: Sendable {
         self.options = options
         self.timeout = timeout
         self.call = call
-        outline = PluginOutline(holder, rule, options, timeout: timeout)
+        self.breaker = breaker
+        outline = PluginOutline(holder, rule, options, breaker)
         for one in options.middleware { middleware.add(one) }
     }
 }

@@ -211,7 +211,8 @@ extension Supervisor {
             rule: rule,
             options: options,
             timeout: options.timeout ?? core.configuration.timeout,
-            call: call
+            call: call,
+            breaker: options.circuitBreaker.map { CircuitBreaker($0, for: action.copied(), core.configuration) }
         )
         if try RegistryDraft.take(replacing ? .replace(entry) : .add(entry), of: core.registry) { return }
         if replacing {

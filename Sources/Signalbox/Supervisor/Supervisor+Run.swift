@@ -124,6 +124,8 @@ extension Supervisor {
         for lane in core.lanes.all { lane.reportUnavailable() }
         for intake in intakes { intake.log.flush() }
         endRemovals()
+        core.tellOfDrops()
+        core.deadLetters.endStreams()
         let report = report
         for running in report.callsStillRunning {
             core.logger.error("plugin has not returned", metadata: ["call": "\(running)"])
@@ -146,7 +148,10 @@ extension Supervisor {
 
     private func tick() {
         let now = core.advance()
-        let isDrainOver = state.withLock { $0.drainEnd }.map { now >= $0 } ?? false
+        let (intakes, drainEnd) = state.withLock { (Array($0.intakes.values), $0.drainEnd) }
+        let isDrainOver = drainEnd.map { now >= $0 } ?? false
+        core.tellOfDrops(at: now)
+        for intake in intakes { intake.tick(now) }
         for lane in core.lanes.all {
             lane.tick(now)
             if isDrainOver { lane.abandon(.drain) }

@@ -10,6 +10,8 @@ final class SupervisorCore: Sendable {
     let middleware = MiddlewareList()
     let lanes = LaneTable()
     let deadLetters: DeadLetterStore
+    /// When the log tells of dead letters that were dropped.
+    let drops: Mutex<DropReport>
     private let ticks = Atomic<UInt64>(0)
 
     /// Where the lanes' tasks run; anywhere when `nil`.
@@ -22,6 +24,7 @@ final class SupervisorCore: Sendable {
         self.configuration = configuration
         self.logger = logger
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
+        drops = Mutex(DropReport(ticksBetweenLines: TickCount.ticks(in: .seconds(60), of: configuration.tick)))
     }
 
     /// The timer's count of ticks: the supervisor's only clock for waits.
