@@ -55,7 +55,10 @@ struct SupervisorBuilder {
         case .fail(let isRetryable): try place.take(FailPlugin(action: action, isRetryable: isRetryable))
         case .suspend: try place.take(SuspendPlugin(action: action))
         case .reply(let value): try place.take(ReplyPlugin(action: action, value: value))
-        case .file(let path): try place.take(FilePlugin(action: action, ledger: ledgers.ledger(at: path)))
+        case .file(let path):
+            let plugin = FilePlugin(action: action, ledger: try ledgers.ledger(at: path))
+            // A batch holds many keys, so that one call cannot be for all of it.
+            if case .key = section.order { try place.take(FileLinePlugin(file: plugin)) } else { try place.take(plugin) }
         }
     }
 }
