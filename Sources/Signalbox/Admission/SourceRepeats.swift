@@ -20,6 +20,14 @@ final class SourceRepeats: Sendable {
         return table.withLock { $0.ask(key, content: content, arrival, sink: sink, at: now) }
     }
 
+    /// What ``ask(_:sink:at:)`` would answer; nothing is remembered.
+    func look(at arrival: Arrival, now: UInt64) -> RepeatAnswer {
+        guard arrival.hasSendersID else { return .first }
+        let key = arrival.withIDBytes { RepeatKey($0, hash) }
+        let content = arrival.contentHash(hash)
+        return table.withLock { $0.look(at: key, content: content, now: now) }
+    }
+
     /// Notes the outcome of any arrival of the source.
     ///
     /// - Returns: those that wait for it, to be settled alike.
