@@ -142,22 +142,44 @@ extension SourceIntake {
     /// Records the one outcome of an arrival and tells the adapter. Any thread, without a lock held.
     ///
     /// A dead letter is stored before the adapter may acknowledge, so that the message is never nowhere.
-    func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, sink: any SettlementSink) {
+    func settle(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        plugin: PluginEntry?,
+        sink: any SettlementSink,
+        attempts: Int = 0
+    ) {
         counters.count(outcome)
         switch outcome {
         case .handled: break
-        case .abandoned: log.abandoned(arrival, outcome, plugin: plugin)
+        case .abandoned: log.abandoned(arrival, outcome, attempts: attempts, plugin: plugin)
         case .rejected, .failed:
             core.deadLetters.add(DeadLetter(arrival, outcome: outcome))
-            log.deadLetter(arrival, outcome, plugin: plugin)
+            log.deadLetter(arrival, outcome, attempts: attempts, plugin: plugin)
         }
-        core.configuration.onOutcome?(SettledArrival(arrival: arrival, plugin: plugin?.action, outcome: outcome))
+        tell(
+            SettledArrival(
+                arrival: arrival,
+                plugin: plugin?.action,
+                outcome: outcome,
+                attempts: attempts,
+                isRepeat: false
+            )
+        )
         let token = arrival.token
         if outcome.isDecided { sink.mayAcknowledge(token) }
         sink.settle(token, outcome)
         window.release(arrivals: 1, bytes: arrival.originalLength)
         // An empty window has room too; without room nobody can be woken, so the lock is not worth taking.
         if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
+    }
+
+    private func tell(_ settled: @autoclosure () -> SettledArrival) {
+        let observers = core.middleware.observers
+        guard core.configuration.onOutcome != nil || !observers.isEmpty else { return }
+        let settled = settled()
+        core.configuration.onOutcome?(settled)
+        for observer in observers { observer.settled(settled) }
     }
 
     func countLateReturn(_ arrival: Arrival, plugin: PluginEntry) {

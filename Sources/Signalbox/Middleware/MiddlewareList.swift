@@ -1,11 +1,17 @@
 import SignalboxCore
 import Synchronization
 
-/// What stands around the calls of all plugins, and who is told of every outcome. Any thread.
+/// What stands around the calls of all plugins, who is told of every outcome, and who of every report. Any thread.
 final class MiddlewareList: Sendable {
     private struct State {
         var middleware: [any Middleware] = []
         var observers: [any OutcomeObserver] = []
+        var reportObservers: [any ReportObserver] = []
+
+        mutating func addObserver(_ candidate: any Sendable) {
+            if let observer = candidate as? any OutcomeObserver { observers.append(observer) }
+            if let observer = candidate as? any ReportObserver { reportObservers.append(observer) }
+        }
     }
 
     private let state = Mutex(State())
@@ -16,16 +22,16 @@ final class MiddlewareList: Sendable {
     func add(_ middleware: any Middleware) {
         state.withLock { state in
             state.middleware.append(middleware)
-            if let observer = middleware as? any OutcomeObserver { state.observers.append(observer) }
-            hasObservers.store(!state.observers.isEmpty, ordering: .releasing)
             hasMiddleware.store(true, ordering: .releasing)
         }
+        addObserver(middleware)
     }
 
-    func add(_ observer: any OutcomeObserver) {
+    /// Adds what is an ``OutcomeObserver`` or a ``ReportObserver``, and nothing else.
+    func addObserver(_ candidate: any Sendable) {
         state.withLock { state in
-            state.observers.append(observer)
-            hasObservers.store(true, ordering: .releasing)
+            state.addObserver(candidate)
+            hasObservers.store(!state.observers.isEmpty, ordering: .releasing)
         }
     }
 
@@ -37,4 +43,7 @@ final class MiddlewareList: Sendable {
     var observers: [any OutcomeObserver] {
         hasObservers.load(ordering: .acquiring) ? state.withLock { $0.observers } : []
     }
+
+    /// Asked once a second.
+    var reportObservers: [any ReportObserver] { state.withLock { $0.reportObservers } }
 }

@@ -9,9 +9,9 @@ extension Supervisor {
         core.middleware.add(middleware)
     }
 
-    /// Tells somebody of every outcome from now on.
+    /// Tells somebody of every outcome from now on, and once a second of the report if it is a ``ReportObserver`` too.
     public func observe(_ observer: any OutcomeObserver) {
-        core.middleware.add(observer)
+        core.middleware.addObserver(observer)
     }
 
     /// Puts middleware around the calls of one plugin, inside that for all plugins and inside what it has already. A plugin
@@ -21,6 +21,6 @@ extension Supervisor {
     public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
         guard let entry = core.registry.snapshot.entry(named: action) else { throw .noSuchAction(action) }
         entry.middleware.add(middleware)
-        if let observer = middleware as? any OutcomeObserver { core.middleware.add(observer) }
+        core.middleware.addObserver(middleware)
     }
 }

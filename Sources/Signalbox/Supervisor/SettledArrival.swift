@@ -8,4 +8,8 @@ public struct SettledArrival: Sendable {
     public let plugin: ActionName?
     /// What became of it.
     public let outcome: Outcome
+    /// How many times the plugin was called for it; 0 when it was not.
+    public let attempts: Int
+    /// Whether it came again and was answered without a call.
+    public let isRepeat: Bool
 }

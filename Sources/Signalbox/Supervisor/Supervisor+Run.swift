@@ -59,11 +59,12 @@ extension Supervisor {
         let intake = state.withLock { $0.intakes[adapter.source] }
         do {
             if let intake { try await adapter.run(into: intake) }
-            core.logger.debug("source ended", metadata: ["source": "\(adapter.source)"])
+            core.logger.write(.sourceEnded, nil, [.source: adapter.source.text])
         } catch {
-            core.logger.error(
-                "source ended with an error; other sources go on: \(LogText.escaped("\(error)"))",
-                metadata: ["source": "\(adapter.source)"]
+            core.logger.write(
+                .sourceFailed,
+                Redaction.detail("\(error)"),
+                [.source: adapter.source.text]
             )
             state.withLock { if $0.firstFailure == nil { $0.firstFailure = error } }
         }
@@ -86,7 +87,7 @@ extension Supervisor {
             return Array(state.intakes.values)
         }
         for intake in intakes { intake.close() }
-        core.logger.info("draining", metadata: ["limit": "\(core.configuration.drainLimit)"])
+        core.logger.write(.draining, nil, [.limit: "\(core.configuration.drainLimit)"])
     }
 
     private func untilSettled() async {
@@ -114,8 +115,9 @@ extension Supervisor {
         }
         let report = report
         for running in report.callsStillRunning {
-            core.logger.error("plugin has not returned", metadata: ["call": "\(running)"])
+            core.logger.write(.notReturned, nil, [.call: running])
         }
+        tellReport()
         for intake in intakes { intake.retireLanes() }
         return failure
     }
@@ -130,10 +132,18 @@ extension Supervisor {
         }
     }
 
+    private func tellReport() {
+        let observers = core.middleware.reportObservers
+        guard !observers.isEmpty else { return }
+        let report = report
+        for observer in observers { observer.reported(report) }
+    }
+
     private func tick() {
         let now = core.advance()
         let (intakes, drainEnd) = state.withLock { (Array($0.intakes.values), $0.drainEnd) }
         let isDrainOver = drainEnd.map { now >= $0 } ?? false
+        if now.isMultiple(of: core.ticksBetweenReports) { tellReport() }
         for intake in intakes {
             for lane in intake.lanes {
                 lane.tick(now)

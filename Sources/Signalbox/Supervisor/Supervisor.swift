@@ -68,6 +68,7 @@ public final class Supervisor: Service, Sendable {
         return SupervisorReport(
             total: counts.values.reduce(OutcomeCounts(), +),
             sources: counts,
+            windows: intakes.mapValues { $0.window.use },
             unsettled: intakes.values.reduce(0) { $0 + $1.window.count },
             callsStillRunning: running.sorted(),
             deadLetters: core.deadLetters.total,
