@@ -64,7 +64,10 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
         let gate = Gate()
-        try supervisor.register("hangs", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, context in
+        let both = AccessRule.any([.source("push"), .source("chat")])
+        try supervisor.register("hangs", as: Empty.self, from: both, options: PluginOptions(maxConcurrent: 2)) {
+            _,
+            context in
             if context.origin.source == "push" { await gate.pass() }
         }
         let push = try supervisor.intake(for: "push")
@@ -136,7 +139,7 @@ import Testing
             #expect(push.submit(arrivals([message("slow"), message("slow")]), to: pushed) == 2)
             #expect(push.submit(arrivals(firstToken: 2, [message("slow")]), to: pushed) == 1)
             #expect(page.submit(arrivals(from: "page", [message("slow"), message("slow")]), to: posted) == 2)
-            await gate.untilArrived(2)
+            await gate.untilArrived(1)
             await clock.tick(20)
             #expect(pushed.outcomes[1]?.map(reason) == ["holdLimit"])
             #expect(pushed.outcomes[2]?.map(reason) == ["holdLimit"])

@@ -8,11 +8,9 @@ struct BatchParts {
 
         /// The part as a run of its own. Only a part in pieces is copied together.
         func run(of batch: LaneRun) -> LaneRun {
-            if ranges.count == 1 {
-                return LaneRun(arrivals: batch.arrivals, range: ranges[0], sink: batch.sink, tick: batch.tick)
-            }
+            if ranges.count == 1 { return batch.part(ranges[0]) }
             let arrivals = ranges.flatMap { batch.arrivals[$0] }
-            return LaneRun(arrivals: arrivals, range: 0..<arrivals.count, sink: batch.sink, tick: batch.tick)
+            return LaneRun(arrivals, in: 0..<arrivals.count, sink: batch.sink, tick: batch.tick, intake: batch.intake)
         }
     }
 

@@ -8,7 +8,8 @@ final class SourceIntake: Sendable {
     let counters = OutcomeCounters()
     let log: SourceLog
     let window: Window
-    private let holdLimit: Duration?
+    /// How long an arrival may wait before it is abandoned, or `nil` when its source can wait for ever.
+    let holdTicks: UInt64?
     /// Somebody waits for the window to change; checked at each release, so that releases need no lock.
     private let hasWaiters = Atomic<Bool>(false)
     private let state = Mutex(State())
@@ -19,9 +20,8 @@ final class SourceIntake: Sendable {
         var phase = Phase.waiting
         /// What was taken before the supervisor opened.
         var held: [LaneRun] = []
+        /// The lanes it has had arrivals for, so that these are found without another lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
-        /// Lanes of removed plugins that still have work.
-        var retired: [Lane] = []
         var roomWaiters: [UnsafeContinuation<Bool, Never>] = []
         var emptyWaiters: [UnsafeContinuation<Void, Never>] = []
         /// Nobody waits for the window to empty any more.
@@ -32,7 +32,9 @@ final class SourceIntake: Sendable {
         self.source = source
         self.core = core
         window = Window(limits: options.window)
-        holdLimit = features.contains(.redelivers) ? core.configuration.holdLimit : nil
+        holdTicks =
+            features.contains(.redelivers)
+            ? TickCount.ticks(in: core.configuration.holdLimit, of: core.configuration.tick) : nil
         log = SourceLog(source: source, core: core)
     }
 }
@@ -44,7 +46,7 @@ extension SourceIntake: Intake {
         let (taken, verdicts) = state.withLock { state -> (Int, [IntakeVerdict]) in
             guard state.phase != .closed else { return (0, []) }
             let taken = window.take(batch.lazy.map(\.originalLength))
-            let run = LaneRun(arrivals: batch, range: 0..<taken, sink: sink, tick: core.now)
+            let run = LaneRun(batch, in: 0..<taken, sink: sink, tick: core.now, intake: self)
             guard state.phase == .open else {
                 if taken > 0 { state.held.append(run) }
                 return (taken, [])
@@ -76,7 +78,7 @@ extension SourceIntake: Intake {
             state.phase = .open
             defer { state.held = [] }
             return state.held.flatMap { held in
-                route(LaneRun(arrivals: held.arrivals, range: held.range, sink: held.sink, tick: core.now), &state)
+                route(LaneRun(held.arrivals, in: held.range, sink: held.sink, tick: core.now, intake: self), &state)
             }
         }
         settle(verdicts)
@@ -97,7 +99,7 @@ extension SourceIntake {
             var end = position + 1
             switch router.route(run.arrivals[position]) {
             case .refused(let rejection, let plugin):
-                let one = LaneRun(arrivals: run.arrivals, range: position..<end, sink: run.sink, tick: run.tick)
+                let one = run.part(position..<end)
                 verdicts.append(IntakeVerdict(run: one, outcome: .rejected(rejection), plugin: plugin))
             case .plugin(let entry):
                 end = Arrival.endOfAlike(run.arrivals, in: position..<run.range.upperBound)
@@ -115,24 +117,13 @@ extension SourceIntake {
 
     private func lane(for entry: PluginEntry, _ state: inout State) -> Lane {
         if let lane = state.lanes[ObjectIdentifier(entry)] { return lane }
-        let limits = LaneLimits(timeout: entry.timeout, holdLimit: holdLimit, tick: core.configuration.tick)
-        let lane = Lane(entry: entry, intake: self, limits: limits)
+        let lane = core.lanes.lane(for: entry, core: core)
         state.lanes[ObjectIdentifier(entry)] = lane
-        lane.start()
         return lane
     }
 
     private func settle(_ verdicts: [IntakeVerdict]) {
-        for verdict in verdicts {
-            for position in verdict.run.range {
-                settle(
-                    verdict.run.arrivals[position],
-                    verdict.outcome,
-                    plugin: verdict.plugin,
-                    sink: verdict.run.sink
-                )
-            }
-        }
+        for verdict in verdicts { verdict.run.settle(verdict.outcome, plugin: verdict.plugin) }
     }
 }
 
@@ -142,13 +133,7 @@ extension SourceIntake {
     /// Records the one outcome of an arrival and tells the adapter. Any thread, without a lock held.
     ///
     /// A dead letter is stored before the adapter may acknowledge, so that the message is never nowhere.
-    func settle(
-        _ arrival: Arrival,
-        _ outcome: Outcome,
-        plugin: PluginEntry?,
-        sink: any SettlementSink,
-        attempts: Int = 0
-    ) {
+    func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, sink: any SettlementSink, attempts: Int) {
         counters.count(outcome)
         switch outcome {
         case .handled: break
@@ -157,15 +142,18 @@ extension SourceIntake {
             core.deadLetters.add(DeadLetter(arrival, outcome: outcome))
             log.deadLetter(arrival, outcome, attempts: attempts, plugin: plugin)
         }
-        tell(
-            SettledArrival(
+        if core.configuration.onOutcome != nil || core.middleware.hasObservers
+            || plugin?.middleware.hasObservers == true
+        {
+            let settled = SettledArrival(
                 arrival: arrival,
                 plugin: plugin?.action,
                 outcome: outcome,
                 attempts: attempts,
                 isRepeat: false
             )
-        )
+            tell(settled, plugin)
+        }
         let token = arrival.token
         if outcome.isDecided { sink.mayAcknowledge(token) }
         sink.settle(token, outcome)
@@ -174,12 +162,10 @@ extension SourceIntake {
         if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
     }
 
-    private func tell(_ settled: @autoclosure () -> SettledArrival) {
-        let observers = core.middleware.observers
-        guard core.configuration.onOutcome != nil || !observers.isEmpty else { return }
-        let settled = settled()
+    private func tell(_ settled: SettledArrival, _ plugin: PluginEntry?) {
         core.configuration.onOutcome?(settled)
-        for observer in observers { observer.settled(settled) }
+        for observer in core.middleware.observers { observer.settled(settled) }
+        for observer in plugin?.middleware.observers ?? [] { observer.settled(settled) }
     }
 
     func countLateReturn(_ arrival: Arrival, plugin: PluginEntry) {
@@ -247,29 +233,13 @@ extension SourceIntake {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// The lanes that have work or may get some.
-    var lanes: [Lane] {
-        state.withLock { $0.lanes.values + $0.retired }
+    /// Forgets the lane of a plugin that was removed.
+    func forgetLane(of entry: PluginEntry) {
+        state.withLock { state in state.lanes[ObjectIdentifier(entry)] = nil }
     }
 
-    /// A lane's task has ended: nothing comes to it any more.
-    func letGo(of lane: Lane) {
-        state.withLock { state in state.retired.removeAll { $0 === lane } }
-    }
-
-    /// Closes the lane of a plugin that was removed; what waits there is still handled.
-    func retireLane(of entry: PluginEntry) {
-        let lane = state.withLock { state in
-            let lane = state.lanes.removeValue(forKey: ObjectIdentifier(entry))
-            if let lane { state.retired.append(lane) }
-            return lane
-        }
-        lane?.close()
-    }
-
-    /// Closes all lanes. Each breaks its ring of references with the intake when its task ends; one whose plugin never
-    /// returns stays, so that it can be reported.
-    func retireLanes() {
-        for lane in state.withLock({ $0.lanes.values.map(\.entry) }) { retireLane(of: lane) }
+    /// Forgets all lanes.
+    func forgetLanes() {
+        state.withLock { $0.lanes = [:] }
     }
 }

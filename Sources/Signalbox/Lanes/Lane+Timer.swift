@@ -5,107 +5,99 @@ extension Lane {
     /// How many ticks lie between two log lines about the same stalled lane.
     private static let ticksBetweenReports: UInt64 = 600
 
-    /// What the timer does at each tick: settles a call that is overdue, and lets go of what has waited too long.
+    /// What the timer does at each tick: settles calls that are overdue, lets go of what has waited too long, and lets
+    /// those begin that are to be called again.
     ///
     /// A call counts from the tick at which it is first seen, so it has at least its timeout and at most two ticks more,
     /// and needs no look at the clock of its own.
     func tick(_ now: UInt64) {
-        let verdicts = queue.withLock { queue -> [LaneVerdict] in
-            let word = CallWord(rawValue: call.load(ordering: .acquiring))
-            if word.phase == .running || word.phase == .interrupted {
-                if word.number != queue.lastSeenCall {
-                    queue.lastSeenCall = word.number
-                    queue.lastSeenTick = now
-                } else if now - queue.lastSeenTick >= limits.timeoutTicks {
-                    let verdicts = expire(word, &queue, running: overdue, waiting: unavailable)
-                    queue.unreported += verdicts.dropFirst().reduce(0) { $0 + $1.run.range.count }
-                    return verdicts
-                }
-            }
-            return letGo(word, &queue, at: now)
+        let (verdicts, wakeups) = state.withLock { state -> ([LaneVerdict], LaneWakeups) in
+            var verdicts: [LaneVerdict] = []
+            for position in state.places.indices { verdicts += look(at: position, &state, now) }
+            let overdue = state.takeWaiting { $0.isOverdue(at: now) }
+            verdicts += overdue.map { LaneVerdict(run: $0, outcome: .abandoned(.holdLimit)) }
+            verdicts += state.wakeSleepers(at: now)
+            return (verdicts, state.dispatch())
         }
+        carryOut(wakeups)
         settle(verdicts)
         reportStall(at: now)
     }
 
-    /// Settles all that is in the lane with one outcome, the call in progress too.
+    private func look(at position: Int, _ state: inout LaneState, _ now: UInt64) -> [LaneVerdict] {
+        let word = state.places[position].place.word
+        guard word.phase == .running || word.phase == .interrupted else { return [] }
+        if word.number != state.places[position].lastSeenCall {
+            state.places[position].lastSeenCall = word.number
+            state.places[position].lastSeenTick = now
+        } else if now - state.places[position].lastSeenTick >= timeoutTicks {
+            let verdicts = expire(word, position, &state, running: overdue, waiting: unavailable)
+            state.unreported += verdicts.dropFirst().reduce(0) { $0 + $1.run.range.count }
+            return verdicts
+        }
+        guard word.phase == .running, let current = state.places[position].current, current.isOverdue(at: now),
+            state.places[position].place.mark(word, .interrupted),
+            let rest = state.places[position].takeRest(behindCall: word.number)
+        else { return [] }
+        return [LaneVerdict(run: rest, outcome: .abandoned(.holdLimit))]
+    }
+
+    /// Settles all that is in the lane with one outcome, the calls in progress too.
     ///
-    /// Between two calls the task cannot be stopped: then only what waits behind its run is settled, and the caller tries
+    /// Between two calls a task cannot be stopped: then only what waits behind its run is settled, and the caller tries
     /// again at the next tick.
     func abandon(_ reason: Outcome.Abandonment) {
-        let verdicts = queue.withLock { queue -> [LaneVerdict] in
-            let outcome = Outcome.abandoned(reason)
-            let word = CallWord(rawValue: call.load(ordering: .acquiring))
-            let verdicts = expire(word, &queue, running: outcome, waiting: outcome)
-            guard verdicts.isEmpty else { return verdicts }
-            return queue.takeWaiting { _ in true }.map { LaneVerdict(run: $0, outcome: outcome) }
+        let outcome = Outcome.abandoned(reason)
+        let verdicts = state.withLock { state -> [LaneVerdict] in
+            var verdicts: [LaneVerdict] = []
+            for position in state.places.indices {
+                let word = state.places[position].place.word
+                verdicts += expire(word, position, &state, running: outcome, waiting: outcome)
+            }
+            let left = state.takeWaiting() + state.takeSleepers()
+            return verdicts + left.map { LaneVerdict(run: $0, outcome: outcome) }
         }
         settle(verdicts)
     }
 
     private var overdue: Outcome {
-        .failed(Outcome.Failure(.timeout, detail: "plugin \(entry.action) did not return within \(limits.timeout)"))
+        .failed(Outcome.Failure(.timeout, detail: "plugin \(entry.action) did not return within \(entry.timeout)"))
     }
 
-    /// Takes the call in progress away from the task, and with it all that waits.
+    /// Takes the call in progress away from the task, and with it all that waits for it.
     private func expire(
         _ word: CallWord,
-        _ queue: inout LaneQueue,
+        _ position: Int,
+        _ state: inout LaneState,
         running: Outcome,
         waiting: Outcome
     ) -> [LaneVerdict] {
-        guard word.phase == .running || word.phase == .interrupted, mark(word, .expired) else { return [] }
-        queue.isStalled = true
-        queue.reportedTick = nil
-        var verdicts: [LaneVerdict] = []
-        let rest = queue.takeRestOfCurrent(behindCall: word.number)
-        if let called = queue.calledOfCurrent(word.number) {
-            verdicts.append(LaneVerdict(run: called, outcome: running))
-        }
-        let unbegun = (rest.map { [$0] } ?? []) + queue.takeWaiting { _ in true }
-        return verdicts + unbegun.map { LaneVerdict(run: $0, outcome: waiting) }
-    }
-
-    /// Abandons what has waited longer than its source may hold it. The call in progress goes on.
-    private func letGo(_ word: CallWord, _ queue: inout LaneQueue, at now: UInt64) -> [LaneVerdict] {
-        guard let holdTicks = limits.holdTicks else { return [] }
-        let isTooOld = { (run: LaneRun) in now - run.tick >= holdTicks }
-        var runs: [LaneRun] = []
-        if let current = queue.current, isTooOld(current), word.phase == .running, mark(word, .interrupted) {
-            if let rest = queue.takeRestOfCurrent(behindCall: word.number) { runs.append(rest) }
-        }
-        runs += queue.takeWaiting(where: isTooOld)
-        return runs.map { LaneVerdict(run: $0, outcome: .abandoned(.holdLimit)) }
-    }
-
-    private func mark(_ word: CallWord, _ phase: CallWord.Phase) -> Bool {
-        call.compareExchange(
-            expected: word.rawValue,
-            desired: word.with(phase).rawValue,
-            ordering: .acquiringAndReleasing
-        ).exchanged
+        guard word.phase == .running || word.phase == .interrupted, state.places[position].place.mark(word, .expired)
+        else { return [] }
+        let called = state.places[position].called(word.number)
+        let unbegun = state.stall(position, behindCall: word.number)
+        return (called.map { [LaneVerdict(run: $0.called, outcome: running)] } ?? [])
+            + unbegun.map { LaneVerdict(run: $0, outcome: waiting) }
     }
 
     func settle(_ verdicts: [LaneVerdict]) {
-        for verdict in verdicts {
-            for position in verdict.run.range {
-                intake.settle(verdict.run.arrivals[position], verdict.outcome, plugin: entry, sink: verdict.run.sink)
-            }
-        }
+        for verdict in verdicts { verdict.run.settle(verdict.outcome, plugin: entry) }
     }
 
     private func reportStall(at now: UInt64) {
-        let count = queue.withLock { queue -> Int in
-            let isDue = queue.reportedTick.map { now - $0 >= Lane.ticksBetweenReports } ?? true
-            guard queue.isStalled, isDue else { return 0 }
-            return queue.takeUnreported(at: now)
+        let (count, source) = state.withLock { state -> (Int, SourceIntake?) in
+            let isDue = state.reportedTick.map { now - $0 >= Lane.ticksBetweenReports } ?? true
+            guard state.hasStalledCall, isDue else { return (0, nil) }
+            return (state.takeUnreported(at: now), state.stalledBy)
         }
-        if count > 0 { intake.logStall(entry, unavailable: count) }
+        if count > 0 { source?.logStall(entry, unavailable: count) }
     }
 
     /// Tells of arrivals that were unavailable and of which no log line has told yet.
     func reportUnavailable() {
-        let count = queue.withLock { $0.takeUnreported(at: $0.reportedTick ?? 0) }
-        if count > 0 { intake.logStall(entry, unavailable: count) }
+        let (count, source) = state.withLock { state in
+            (state.takeUnreported(at: state.reportedTick ?? 0), state.stalledBy)
+        }
+        if count > 0 { source?.logStall(entry, unavailable: count) }
     }
 }

@@ -1,63 +1,83 @@
 import SignalboxCore
 import Synchronization
 
-/// The calls of one plugin for one source: one at a time, in the order of arrival.
+/// The calls of one plugin, of all sources together: so many at once, and each in the order that its options promise.
 ///
-/// One task per lane works through what waits; it lives as long as the lane. The timer never waits for it: a call that is
-/// overdue is settled without it, and the lane is stalled until the plugin returns.
+/// Its places are tasks that live as long as the lane. The timer never waits for them: a call that is overdue is settled
+/// without it, and its place and strand are stalled until the plugin returns.
 final class Lane: Sendable {
     let entry: PluginEntry
-    let intake: SourceIntake
-    let limits: LaneLimits
-    /// A ``CallWord``. The task writes it without the lock; the timer changes it under the lock.
-    let call = Atomic<UInt64>(0)
-    let queue: Mutex<LaneQueue>
+    let core: SupervisorCore
+    let timeoutTicks: UInt64
+    let state: Mutex<LaneState>
 
-    init(entry: PluginEntry, intake: SourceIntake, limits: LaneLimits) {
+    init(entry: PluginEntry, core: SupervisorCore) {
         self.entry = entry
-        self.intake = intake
-        self.limits = limits
-        queue = Mutex(LaneQueue(callsWholeRuns: entry.call.takesWholeRuns))
+        self.core = core
+        timeoutTicks = TickCount.ticks(in: entry.timeout, of: core.configuration.tick)
+        state = Mutex(
+            LaneState(
+                order: entry.options.order,
+                maxConcurrent: entry.options.maxConcurrent,
+                callsWholeRuns: entry.call.takesWholeRuns
+            )
+        )
     }
 
-    /// Whether a call that was settled without waiting for it has not returned yet.
-    var isStalled: Bool { queue.withLock { $0.isStalled } }
+    /// Whether no call can begin, as those that were settled without waiting for them have not returned yet.
+    var isStalled: Bool { state.withLock { $0.isStalled } }
 
-    /// Adds a run. Gives it back when the lane is stalled: what waits there is unavailable.
+    /// The sources of calls that were settled without waiting for them and have not returned yet.
+    var stalledSources: [SourceName] {
+        state.withLock { $0.places.compactMap { $0.isStalled ? $0.current?.intake.source : nil } }
+    }
+
+    /// Adds a run. Gives it back when what comes for it cannot be called.
     func enqueue(_ run: LaneRun) -> LaneVerdict? {
-        let (parked, verdict) = queue.withLock { queue -> (UnsafeContinuation<LaneRun?, Never>?, LaneVerdict?) in
-            guard !queue.isStalled else {
-                queue.unreported += run.range.count
-                return (nil, LaneVerdict(run: run, outcome: unavailable))
+        let task = run.sink is OutcomeCollector ? LanePlace.currentTask : nil
+        let (verdict, wakeups) = state.withLock { state -> (LaneVerdict?, LaneWakeups) in
+            if let task, state.waitsForItself(run, in: task) {
+                return (LaneVerdict(run: run, outcome: reentrant), LaneWakeups())
             }
-            guard let parked = queue.parked else {
-                queue.append(run)
-                return (nil, nil)
-            }
-            queue.parked = nil
-            queue.start(run, call: nextCall)
-            return (parked, nil)
+            guard state.enqueue(run) else { return (LaneVerdict(run: run, outcome: unavailable), LaneWakeups()) }
+            return (nil, state.dispatch())
         }
-        parked?.resume(returning: run)
+        carryOut(wakeups)
         return verdict
     }
 
-    /// Ends the lane's task once the queue is empty.
+    /// Ends the lane's tasks once nothing is left.
     func close() {
-        let parked = queue.withLock { queue in
-            defer { queue.parked = nil }
-            queue.isClosed = true
-            return queue.parked
+        let (wakeups, hasEnded) = state.withLock { state in
+            state.isClosed = true
+            return (state.endParked(), state.hasEnded)
         }
-        parked?.resume(returning: nil)
+        carryOut(wakeups)
+        if hasEnded { core.lanes.letGo(of: self) }
     }
 
-    /// The number of the call that the task begins next. Known to the task, and to others while the task is parked.
-    var nextCall: UInt64 { CallWord(rawValue: call.load(ordering: .acquiring)).number + 1 }
+    func carryOut(_ wakeups: LaneWakeups) {
+        for place in wakeups.started { start(place) }
+        for (continuation, work) in wakeups.resumed { continuation.resume(returning: work) }
+    }
 
     var unavailable: Outcome {
         .rejected(
             Outcome.Rejection(.unavailable, detail: "an earlier call of plugin \(entry.action) has not returned")
         )
+    }
+
+    private var reentrant: Outcome {
+        let detail = "a call of plugin \(entry.action) waits for an action that could begin only after it has returned"
+        return .rejected(Outcome.Rejection(.reentrant, detail: detail))
+    }
+}
+
+extension LaneState {
+    /// Whether the task is in a call of this lane that has to return before anything of the run can begin.
+    func waitsForItself(_ run: LaneRun, in task: Int) -> Bool {
+        guard let caller = places.first(where: { $0.current != nil && $0.place.isTask(task) }) else { return false }
+        if maxConcurrent == 1 { return true }
+        return order == .source && caller.current?.intake === run.intake
     }
 }

@@ -1,10 +1,80 @@
 import SignalboxCore
 
-/// The arrivals of one submitted batch that go to the same lane, in order.
+/// Arrivals of one submitted batch that go to the same lane, in order.
 struct LaneRun: Sendable {
     let arrivals: [Arrival]
     var range: Range<Int>
     let sink: any SettlementSink
     /// The supervisor's tick at which they were routed.
     let tick: UInt64
+    /// Where they came in and are settled.
+    let intake: SourceIntake
+    /// Which call for them comes next, from 1 on.
+    var attempt = 1
+    /// The call of the one arrival, its body decoded already, where the lane had to know its key.
+    var prepared: (@Sendable (ActionContext) async -> Outcome)?
+
+    init(_ arrivals: [Arrival], in range: Range<Int>, sink: any SettlementSink, tick: UInt64, intake: SourceIntake) {
+        self.arrivals = arrivals
+        self.range = range
+        self.sink = sink
+        self.tick = tick
+        self.intake = intake
+    }
+
+    /// A part of it.
+    func part(_ range: Range<Int>) -> LaneRun {
+        var part = self
+        part.range = range
+        return part
+    }
+
+    /// The same for these positions alone. Only positions with gaps between them are copied together.
+    func part(at positions: [Int]) -> LaneRun {
+        guard let first = positions.first, let last = positions.last else {
+            return part(range.lowerBound..<range.lowerBound)
+        }
+        if last - first + 1 == positions.count { return part(first..<last + 1) }
+        var picked = LaneRun(
+            positions.map { arrivals[$0] },
+            in: 0..<positions.count,
+            sink: sink,
+            tick: tick,
+            intake: intake
+        )
+        picked.attempt = attempt
+        return picked
+    }
+
+    /// Whether its source can hold it no longer.
+    func isOverdue(at now: UInt64) -> Bool {
+        guard let limit = intake.holdTicks else { return false }
+        return now - tick >= limit
+    }
+
+    /// Settles them without the call that comes next.
+    func settle(_ outcome: Outcome, plugin: PluginEntry?) {
+        for position in range {
+            intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempt - 1)
+        }
+    }
+
+    /// Settles one that was called, unless it was found to be too late for that.
+    func settle(_ position: Int, _ outcome: Outcome, plugin: PluginEntry?) {
+        let attempts = outcome.isExpired ? attempt - 1 : attempt
+        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempts)
+    }
+
+    /// The same behind the call that was next.
+    var called: LaneRun {
+        var called = self
+        called.attempt += 1
+        return called
+    }
+}
+
+extension Outcome {
+    fileprivate var isExpired: Bool {
+        if case .rejected(let rejection) = self { rejection.reason == .expired } else { false }
+    }
 }

@@ -17,13 +17,13 @@ final class SourceLog: Sendable {
         budget = Mutex(LineBudget(linesPerSecond: core.configuration.logLinesPerSecond))
     }
 
-    func deadLetter(_ arrival: Arrival, _ outcome: Outcome, attempts: Int = 0, plugin: PluginEntry?) {
+    func deadLetter(_ arrival: Arrival, _ outcome: Outcome, attempts: Int, plugin: PluginEntry?) {
         // A stalled lane has a line of its own, once a minute.
         if case .rejected(let rejection) = outcome, rejection.reason == .unavailable { return }
         write(.deadLetter, arrival, outcome, attempts, plugin)
     }
 
-    func abandoned(_ arrival: Arrival, _ outcome: Outcome, attempts: Int = 0, plugin: PluginEntry?) {
+    func abandoned(_ arrival: Arrival, _ outcome: Outcome, attempts: Int, plugin: PluginEntry?) {
         write(.abandoned, arrival, outcome, attempts, plugin)
     }
 

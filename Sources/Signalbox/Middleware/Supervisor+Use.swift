@@ -4,23 +4,23 @@ extension Supervisor {
     /// Puts middleware around the calls of all plugins, inside what was used before.
     ///
     /// It counts for every batch of actions that a lane begins from now on. One that is an ``OutcomeObserver`` too is told
-    /// of every outcome from now on.
+    /// of every outcome from now on, one that is a ``ReportObserver`` of every report.
     public func use(_ middleware: any Middleware) {
         core.middleware.add(middleware)
     }
 
-    /// Tells somebody of every outcome from now on, and once a second of the report if it is a ``ReportObserver`` too.
+    /// Tells somebody of every outcome from now on, and of every report if it is a ``ReportObserver`` too.
     public func observe(_ observer: any OutcomeObserver) {
-        core.middleware.addObserver(observer)
+        core.middleware.add(observer)
     }
 
     /// Puts middleware around the calls of one plugin, inside that for all plugins and inside what it has already. A plugin
-    /// that replaces this one begins with its own.
+    /// that replaces this one begins with its own. One that is an ``OutcomeObserver`` too is told of the outcomes of actions
+    /// that were meant for the plugin.
     ///
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action.
     public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
         guard let entry = core.registry.snapshot.entry(named: action) else { throw .noSuchAction(action) }
         entry.middleware.add(middleware)
-        core.middleware.addObserver(middleware)
     }
 }

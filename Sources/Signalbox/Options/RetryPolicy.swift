@@ -25,3 +25,12 @@ public struct RetryPolicy: Sendable, Hashable {
         self.longestDelay = longestDelay
     }
 }
+
+extension RetryPolicy {
+    /// The longest wait after so many attempts, in ticks.
+    func longestTicks(afterAttempt attempt: Int, _ tick: Duration) -> UInt64 {
+        var longest = firstDelay
+        for _ in 1..<max(1, attempt) where longest < longestDelay { longest += longest }
+        return TickCount.ticks(in: min(longest, longestDelay), of: tick)
+    }
+}

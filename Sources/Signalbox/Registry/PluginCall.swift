@@ -7,22 +7,25 @@ public import SignalboxCore
 enum PluginCall: Sendable {
     case sync(@Sendable (ActionContext) -> Outcome)
     case async(@Sendable (ActionContext) async -> Outcome)
+    /// The body is decoded first, as the lane has to know the action's key.
+    case keyed(@Sendable (ActionContext) -> PreparedCall)
     /// Answers with as many outcomes as it is given contexts, in the same order.
     case batch(@Sendable ([ActionContext]) async -> [Outcome])
 
     var takesWholeRuns: Bool {
         if case .batch = self { true } else { false }
     }
+}
 
+// MARK: - By the plugin's form
+
+extension PluginCall {
     @inlinable
     static func make<Info: Decodable & Sendable>(
+        order: LaneOrder<Info>,
         _ handler: @escaping @Sendable (Info, ActionContext) throws -> Void
     ) -> PluginCall {
-        .sync { context in
-            let info: Info
-            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
-                return .rejected(invalidBody: error)
-            }
+        sync(order) { info, context in
             do {
                 try handler(info, context)
                 return .handled(reply: nil)
@@ -32,13 +35,10 @@ enum PluginCall: Sendable {
 
     @inlinable
     static func make<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
+        order: LaneOrder<Info>,
         _ handler: @escaping @Sendable (Info, ActionContext) throws -> Reply
     ) -> PluginCall {
-        .sync { context in
-            let info: Info
-            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
-                return .rejected(invalidBody: error)
-            }
+        sync(order) { info, context in
             do {
                 return .handled(reply: try BodyWriter.write(try handler(info, context)))
             } catch { return .failed(threw: error) }
@@ -47,13 +47,10 @@ enum PluginCall: Sendable {
 
     @inlinable
     static func make<Info: Decodable & Sendable>(
+        order: LaneOrder<Info>,
         _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Void
     ) -> PluginCall {
-        .async { context in
-            let info: Info
-            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
-                return .rejected(invalidBody: error)
-            }
+        async(order) { info, context in
             do {
                 try await handler(info, context)
                 return .handled(reply: nil)
@@ -63,13 +60,10 @@ enum PluginCall: Sendable {
 
     @inlinable
     static func make<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
+        order: LaneOrder<Info>,
         _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Reply
     ) -> PluginCall {
-        .async { context in
-            let info: Info
-            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
-                return .rejected(invalidBody: error)
-            }
+        async(order) { info, context in
             do {
                 return .handled(reply: try BodyWriter.write(try await handler(info, context)))
             } catch { return .failed(threw: error) }
@@ -96,6 +90,56 @@ enum PluginCall: Sendable {
                 }
             }
             return outcomes
+        }
+    }
+}
+
+// MARK: - By when the body is decoded
+
+extension PluginCall {
+    @inlinable
+    @inline(__always)
+    static func sync<Info: Decodable & Sendable>(
+        _ order: LaneOrder<Info>,
+        _ answer: @escaping @Sendable (Info, ActionContext) -> Outcome
+    ) -> PluginCall {
+        if case .key(let key) = order.rule { return keyed(key) { info, context in answer(info, context) } }
+        return .sync { context in
+            let info: Info
+            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
+                return .rejected(invalidBody: error)
+            }
+            return answer(info, context)
+        }
+    }
+
+    @inlinable
+    @inline(__always)
+    static func async<Info: Decodable & Sendable>(
+        _ order: LaneOrder<Info>,
+        _ answer: @escaping @Sendable (Info, ActionContext) async -> Outcome
+    ) -> PluginCall {
+        if case .key(let key) = order.rule { return keyed(key, answer) }
+        return .async { context in
+            let info: Info
+            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
+                return .rejected(invalidBody: error)
+            }
+            return await answer(info, context)
+        }
+    }
+
+    @inlinable
+    static func keyed<Info: Decodable & Sendable>(
+        _ key: @escaping @Sendable (Info) -> LaneKey,
+        _ answer: @escaping @Sendable (Info, ActionContext) async -> Outcome
+    ) -> PluginCall {
+        .keyed { context in
+            let info: Info
+            do throws(BodyError) { info = try context.body.decode(Info.self) } catch {
+                return .refused(.rejected(invalidBody: error))
+            }
+            return .keyed(key(info)) { context in await answer(info, context) }
         }
     }
 }

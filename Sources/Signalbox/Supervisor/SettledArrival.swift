@@ -8,8 +8,9 @@ public struct SettledArrival: Sendable {
     public let plugin: ActionName?
     /// What became of it.
     public let outcome: Outcome
-    /// How many times the plugin was called for it; 0 when it was not.
+    /// How often the plugin was called for it; 0 when something else decided before a call, and for a repeat.
     public let attempts: Int
-    /// Whether it came again and was answered without a call.
+    /// Whether it repeats an earlier arrival, by source and id, and was settled with that one's outcome: the plugin was not
+    /// called for it, and it is no dead letter of its own.
     public let isRepeat: Bool
 }

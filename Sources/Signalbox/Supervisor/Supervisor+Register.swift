@@ -29,7 +29,7 @@ extension Supervisor {
             rule,
             LaneOptions(options),
             replacing,
-            PluginCall.make(handler)
+            PluginCall.make(order: options.order, handler)
         )
     }
 
@@ -49,7 +49,7 @@ extension Supervisor {
             rule,
             LaneOptions(options),
             replacing,
-            PluginCall.make(handler)
+            PluginCall.make(order: options.order, handler)
         )
     }
 
@@ -69,7 +69,7 @@ extension Supervisor {
             rule,
             LaneOptions(options),
             replacing,
-            PluginCall.make(handler)
+            PluginCall.make(order: options.order, handler)
         )
     }
 
@@ -89,7 +89,7 @@ extension Supervisor {
             rule,
             LaneOptions(options),
             replacing,
-            PluginCall.make(handler)
+            PluginCall.make(order: options.order, handler)
         )
     }
 }
@@ -111,7 +111,7 @@ extension Supervisor {
         options: PluginOptions<P.Info> = PluginOptions(),
         replacing: Bool = false
     ) throws(RegistrationError) where P.Reply == Void {
-        let call = PluginCall.make { (info: P.Info, context) async throws -> Void in
+        let call = PluginCall.make(order: options.order) { (info: P.Info, context) async throws -> Void in
             try await plugin.callAsAction(info, context: context)
         }
         try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
@@ -125,7 +125,7 @@ extension Supervisor {
         options: PluginOptions<P.Info> = PluginOptions(),
         replacing: Bool = false
     ) throws(RegistrationError) where P.Reply: Encodable {
-        let call = PluginCall.make { (info: P.Info, context) async throws -> P.Reply in
+        let call = PluginCall.make(order: options.order) { (info: P.Info, context) async throws -> P.Reply in
             try await plugin.callAsAction(info, context: context)
         }
         try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
@@ -139,7 +139,7 @@ extension Supervisor {
         options: PluginOptions<P.Info> = PluginOptions(),
         replacing: Bool = false
     ) throws(RegistrationError) where P.Reply == Void {
-        let call = PluginCall.make { (info: P.Info, context) throws -> Void in
+        let call = PluginCall.make(order: options.order) { (info: P.Info, context) throws -> Void in
             try plugin.callAsAction(info, context: context)
         }
         try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
@@ -153,7 +153,7 @@ extension Supervisor {
         options: PluginOptions<P.Info> = PluginOptions(),
         replacing: Bool = false
     ) throws(RegistrationError) where P.Reply: Encodable {
-        let call = PluginCall.make { (info: P.Info, context) throws -> P.Reply in
+        let call = PluginCall.make(order: options.order) { (info: P.Info, context) throws -> P.Reply in
             try plugin.callAsAction(info, context: context)
         }
         try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
@@ -166,8 +166,9 @@ extension Supervisor {
     /// - Parameters:
     ///   - plugin: called one batch at a time per source, in order.
     ///   - rule: which origins may call it; nothing else may.
-    ///   - options: as with other plugins; the timeout is that of the whole batch.
+    ///   - options: as with other plugins; the timeout is that of the whole batch, and what failed is retried in one call.
     ///   - replacing: take the place of the plugin that holds the action, as with a closure.
+    /// - Precondition: the options have no key and no middleware, as one call is for many actions.
     /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` or ``RegistrationError/noSuchAction(_:)``, as with a
     ///   closure.
     @inlinable
@@ -177,6 +178,10 @@ extension Supervisor {
         options: PluginOptions<P.Info> = PluginOptions(),
         replacing: Bool = false
     ) throws(RegistrationError) {
+        if case .key = options.order.rule {
+            preconditionFailure("a batch holds many keys: a BatchPlugin has none of its own")
+        }
+        precondition(options.middleware.isEmpty, "the calls of a BatchPlugin pass no middleware")
         let call = PluginCall.makeBatch { (batch: [(info: P.Info, context: ActionContext)]) async throws -> Void in
             try await plugin.callAsActions(batch)
         }
@@ -215,6 +220,8 @@ extension Supervisor {
     }
 
     private func retire(_ entry: PluginEntry) {
-        for intake in state.withLock({ Array($0.intakes.values) }) { intake.retireLane(of: entry) }
+        // The registry has let go of it: an intake that still routes by the old table ends before it forgets the lane.
+        for intake in state.withLock({ Array($0.intakes.values) }) { intake.forgetLane(of: entry) }
+        core.lanes.retire(entry)
     }
 }

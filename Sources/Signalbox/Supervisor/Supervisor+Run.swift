@@ -61,11 +61,7 @@ extension Supervisor {
             if let intake { try await adapter.run(into: intake) }
             core.logger.write(.sourceEnded, nil, [.source: adapter.source.text])
         } catch {
-            core.logger.write(
-                .sourceFailed,
-                Redaction.detail("\(error)"),
-                [.source: adapter.source.text]
-            )
+            core.logger.write(.sourceFailed, Redaction.detail("\(error)"), [.source: adapter.source.text])
             state.withLock { if $0.firstFailure == nil { $0.firstFailure = error } }
         }
         let starter = state.withLock { state -> AsyncStream<any Adapter>.Continuation? in
@@ -80,7 +76,7 @@ extension Supervisor {
 
 extension Supervisor {
     private func beginDrain() {
-        let limit = LaneLimits.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
+        let limit = TickCount.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
         let intakes = state.withLock { state in
             state.phase = .draining
             state.drainEnd = core.now + limit
@@ -99,7 +95,7 @@ extension Supervisor {
         }
         // A cancelled task has no timer any more, so what is left is let go of from here.
         while Task.isCancelled, intakes.contains(where: { !$0.window.isEmpty }) {
-            for lane in intakes.flatMap(\.lanes) { lane.abandon(.stop) }
+            for lane in core.lanes.all { lane.abandon(.stop) }
             await Task.yield()
         }
     }
@@ -109,16 +105,16 @@ extension Supervisor {
             state.phase = .stopped
             return (Array(state.intakes.values), state.firstFailure)
         }
-        for intake in intakes {
-            for lane in intake.lanes { lane.reportUnavailable() }
-            intake.log.flush()
-        }
+        for lane in core.lanes.all { lane.reportUnavailable() }
+        for intake in intakes { intake.log.flush() }
         let report = report
         for running in report.callsStillRunning {
             core.logger.write(.notReturned, nil, [.call: running])
         }
         tellReport()
-        for intake in intakes { intake.retireLanes() }
+        for intake in intakes { intake.forgetLanes() }
+        // A lane whose plugin never returns stays, so that it can be reported.
+        for lane in core.lanes.all { core.lanes.retire(lane.entry) }
         return failure
     }
 }
@@ -141,14 +137,11 @@ extension Supervisor {
 
     private func tick() {
         let now = core.advance()
-        let (intakes, drainEnd) = state.withLock { (Array($0.intakes.values), $0.drainEnd) }
-        let isDrainOver = drainEnd.map { now >= $0 } ?? false
+        let isDrainOver = state.withLock { $0.drainEnd }.map { now >= $0 } ?? false
         if now.isMultiple(of: core.ticksBetweenReports) { tellReport() }
-        for intake in intakes {
-            for lane in intake.lanes {
-                lane.tick(now)
-                if isDrainOver { lane.abandon(.drain) }
-            }
+        for lane in core.lanes.all {
+            lane.tick(now)
+            if isDrainOver { lane.abandon(.drain) }
         }
     }
 }

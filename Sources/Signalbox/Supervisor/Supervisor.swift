@@ -62,9 +62,7 @@ public final class Supervisor: Service, Sendable {
     public var report: SupervisorReport {
         let intakes = state.withLock { $0.intakes }
         let counts = intakes.mapValues(\.counters.counts)
-        let running = intakes.values.flatMap { intake in
-            intake.lanes.filter(\.isStalled).map { "\(intake.source)/\($0.entry.action)" }
-        }
+        let running = core.lanes.all.flatMap { lane in lane.stalledSources.map { "\($0)/\(lane.entry.action)" } }
         return SupervisorReport(
             total: counts.values.reduce(OutcomeCounts(), +),
             sources: counts,

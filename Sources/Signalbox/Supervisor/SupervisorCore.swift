@@ -8,6 +8,7 @@ final class SupervisorCore: Sendable {
     let logger: Logger
     let registry = Registry()
     let middleware = MiddlewareList()
+    let lanes = LaneTable()
     let deadLetters: DeadLetterStore
     private let ticks = Atomic<UInt64>(0)
 
@@ -20,7 +21,7 @@ final class SupervisorCore: Sendable {
         random = Mutex(SeededRandom(seed: determinism?.seed ?? .random(in: .min ... .max)))
         self.configuration = configuration
         self.logger = logger
-        ticksBetweenReports = LaneLimits.ticks(in: .seconds(1), of: configuration.tick)
+        ticksBetweenReports = TickCount.ticks(in: .seconds(1), of: configuration.tick)
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
     }
 

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Keeps the outcomes of one delivered batch until there are as many as were taken.
-final class OutcomeCollector: SettlementSink {
+package final class OutcomeCollector: SettlementSink {
     private struct State {
         var outcomes: [UInt64: Outcome] = [:]
         var expected = Int.max
@@ -10,9 +10,9 @@ final class OutcomeCollector: SettlementSink {
 
     private let state = Mutex(State())
 
-    func mayAcknowledge(_ token: UInt64) {}
+    package func mayAcknowledge(_ token: UInt64) {}
 
-    func settle(_ token: UInt64, _ outcome: Outcome) {
+    package func settle(_ token: UInt64, _ outcome: Outcome) {
         let waiter = state.withLock { state -> UnsafeContinuation<Void, Never>? in
             state.outcomes[token] = outcome
             guard state.outcomes.count >= state.expected else { return nil }

@@ -6,6 +6,10 @@ package final class EventList<Element: Sendable>: Sendable {
 
     package var all: [Element] { elements.value }
 
+    package func append(_ new: Element) {
+        elements.change { $0.append(new) }
+    }
+
     package func append(contentsOf new: some Collection<Element> & Sendable) {
         elements.change { $0 += new }
     }

@@ -1,0 +1,320 @@
+import Synchronization
+
+/// What waits in a lane, whose turn it is, and what its places work on: the state behind the lane's lock, without threads
+/// or waiting.
+struct LaneState: Sendable {
+    let order: LaneOptions.Order
+    let maxConcurrent: Int
+    /// One call takes the whole of a run.
+    let callsWholeRuns: Bool
+
+    var strands: [LaneStrand] = []
+    private var unusedStrands: [Int] = []
+    private var sources: [ObjectIdentifier: Int] = [:]
+    private var keys: [LaneKey: Int] = [:]
+    /// Strands of which a call can begin.
+    private var ready = TurnList()
+    /// Strands of sources whose actions' keys are not known yet.
+    private var unsorted = TurnList()
+    /// A place is learning keys: one at a time, so that equal keys stay in order.
+    private var isSorting = false
+
+    var places: [PlaceState] = []
+    private var parked: [Int] = []
+    private var ended: [Int] = []
+    var sleepers: [LaneSleeper] = []
+    /// No more runs come; the places' tasks end when nothing is left.
+    var isClosed = false
+    /// Arrivals rejected because the lane is stalled, since the last log line about it.
+    var unreported = 0
+    /// When that line was written; `nil` when the stall has none yet.
+    var reportedTick: UInt64?
+    /// The source of the call that stalled the lane last.
+    var stalledBy: SourceIntake?
+
+    /// How many actions a place learns the keys of at once.
+    private static let sortedAtOnce = 32
+
+    init(order: LaneOptions.Order, maxConcurrent: Int, callsWholeRuns: Bool) {
+        self.order = order
+        self.maxConcurrent = maxConcurrent
+        self.callsWholeRuns = callsWholeRuns
+    }
+
+    /// Whether no call can begin: each place has one that was settled and has not returned.
+    var isStalled: Bool { places.count >= maxConcurrent && places.allSatisfy(\.isStalled) }
+
+    var hasStalledCall: Bool { places.contains(where: \.isStalled) }
+
+    private var isEmpty: Bool {
+        sleepers.isEmpty && !isSorting && strands.allSatisfy(\.waiting.isEmpty)
+    }
+
+    mutating func takeUnreported(at now: UInt64) -> Int {
+        guard unreported > 0 else { return 0 }
+        reportedTick = now
+        defer { unreported = 0 }
+        return unreported
+    }
+}
+
+// MARK: - What waits
+
+extension LaneState {
+    /// - Returns: `false` when what comes for it is unavailable.
+    mutating func enqueue(_ run: LaneRun) -> Bool {
+        let strand = strand(of: run.intake)
+        guard !isStalled, !strands[strand].isStalled else {
+            unreported += run.range.count
+            return false
+        }
+        strands[strand].waiting.append(run)
+        list(strand)
+        return true
+    }
+
+    /// Adds an action whose key is known.
+    ///
+    /// - Returns: `false` when what comes for the key is unavailable.
+    mutating func enqueue(_ run: LaneRun, key: LaneKey) -> Bool {
+        let strand = strand(of: key)
+        guard !isStalled, !strands[strand].isStalled else {
+            unreported += run.range.count
+            release(strand)
+            return false
+        }
+        strands[strand].waiting.append(run)
+        list(strand)
+        return true
+    }
+
+    mutating func strand(of intake: SourceIntake) -> Int {
+        let source = ObjectIdentifier(intake)
+        if let known = sources[source] { return known }
+        let strand = newStrand(LaneStrand())
+        sources[source] = strand
+        return strand
+    }
+
+    private mutating func strand(of key: LaneKey) -> Int {
+        if let known = keys[key] { return known }
+        let strand = newStrand(LaneStrand(key: key))
+        keys[key] = strand
+        return strand
+    }
+
+    private mutating func newStrand(_ new: LaneStrand) -> Int {
+        guard let unused = unusedStrands.popLast() else {
+            strands.append(new)
+            return strands.count - 1
+        }
+        strands[unused] = new
+        return unused
+    }
+
+    /// Lets the strand have its turn, when something of it waits and may begin.
+    private mutating func list(_ strand: Int) {
+        let state = strands[strand]
+        guard !state.isListed, !state.isHeld, !state.waiting.isEmpty else { return }
+        strands[strand].isListed = true
+        if order == .key, state.key == nil { unsorted.append(strand) } else { ready.append(strand) }
+    }
+
+    /// Lists a strand that nobody holds; one of a key with nothing waiting is forgotten.
+    private mutating func release(_ strand: Int) {
+        let state = strands[strand]
+        guard let key = state.key, state.waiting.isEmpty, !state.isHeld, !state.isListed else { return list(strand) }
+        keys[key] = nil
+        strands[strand] = LaneStrand()
+        unusedStrands.append(strand)
+    }
+
+    /// Puts back what a place has not begun, before all else that waits with it.
+    private mutating func putBack(_ run: LaneRun, to strand: Int?) {
+        let strand = strand ?? self.strand(of: run.intake)
+        strands[strand].waiting.prepend(run)
+        list(strand)
+    }
+}
+
+// MARK: - Turns
+
+extension LaneState {
+    /// The next work of a place that has none, or `nil` after it was noted that the place waits for it to come.
+    mutating func takeWork(for position: Int) -> LaneWork? {
+        places[position].place.isAskedToYield.store(false, ordering: .relaxed)
+        while let strand = ready.popFirst() {
+            strands[strand].isListed = false
+            guard let run = strands[strand].waiting.popFirst(most: turnLength) else {
+                release(strand)
+                continue
+            }
+            if order == .none {
+                list(strand)
+                places[position].begin(run, of: nil)
+            } else {
+                strands[strand].isHeld = true
+                places[position].begin(run, of: strand)
+            }
+            return .call(run)
+        }
+        return takeUnsorted()
+    }
+
+    private mutating func takeUnsorted() -> LaneWork? {
+        guard !isSorting else { return nil }
+        while let strand = unsorted.popFirst() {
+            strands[strand].isListed = false
+            guard let run = strands[strand].waiting.popFirst(most: LaneState.sortedAtOnce) else { continue }
+            list(strand)
+            isSorting = true
+            return .sort(run)
+        }
+        return nil
+    }
+
+    /// How much a place takes at once: one action while another strand waits, else all that came together.
+    private var turnLength: Int {
+        if callsWholeRuns { return .max }
+        if order == .none, maxConcurrent > 1 { return 1 }
+        return ready.isEmpty ? .max : 1
+    }
+
+    private var hasWork: Bool { !ready.isEmpty || (!unsorted.isEmpty && !isSorting) }
+
+    /// Gives what can begin to places that wait, and begins one more where there may be. When all are busy those with
+    /// more than one action are asked to let others have their turn.
+    mutating func dispatch() -> LaneWakeups {
+        var wakeups = LaneWakeups()
+        while hasWork, let position = parked.popLast() {
+            guard let work = takeWork(for: position) else {
+                parked.append(position)
+                break
+            }
+            if let continuation = places[position].parked { wakeups.resume(continuation, with: work) }
+            places[position].parked = nil
+        }
+        guard hasWork else { return wakeups }
+        if let position = ended.popLast() {
+            wakeups.start(places[position].place)
+        } else if places.count < maxConcurrent {
+            let place = LanePlace(position: places.count)
+            places.append(PlaceState(place, callsWholeRuns: callsWholeRuns))
+            wakeups.start(place)
+        } else if !ready.isEmpty {
+            for state in places where state.current != nil {
+                state.place.isAskedToYield.store(true, ordering: .relaxed)
+            }
+        }
+        return wakeups
+    }
+
+    /// The place has done its work.
+    mutating func finish(_ position: Int) {
+        let strand = places[position].strand
+        places[position].end()
+        guard let strand else { return }
+        strands[strand].isHeld = false
+        strands[strand].isStalled = false
+        release(strand)
+    }
+
+    mutating func finishSorting() {
+        isSorting = false
+    }
+
+    /// - Returns: whether the place ends instead, as nothing will come any more.
+    mutating func park(_ position: Int, _ continuation: UnsafeContinuation<LaneWork?, Never>) -> Bool {
+        guard !isClosed || !isEmpty else {
+            ended.append(position)
+            return true
+        }
+        places[position].parked = continuation
+        parked.append(position)
+        return false
+    }
+
+    /// Ends the places that wait, when nothing will come any more.
+    mutating func endParked() -> LaneWakeups {
+        var wakeups = LaneWakeups()
+        guard isClosed, isEmpty else { return wakeups }
+        for position in parked {
+            if let continuation = places[position].parked { wakeups.resume(continuation, with: nil) }
+            places[position].parked = nil
+        }
+        ended += parked
+        parked = []
+        return wakeups
+    }
+
+    var hasEnded: Bool { isClosed && isEmpty && ended.count == places.count }
+
+    /// What is left of the run of a place lets others go first.
+    mutating func giveWay(_ position: Int, behindCall number: UInt64) {
+        guard let rest = places[position].takeRest(behindCall: number) else { return }
+        putBack(rest, to: places[position].strand)
+    }
+}
+
+// MARK: - Calls that failed, and calls that do not return
+
+extension LaneState {
+    /// A call failed and is to be made again: its strand is held until then, its place is free.
+    mutating func delay(_ sleeper: LaneSleeper, at position: Int, behindCall number: UInt64) {
+        sleepers.append(sleeper)
+        guard let strand = places[position].strand else { return }
+        places[position].strand = nil
+        guard let rest = places[position].takeRest(behindCall: number) else { return }
+        strands[strand].waiting.prepend(rest)
+    }
+
+    /// Lets those begin whose time has come. When no place can call them they end as they failed.
+    mutating func wakeSleepers(at now: UInt64) -> [LaneVerdict] {
+        guard sleepers.contains(where: { $0.due <= now }) else { return [] }
+        let due = sleepers.filter { $0.due <= now }
+        sleepers.removeAll { $0.due <= now }
+        guard !isStalled else {
+            for strand in due.compactMap(\.strand) { letGo(strand) }
+            return due.flatMap { $0.verdicts() }
+        }
+        for sleeper in due {
+            if let strand = sleeper.strand { strands[strand].isHeld = false }
+            putBack(sleeper.run, to: sleeper.strand)
+        }
+        return []
+    }
+
+    private mutating func letGo(_ strand: Int) {
+        strands[strand].isHeld = false
+        release(strand)
+    }
+
+    /// Marks the call of a place as settled, and takes away what waits for it: all of its strand, and all there is when no
+    /// place is left.
+    mutating func stall(_ position: Int, behindCall number: UInt64) -> [LaneRun] {
+        places[position].isStalled = true
+        stalledBy = places[position].current?.intake
+        reportedTick = nil
+        var unbegun: [LaneRun] = []
+        if let rest = places[position].takeRest(behindCall: number) { unbegun.append(rest) }
+        if let strand = places[position].strand {
+            strands[strand].isStalled = true
+            unbegun += strands[strand].waiting.takeAll()
+        }
+        return isStalled ? unbegun + takeWaiting() : unbegun
+    }
+
+    mutating func takeWaiting() -> [LaneRun] {
+        strands.indices.flatMap { strands[$0].waiting.takeAll() }
+    }
+
+    mutating func takeWaiting(where isMeant: (LaneRun) -> Bool) -> [LaneRun] {
+        strands.indices.flatMap { strands[$0].waiting.takeAll(where: isMeant) }
+    }
+
+    mutating func takeSleepers() -> [LaneRun] {
+        defer { sleepers = [] }
+        for strand in sleepers.compactMap(\.strand) { letGo(strand) }
+        return sleepers.map(\.run)
+    }
+}

@@ -1,0 +1,200 @@
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Synchronization
+import Testing
+
+/// Calls that failed and are made again.
+@Suite struct RetryTests {
+    struct Refused: RetryableError {}
+    struct Broken: Error {}
+
+    /// Throws what it is told for the first calls of an action.
+    final class Unsteady: Sendable {
+        private let failures: [any Error]
+        private let calls = Mutex<[Int]>([])
+
+        init(_ failures: [any Error]) { self.failures = failures }
+
+        var attempts: [Int] { calls.withLock { $0 } }
+
+        func call(_ context: ActionContext) throws {
+            let position = calls.withLock { calls in
+                calls.append(context.attempt)
+                return calls.count - 1
+            }
+            if position < failures.count { throw failures[position] }
+        }
+    }
+
+    private static func outcome(
+        of plugin: Unsteady,
+        _ policy: RetryPolicy?,
+        features: AdapterFeatures = [],
+        holdLimit: Duration = .seconds(5)
+    ) async throws -> (Outcome, Supervisor) {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { $0.holdLimit = holdLimit }
+        let options = PluginOptions<Empty>(retry: policy)
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, context in
+            try plugin.call(context)
+        }
+        let intake = try supervisor.intake(for: "push", features: features)
+        let outcome = try await supervisor.whileRunning {
+            await clock.tick { await intake.deliver(arrivals([message("work")])) }
+        }
+        return (outcome[0], supervisor)
+    }
+
+    @Test func whatThePluginCallsRetryableIsCalledAgain() async throws {
+        let plugin = Unsteady([Refused(), Refused()])
+        let (outcome, supervisor) = try await Self.outcome(of: plugin, RetryPolicy(attempts: 3))
+        #expect(outcome == .handled(reply: nil))
+        #expect(plugin.attempts == [1, 2, 3])
+        #expect(supervisor.deadLetters.total == 0)
+        #expect(supervisor.report.total.settled == 1)
+    }
+
+    @Test func afterTheLastAttemptItHasFailedOnce() async throws {
+        let plugin = Unsteady(Array(repeating: Refused(), count: 9))
+        let (outcome, supervisor) = try await Self.outcome(of: plugin, RetryPolicy(attempts: 4))
+        #expect(reason(outcome) == "threw")
+        #expect(plugin.attempts == [1, 2, 3, 4])
+        #expect(supervisor.deadLetters.total == 1)
+        #expect(supervisor.report.total.failed == 1)
+    }
+
+    @Test func whatIsNotCalledRetryableIsFinal() async throws {
+        let plugin = Unsteady([Broken()])
+        let (outcome, _) = try await Self.outcome(of: plugin, RetryPolicy())
+        #expect(reason(outcome) == "threw")
+        #expect(plugin.attempts == [1])
+    }
+
+    @Test func withoutAPolicyNothingIsCalledAgain() async throws {
+        let plugin = Unsteady([Refused()])
+        let (outcome, _) = try await Self.outcome(of: plugin, nil)
+        #expect(reason(outcome) == "threw")
+        #expect(plugin.attempts == [1])
+    }
+
+    @Test func aThrownFailureSaysItselfWhetherItIsRetryable() async throws {
+        let failures = [
+            Outcome.Failure(.threw, detail: "busy", isRetryable: true), Outcome.Failure(.threw, detail: "gone"),
+        ]
+        let plugin = Unsteady(failures)
+        let (outcome, _) = try await Self.outcome(of: plugin, RetryPolicy())
+        #expect(outcome == .failed(failures[1]))
+        #expect(plugin.attempts == [1, 2])
+    }
+
+    @Test func noAttemptBeginsBehindTheHoldLimit() async throws {
+        let plugin = Unsteady(Array(repeating: Refused(), count: 200))
+        let policy = RetryPolicy(attempts: 100, firstDelay: .seconds(1), longestDelay: .seconds(1))
+        let (outcome, supervisor) = try await Self.outcome(
+            of: plugin,
+            policy,
+            features: .redelivers,
+            holdLimit: .milliseconds(400)
+        )
+        #expect(reason(outcome) == "threw")
+        // Four ticks, and a wait of one at least.
+        #expect((1...4).contains(plugin.attempts.count))
+        #expect(supervisor.deadLetters.total == 1)
+    }
+
+    @Test func aHeadThatIsRetriedHoldsItsKeyOnly() async throws {
+        struct Order: Codable, Sendable {
+            let customer: String
+            let number: Int
+        }
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock)
+        let called = EventList<String>()
+        let options = PluginOptions<Order>(order: .key(\.customer), retry: RetryPolicy(attempts: 2))
+        try supervisor.register("order", as: Order.self, from: .source("push"), options: options) { order, context in
+            called.append("\(order.customer)\(order.number)#\(context.attempt)")
+            if order.customer == "a", order.number == 1, context.attempt == 1 { throw Refused() }
+        }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            let bodies = [("a", 1), ("a", 2), ("b", 1)]
+            let messages = bodies.map { message("order", body: #"{"customer":"\#($0.0)","number":\#($0.1)}"#) }
+            #expect(intake.submit(arrivals(messages), to: sink) == 3)
+            await sink.untilSettled(1)
+            #expect(sink.outcomes[2] == [.handled(reply: nil)])
+            #expect(called.all == ["a1#1", "b1#1"])
+            await clock.tick { await sink.untilSettled(3) }
+        }
+        #expect(called.all == ["a1#1", "b1#1", "a1#2", "a2#1"])
+    }
+
+    @Test func aHeadThatIsRetriedHoldsItsSourceAndNoOther() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock)
+        let called = EventList<String>()
+        let options = PluginOptions<Int>(retry: RetryPolicy(attempts: 2))
+        let both = AccessRule.any([.source("push"), .source("chat")])
+        try supervisor.register("work", as: Int.self, from: both, options: options) { number, context in
+            called.append("\(context.origin.source)\(number)")
+            if number == 0, context.attempt == 1 { throw Refused() }
+        }
+        let push = try supervisor.intake(for: "push")
+        let chat = try supervisor.intake(for: "chat")
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(push.submit(arrivals([message("work", body: "0"), message("work", body: "1")]), to: sink) == 2)
+            let other = await chat.deliver(arrivals(from: "chat", [message("work", body: "5")]))
+            #expect(other == [.handled(reply: nil)])
+            await clock.tick { await sink.untilSettled(2) }
+        }
+        #expect(called.all.filter { $0.hasPrefix("push") } == ["push0", "push0", "push1"])
+    }
+
+    @Test func whatWaitsForItsNextAttemptIsAbandonedAtTheEndOfADrain() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .zero }
+        let plugin = Unsteady(Array(repeating: Refused(), count: 1_000))
+        let policy = RetryPolicy(attempts: 100, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
+        let options = PluginOptions<Empty>(retry: policy)
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, context in
+            try plugin.call(context)
+        }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        let run = Task { try await supervisor.run() }
+        #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+        while plugin.attempts.isEmpty { await Task.yield() }
+        supervisor.shutDown()
+        try await clock.tick { try await run.value }
+        #expect(sink.outcomes[0]?.map(reason) == ["drain"])
+        #expect(sink.acknowledged.isEmpty)
+    }
+
+    @Test func ofABatchWhatFailedIsCalledAgainTogether() async throws {
+        struct Pairs: BatchPlugin {
+            let called: EventList<[Int]>
+            let action: ActionName = "work"
+            func callAsActions(_ batch: [(info: Int, context: ActionContext)]) async throws {
+                called.append(batch.map(\.info))
+                if batch.contains(where: { $0.context.attempt == 1 }) { throw Refused() }
+            }
+        }
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock)
+        let called = EventList<[Int]>()
+        try supervisor.register(
+            Pairs(called: called),
+            from: .source("push"),
+            options: PluginOptions(retry: RetryPolicy(attempts: 2))
+        )
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let messages = ["1", "\"no number\"", "3"].map { message("work", body: $0) }
+            let outcomes = await clock.tick { await intake.deliver(arrivals(messages)) }
+            #expect(outcomes.map(reason) == ["handled", "invalidBody", "handled"])
+        }
+        #expect(called.all == [[1, 3], [1, 3]])
+    }
+}
