@@ -82,13 +82,13 @@ extension RedactionScan {
         } else if key.isHeader, separator.isColon {
             redact(start..<scan.endOfLine(from: start, isInQuotes: isInQuotes))
         } else {
-            redactPlain(start, scan)
+            redactPlain(start, scan, isMember: behindKey > place)
         }
     }
 
     /// A value without quotes. What says that there is no secret stays.
-    private mutating func redactPlain(_ start: Int, _ scan: ValueScan) {
-        let range = start..<scan.end(from: start)
+    private mutating func redactPlain(_ start: Int, _ scan: ValueScan, isMember: Bool = false) {
+        let range = start..<scan.end(from: start, isMember: isMember)
         guard !["null", "nil", "none", "true", "false"].contains(where: { text[range].elementsEqual($0.utf8) }) else {
             return
         }

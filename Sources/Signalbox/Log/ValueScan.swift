@@ -16,17 +16,19 @@ struct ValueScan {
 
     /// The end of a value without quotes: a blank or an `&` outside of brackets, or the quote or bracket that encloses key
     /// and value. Marks of a sentence behind it are not part of it.
-    func end(from start: Int) -> Int {
+    ///
+    /// - Parameter isMember: whether it is the value of a quoted key, and so ends before a `,` or the object's bracket too.
+    func end(from start: Int, isMember: Bool = false) -> Int {
         var place = start
         var depth = 0
         while let byte = text.byte(at: place) {
             if byte.opensBracket {
                 depth += 1
             } else if byte.closesBracket {
-                if depth == 0, place == start || text.endsSentence(from: place) { break }
+                if depth == 0, isMember || place == start || text.endsSentence(from: place) { break }
                 depth = max(0, depth - 1)
             } else if depth == 0 {
-                if byte.endsValue || text.endsQuotes(at: place) { break }
+                if byte.endsValue || isMember && byte == UInt8(ascii: ",") || text.endsQuotes(at: place) { break }
             } else if byte == UInt8(ascii: "\"") {
                 place = closing(byte, isEscaped: false, from: place + 1)
             }

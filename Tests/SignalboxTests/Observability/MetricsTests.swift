@@ -144,7 +144,7 @@ extension MetricsTests {
     ) throws -> Supervisor {
         let supervisor = Supervisor.make(clock: clock, configure)
         supervisor.use(MetricsMiddleware(factory: metrics))
-        try supervisor.register("works", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.register("works", as: [String: Int].self, from: .source("push")) { _, _ in }
         try supervisor.register("closed", as: Empty.self, from: .source("chat")) { _, _ in }
         try supervisor.register("throws", as: Empty.self, from: .source("push")) { _, _ in throw TestError() }
         return supervisor

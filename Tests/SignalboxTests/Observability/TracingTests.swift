@@ -122,7 +122,7 @@ import Tracing
     @Test func whatReachedNoPluginHasASpanOfItsOwn() throws {
         let middleware = TracingMiddleware(tracer: tracer)
         let unknown = Outcome.rejected(Outcome.Rejection(.unknownAction, detail: ""))
-        middleware.settled(settled(nil, unknown, attempts: 0, message("invented", id: "a\nb")))
+        middleware.settled(settled(nil, unknown, attempts: 0, message("invented", id: #"a\nb"#)))
         middleware.settled(settled(nil, .rejected(Outcome.Rejection(.malformed, detail: "")), attempts: 0, "{"))
         #expect(spans.map(\.operationName) == ["process", "process"])
         #expect(spans.map { attributes(of: $0)["signalbox.code"] } == ["unknownAction", "malformed"])
