@@ -86,7 +86,7 @@ let package = Package(
         .target(
             name: "JSBridge",
             dependencies: [
-                "SignalboxCore", "AdapterThreads",
+                "SignalboxCore", "SignalboxRoutes", "AdapterThreads",
                 .target(name: "CJavaScriptCore", condition: .when(platforms: [.linux])),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -168,7 +168,7 @@ let package = Package(
         .testTarget(
             name: "JSBridgeTests",
             dependencies: [
-                "JSBridge", "Signalbox", "SignalboxCore", "SignalboxTesting",
+                "JSBridge", "Signalbox", "SignalboxCore", "SignalboxRoutes", "SignalboxTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

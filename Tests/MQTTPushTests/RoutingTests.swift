@@ -17,7 +17,7 @@ import Testing
     }
 
     private func naming(_ route: PushRoute) throws -> RouteNaming? {
-        guard case .route(let naming) = try route.envelope.get().form else { return nil }
+        guard case .route(let naming, _) = try route.envelope.get().form else { return nil }
         return naming
     }
 
@@ -43,6 +43,35 @@ import Testing
         #expect(try naming(try route("a/b", [try MQTTTopic("a/+")])) == nil)
         let merged = try naming(try route("a/b", [try MQTTTopic("a/{room}")]))
         #expect(merged == RouteNaming(action: nil, captures: [.init(name: "room", value: "b")]))
+    }
+
+    @Test func aTopicChoosesTheEnvelopeOfItsPayloads() throws {
+        let event = #"{"specversion":"1.0","id":"7","source":"/s","type":"x","data":{"n":1}}"#
+        let cases: [(MQTTTopic, EnvelopeKind, String, String)] = [
+            (try MQTTTopic("a/+"), .standard, #"{"action":"x","body":{"n":1}}"#, #"{"n":1}"#),
+            (try MQTTTopic("a/+", envelope: .apns), .apns, #"{"aps":{},"action":"x","n":1}"#, #"{"n":1}"#),
+            (try MQTTTopic("a/+", envelope: .cloudEvents), .cloudEvents, event, #"{"n":1}"#),
+            (try MQTTTopic("a/{room}", envelope: .apns), .apns, #"{"aps":{},"action":"x","n":1}"#, #"{"room":"b","n":1}"#),
+            (try MQTTTopic("a/{room}", envelope: .cloudEvents), .cloudEvents, event, #"{"room":"b","n":1}"#),
+            (try MQTTTopic("{action}/b"), .route, #"{"n":1}"#, #"{"n":1}"#),
+        ]
+        for (topic, kind, payload, body) in cases {
+            try configuration([topic]).validate()
+            let route = try route("a/b", [topic])
+            var batch = ArrivalBatch(pool: ArrivalPool())
+            try Array(payload.utf8).withUnsafeBytes { bytes in
+                batch.append(
+                    bytes,
+                    token: 0,
+                    origin: route.origin,
+                    receivedAt: WallTime(seconds: 0),
+                    envelope: try route.envelope.get()
+                )
+            }
+            let arrival = try #require(batch.take().first)
+            #expect(arrival.envelope == kind)
+            #expect(try arrival.reading.get().body.jsonText == body)
+        }
     }
 
     @Test(arguments: ["a/", "a/9", "a/b c", "a/signalbox.x"])

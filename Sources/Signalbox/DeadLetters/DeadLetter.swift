@@ -17,7 +17,10 @@ public struct DeadLetter: Sendable {
     /// Why it was not handled: `rejected` or `failed`.
     public let outcome: Outcome
 
-    init(_ arrival: Arrival, outcome: Outcome) {
+    /// What ``explanation`` is made of.
+    let trace: DeadLetterTrace
+
+    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginEntry?, attempts: Int = 1) {
         let origin = arrival.origin
         source = origin.source
         facts = origin.facts
@@ -27,5 +30,6 @@ public struct DeadLetter: Sendable {
         receivedAt = arrival.receivedAt
         original = arrival.original.copied()
         self.outcome = outcome
+        trace = DeadLetterTrace(envelope: arrival.envelope, plugin: plugin?.outline, attempts: attempts)
     }
 }

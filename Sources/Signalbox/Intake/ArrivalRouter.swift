@@ -49,9 +49,9 @@ struct ArrivalRouter {
         return found
     }
 
-    private static let unknown = Outcome.Rejection(.unknownAction, detail: "no plugin is registered for this action")
+    static let unknown = Outcome.Rejection(.unknownAction, detail: "no plugin is registered for this action")
 
-    private static func notAllowed(_ entry: PluginEntry, _ origin: Origin) -> Outcome.Rejection {
+    static func notAllowed(_ entry: PluginEntry, _ origin: Origin) -> Outcome.Rejection {
         Outcome.Rejection(
             .sourceNotAllowed,
             detail: "plugin \(entry.action) allows \(entry.rule), which does not cover this origin of \(origin.source)"

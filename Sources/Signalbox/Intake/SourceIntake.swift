@@ -139,7 +139,7 @@ extension SourceIntake {
         case .handled: break
         case .abandoned: log.abandoned(arrival, outcome, attempts: attempts, plugin: plugin)
         case .rejected, .failed:
-            core.deadLetters.add(DeadLetter(arrival, outcome: outcome))
+            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin))
             log.deadLetter(arrival, outcome, attempts: attempts, plugin: plugin)
         }
         if core.configuration.onOutcome != nil || core.middleware.hasObservers

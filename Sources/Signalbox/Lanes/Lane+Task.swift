@@ -50,17 +50,30 @@ extension Lane {
     }
 
     private func call(_ run: LaneRun, _ place: LanePlace) async {
-        let middleware = core.middleware.all + entry.middleware.all
-        switch entry.call {
-        case .batch(let handler): await callTogether(run, place, handler)
-        case .sync(let handler):
-            guard middleware.isEmpty else { return await callEach(run, place, middleware) { handler($0) } }
-            callEach(run, place, handler)
-        case .async(let handler): await callEach(run, place, middleware, handler)
-        case .keyed:
-            guard let prepared = run.prepared else { return }
-            await callEach(run, place, middleware, prepared)
+        if core.middleware.isEmpty, entry.middleware.isEmpty {
+            switch entry.call {
+            case .sync(let handler): callEach(run, place, handler)
+            case .async(let handler): await callEach(run, place, handler)
+            case .keyed: if let prepared = run.prepared { await callEach(run, place, prepared) }
+            case .batch(let handler): await callTogether(run, place, handler)
+            }
+        } else {
+            let middleware = core.middleware.all + entry.middleware.all
+            switch entry.call {
+            case .sync(let handler): await callEach(run, place, through(middleware) { handler($0) })
+            case .async(let handler): await callEach(run, place, through(middleware, handler))
+            case .keyed: if let prepared = run.prepared { await callEach(run, place, through(middleware, prepared)) }
+            case .batch(let handler): await callTogether(run, place, handler)
+            }
         }
+    }
+
+    private func through(
+        _ middleware: [any Middleware],
+        _ handler: @escaping @Sendable (ActionContext) async -> Outcome
+    ) -> @Sendable (ActionContext) async -> Outcome {
+        let chain = MiddlewareNext(middleware[...], plugin: entry.action, call: handler)
+        return { context in await chain(context) }
     }
 
     private func callEach(_ run: LaneRun, _ place: LanePlace, _ handler: @Sendable (ActionContext) -> Outcome) {
@@ -77,8 +90,7 @@ extension Lane {
     private func callEach(
         _ run: LaneRun,
         _ place: LanePlace,
-        _ middleware: [any Middleware],
-        _ handler: @escaping @Sendable (ActionContext) async -> Outcome
+        _ handler: @Sendable (ActionContext) async -> Outcome
     ) async {
         var word = CallWord(.running, call: place.nextCall)
         for position in run.range {
@@ -87,9 +99,6 @@ extension Lane {
             let outcome: Outcome
             if let expiry = expiry(of: arrival) {
                 outcome = expiry
-            } else if let first = middleware.first {
-                let next = MiddlewareNext(middleware.dropFirst(), plugin: entry.action, call: handler)
-                outcome = await first.handle(context(arrival, run), next: next)
             } else {
                 outcome = await handler(context(arrival, run))
             }

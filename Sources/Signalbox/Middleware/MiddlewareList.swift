@@ -32,9 +32,11 @@ final class MiddlewareList: Sendable {
         }
     }
 
+    var isEmpty: Bool { !holdsMiddleware.load(ordering: .acquiring) }
+
     /// The outermost first.
     var all: [any Middleware] {
-        holdsMiddleware.load(ordering: .acquiring) ? state.withLock { $0.middleware } : []
+        isEmpty ? [] : state.withLock { $0.middleware }
     }
 
     /// Asked for once a second.

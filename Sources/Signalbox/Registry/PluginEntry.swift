@@ -12,6 +12,8 @@ final class PluginEntry: Sendable {
     let call: PluginCall
     /// What stands around its calls alone.
     let middleware = MiddlewareList()
+    /// What explanations say of it.
+    let outline: PluginOutline
 
     init(
         action: ActionName,
@@ -28,6 +30,7 @@ final class PluginEntry: Sendable {
         self.options = options
         self.timeout = timeout
         self.call = call
+        outline = PluginOutline(holder, rule, options, timeout: timeout)
         for one in options.middleware { middleware.add(one) }
     }
 }

@@ -7,9 +7,11 @@
 public struct AccessRule: Sendable, CustomStringConvertible {
     /// The rule in words, as shown in errors and explanations.
     public let description: String
-    private let permits: @Sendable (Origin) -> Bool
+    let permits: @Sendable (Origin) -> Bool
     /// What is permitted and named: for an origin that must be named, this alone counts.
-    private let permitsByName: @Sendable (Origin) -> Bool
+    let permitsByName: @Sendable (Origin) -> Bool
+    /// What it is made of; ``allows(_:)`` does not look at it.
+    let structure: AccessStructure
 
     /// A rule about origins of any kind.
     ///
@@ -49,7 +51,17 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         permits: @escaping @Sendable (Origin) -> Bool,
         permitsByName: @escaping @Sendable (Origin) -> Bool
     ) {
+        self.init(description, .one, permits: permits, permitsByName: permitsByName)
+    }
+
+    private init(
+        _ description: String,
+        _ structure: AccessStructure,
+        permits: @escaping @Sendable (Origin) -> Bool,
+        permitsByName: @escaping @Sendable (Origin) -> Bool
+    ) {
         self.description = description
+        self.structure = structure
         self.permits = permits
         self.permitsByName = permitsByName
     }
@@ -69,6 +81,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     public static func any(_ rules: [AccessRule]) -> AccessRule {
         AccessRule(
             "any of (\(list(rules)))",
+            .any(rules),
             permits: { origin in rules.contains { $0.permits(origin) } },
             permitsByName: { origin in rules.contains { $0.permitsByName(origin) } }
         )
@@ -84,6 +97,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         }
         return AccessRule(
             "all of (\(list(rules)))",
+            .all(rules),
             permits: permits,
             permitsByName: { origin in permits(origin) && rules.contains { $0.permitsByName(origin) } }
         )
@@ -93,7 +107,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     ///
     /// To allow such an origin except where a rule holds, put ``all(_:)`` around a rule that names it and this one.
     public static func not(_ rule: AccessRule) -> AccessRule {
-        AccessRule("not (\(rule))", permits: { !rule.permits($0) }, permitsByName: { _ in false })
+        AccessRule("not (\(rule))", .not(rule), permits: { !rule.permits($0) }, permitsByName: { _ in false })
     }
 
     private static func list(_ rules: [AccessRule]) -> String {

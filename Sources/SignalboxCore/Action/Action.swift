@@ -36,6 +36,21 @@ public struct Action: Sendable {
     /// What the plugin's `Info` is made from.
     public var body: Body { Body(storage: storage, node: record.body) }
 
+    /// What a payload of APNs says to the system (`alert`, `badge`, `content-available`), or `nil` of an action that came
+    /// in another envelope. Paths of errors begin with `body`, which stands for `aps`.
+    public var aps: Body? { aside(of: .apns) }
+
+    /// The attributes of a CloudEvent (`source`, `type`, `time`, extensions), or `nil` of an action that came in another
+    /// envelope. They are the sender's word; trust rests on ``origin`` alone. Paths of errors begin with `body`, which
+    /// stands for the event.
+    public var cloudEventAttributes: Body? { aside(of: .cloudEvents) }
+
+    private func aside(of envelope: EnvelopeKind) -> Body? {
+        let record = record
+        guard record.envelope == envelope, record.aside != ArrivalRecord.none else { return nil }
+        return Body(storage: storage, node: record.aside)
+    }
+
     /// When the adapter received it, by the calendar.
     public var receivedAt: WallTime { record.receivedAt }
 

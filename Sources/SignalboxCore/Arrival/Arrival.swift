@@ -36,6 +36,9 @@ public struct Arrival: Sendable {
     /// When the adapter received it, by the calendar.
     public var receivedAt: WallTime { record.receivedAt }
 
+    /// Which envelope it was read by, or tried with.
+    public var envelope: EnvelopeKind { storage.records[Int(index)].envelope }
+
     /// The action, or why the message could not be read as one.
     public var reading: Result<Action, Outcome.Rejection> {
         let position = record.rejection

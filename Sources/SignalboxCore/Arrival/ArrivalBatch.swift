@@ -4,7 +4,7 @@
 /// allocation of its own.
 public struct ArrivalBatch: ~Copyable {
     private let pool: ArrivalPool
-    private let limits: MessageLimits
+    let limits: MessageLimits
     private let idPrefix = UInt64.random(in: .min ... .max)
     private var buffers: BatchBuffers
     private var tables: ArrivalTables
@@ -49,6 +49,7 @@ public struct ArrivalBatch: ~Copyable {
         payload: PayloadKind = .json
     ) {
         var record = begin(original, token: token, origin: origin, sender: sender, receivedAt: receivedAt)
+        record.envelope = envelope.kind
         if let deadline { record.deadline = tables.position(of: deadline) }
         let mark = buffers.mark
         do throws(BodyError) {
@@ -61,6 +62,7 @@ public struct ArrivalBatch: ~Copyable {
             buffers.rollBack(to: mark)
             record.setName(0, length: 0)
             record.setID(0, length: 0, key: .assigned)
+            record.aside = ArrivalRecord.none
             record.rejection = tables.append(Outcome.Rejection(.malformed, error))
         }
         buffers.records.append(record)
@@ -75,7 +77,28 @@ public struct ArrivalBatch: ~Copyable {
         sender: (any Sender)? = nil,
         receivedAt: WallTime
     ) {
+        append(
+            rejected: rejection,
+            envelope: .none,
+            original: original,
+            token: token,
+            origin: origin,
+            sender: sender,
+            receivedAt: receivedAt
+        )
+    }
+
+    mutating func append(
+        rejected rejection: Outcome.Rejection,
+        envelope: EnvelopeKind,
+        original: UnsafeRawBufferPointer,
+        token: UInt64,
+        origin: Origin,
+        sender: (any Sender)?,
+        receivedAt: WallTime
+    ) {
         var record = begin(original, token: token, origin: origin, sender: sender, receivedAt: receivedAt)
+        record.envelope = envelope
         record.rejection = tables.append(rejection)
         buffers.records.append(record)
     }

@@ -17,6 +17,9 @@ package struct ArrivalRecord: Sendable {
     package var deadline: UInt32 = none
     package var rejection: UInt32 = none
     package var idKey = IDKey.assigned
+    package var envelope = EnvelopeKind.none
+    /// What the envelope keeps apart from the body: a node, or ``none``.
+    package var aside: UInt32 = none
 
     package init(token: UInt64, receivedAt: WallTime, origin: UInt32) {
         self.token = token

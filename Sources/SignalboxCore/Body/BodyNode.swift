@@ -50,7 +50,7 @@ extension BodyNode {
     static let escaped: UInt32 = 1 << 8
     /// Of a string or key: its content is not all ASCII.
     static let beyondASCII: UInt32 = 1 << 9
-    /// Of a key: a capture of the same name hides the member.
+    /// Of a key: the member does not show: a capture has its name, or its envelope keeps it apart.
     static let hidden: UInt32 = 1 << 10
 
     static let negative: UInt32 = 1 << 8

@@ -49,7 +49,9 @@ extension BatchBuffers {
         var hidden = 0
         var key = object + 1
         while key < end {
-            if stride(from: captures.lowerBound, to: captures.upperBound, by: 2).contains(where: { isSame($0, key) }) {
+            let isHidden = nodes[key].has(BodyNode.hidden)
+            let names = stride(from: captures.lowerBound, to: captures.upperBound, by: 2)
+            if !isHidden, names.contains(where: { isSame($0, key) }) {
                 update(key) { $0.bits |= BodyNode.hidden }
                 hidden += 1
             }

@@ -1,15 +1,17 @@
 extension EnvelopeReader {
+    /// - Parameter member: what the action is called by in this envelope.
     func readName(
         _ position: Int?,
+        _ member: String,
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
     ) throws(BodyError) {
-        guard let position else { throw BodyError(.missingMember, path: "action") }
+        guard let position else { throw BodyError(.missingMember, path: member) }
         let node = buffers.nodes[position]
-        guard node.is(.string) else { throw mismatch(node, path: "action") }
+        guard node.is(.string) else { throw mismatch(node, path: member) }
         let range = buffers.plainRange(of: node)
         if let problem = buffers.withBytes(in: range, ActionName.problem(in:)) {
-            throw BodyError(.invalidValue, path: "action", offset: offset(of: node), detail: problem.description)
+            throw BodyError(.invalidValue, path: member, offset: offset(of: node), detail: problem.description)
         }
         record.setName(range.lowerBound, length: range.count)
     }
@@ -32,16 +34,22 @@ extension EnvelopeReader {
                 detail: "id or uuid expected, not both"
             )
         }
+        let range = try idRange(of: node, path: path, in: &buffers)
+        record.setID(range.lowerBound, length: range.count, key: id == nil ? .uuid : .id)
+    }
+
+    /// Where the text of an id lies.
+    func idRange(of node: BodyNode, path: String, in buffers: inout BatchBuffers) throws(BodyError) -> Range<Int> {
         guard node.is(.string) else { throw mismatch(node, path: path) }
         let range = buffers.plainRange(of: node)
         guard (1...ActionID.maximumLength).contains(range.count) else {
             let detail = "1 to \(ActionID.maximumLength) bytes expected"
             throw BodyError(.invalidValue, path: path, offset: offset(of: node), detail: detail)
         }
-        record.setID(range.lowerBound, length: range.count, key: id == nil ? .uuid : .id)
+        return range
     }
 
-    private func mismatch(_ node: BodyNode, path: String) -> BodyError {
-        BodyError(.typeMismatch, path: path, offset: offset(of: node), detail: "a string expected")
+    func mismatch(_ node: BodyNode, path: String, _ expected: String = "a string") -> BodyError {
+        BodyError(.typeMismatch, path: path, offset: offset(of: node), detail: "\(expected) expected")
     }
 }

@@ -17,14 +17,18 @@ struct EnvelopeReader {
         switch envelope.form {
         case .standard:
             try readStandard(from: &buffers, into: &record)
-        case .route(let naming):
-            try read(naming, payload, from: &buffers, into: &record)
+        case .route(let naming, let envelope):
+            try read(naming, envelope, payload, from: &buffers, into: &record)
         case .handler(let name):
             try read(postedTo: name, from: &buffers, into: &record)
         case .address(let action, let naming):
             record.body = UInt32(buffers.join(naming.captures, toBodyAt: buffers.push(emptyBody(.json))))
             name(action, in: &buffers, into: &record)
             identify(naming, in: &buffers, into: &record)
+        case .apns(let limit):
+            try readAPNs(limit: limit, from: &buffers, into: &record)
+        case .cloudEvents:
+            try readCloudEvent(from: &buffers, into: &record)
         }
     }
 
@@ -32,10 +36,7 @@ struct EnvelopeReader {
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
     ) throws(BodyError) {
-        let root = try parse(&buffers)
-        guard buffers.nodes[root].is(.object) else {
-            throw BodyError(.typeMismatch, offset: offset(of: buffers.nodes[root]), detail: "an object expected")
-        }
+        let root = try parseObject(&buffers)
         try read(EnvelopeMembers(of: root, in: buffers), from: &buffers, into: &record)
     }
 
@@ -47,7 +48,10 @@ struct EnvelopeReader {
         let root = try readPayload(.json, from: &buffers)
         if buffers.nodes[root].is(.object) {
             let members = EnvelopeMembers(of: root, in: buffers)
-            if members.action != nil { return try read(members, from: &buffers, into: &record) }
+            if members.action != nil {
+                record.envelope = .standard
+                return try read(members, from: &buffers, into: &record)
+            }
         }
         record.body = UInt32(root)
         name(handler, in: &buffers, into: &record)
@@ -58,13 +62,14 @@ struct EnvelopeReader {
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
     ) throws(BodyError) {
-        try readName(members.action, from: &buffers, into: &record)
+        try readName(members.action, "action", from: &buffers, into: &record)
         try readID(members, from: &buffers, into: &record)
         record.body = UInt32(members.body ?? buffers.push(emptyBody(.json)))
     }
 
     private func read(
         _ naming: RouteNaming,
+        _ envelope: PayloadEnvelope,
         _ payload: PayloadKind,
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
@@ -73,7 +78,11 @@ struct EnvelopeReader {
             record.body = UInt32(try readPayload(payload, from: &buffers))
             name(action, in: &buffers, into: &record)
         } else {
-            try readStandard(from: &buffers, into: &record)
+            switch envelope.form {
+            case .standard: try readStandard(from: &buffers, into: &record)
+            case .apns: try readAPNs(limit: Envelope.apnsLimit, from: &buffers, into: &record)
+            case .cloudEvents: try readCloudEvent(from: &buffers, into: &record)
+            }
         }
         join(naming, in: &buffers, into: &record)
     }
@@ -113,7 +122,7 @@ struct EnvelopeReader {
         BodyNode(start: start, length: length, next: buffers.nodeCount + 1, bits: kind.bits)
     }
 
-    private func emptyBody(_ payload: PayloadKind) -> BodyNode {
+    func emptyBody(_ payload: PayloadKind) -> BodyNode {
         let flag: UInt32 =
             switch payload {
             case .json: 0
@@ -121,6 +130,15 @@ struct EnvelopeReader {
             case .bytes: BodyNode.emptyBytes
             }
         return BodyNode(start: start, length: 0, next: 0, bits: BodyNode.Kind.null.bits | flag)
+    }
+
+    /// - Returns: the position of the message's root, which is an object.
+    func parseObject(_ buffers: inout BatchBuffers) throws(BodyError) -> Int {
+        let root = try parse(&buffers)
+        guard buffers.nodes[root].is(.object) else {
+            throw BodyError(.typeMismatch, offset: offset(of: buffers.nodes[root]), detail: "an object expected")
+        }
+        return root
     }
 
     private func parse(_ buffers: inout BatchBuffers) throws(BodyError) -> Int {

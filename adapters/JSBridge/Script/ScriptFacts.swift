@@ -1,4 +1,5 @@
 public import SignalboxCore
+public import SignalboxRoutes
 
 /// What a page's engine knows about where a message came from.
 public struct ScriptFacts: OriginFacts {
@@ -19,10 +20,26 @@ public struct ScriptFacts: OriginFacts {
     public let engine: String
     /// Whether the page's main frame spoke. A script without a page is its own main frame.
     public let isMainFrame: Knowledge
+    /// The origin of the frame that spoke, or `nil`: it is opaque, as that of a file or a sandboxed frame is, the engine
+    /// does not tell, or there is no page. No rule that names an origin allows `nil`.
+    public let origin: WebOrigin?
 
-    /// An engine makes one per page.
-    package init(engine: String, isMainFrame: Knowledge) {
+    /// An engine makes one per frame and origin.
+    package init(engine: String, isMainFrame: Knowledge, origin: WebOrigin? = nil) {
         self.engine = engine
         self.isMainFrame = isMainFrame
+        self.origin = origin
+    }
+}
+
+extension ScriptFacts {
+    private enum CodingKeys: String, CodingKey { case engine, isMainFrame, origin }
+
+    /// Encodes all facts; the origin as browsers send it, and not at all where there is none.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(engine, forKey: .engine)
+        try container.encode(isMainFrame, forKey: .isMainFrame)
+        try container.encodeIfPresent(origin?.description, forKey: .origin)
     }
 }

@@ -12,14 +12,22 @@ public struct MQTTTopic: Sendable, Hashable {
     /// What a payload's bytes are; JSON by default. Text and bytes need an action from the topic or from ``action``.
     public var payload: PayloadKind
     /// The action of every message of this subscription, or `nil` (default): then `{action}` names it, or, without
-    /// one, the payload is a standard envelope.
+    /// one, the payload does, as ``envelope`` says.
     public var action: ActionName?
+    /// How a payload names its action where neither ``action`` nor `{action}` does; a standard envelope by default.
+    public var envelope: PayloadEnvelope
 
     /// A subscription.
-    public init(_ pattern: TopicPattern, payload: PayloadKind = .json, action: ActionName? = nil) {
+    public init(
+        _ pattern: TopicPattern,
+        payload: PayloadKind = .json,
+        action: ActionName? = nil,
+        envelope: PayloadEnvelope = .standard
+    ) {
         self.pattern = pattern
         self.payload = payload
         self.action = action
+        self.envelope = envelope
     }
 
     func validate() throws(MQTTPushError) {
@@ -29,6 +37,12 @@ public struct MQTTTopic: Sendable, Hashable {
             throw MQTTPushError(
                 .invalidConfiguration,
                 "\(shown): its action comes from {action} or is fixed, not both"
+            )
+        }
+        if envelope != .standard && (namesAction || action != nil) {
+            throw MQTTPushError(
+                .invalidConfiguration,
+                "\(shown): its action comes from the topic or is fixed, so that its payload is no envelope of kind \(envelope)"
             )
         }
         if payload != .json && !namesAction && action == nil {

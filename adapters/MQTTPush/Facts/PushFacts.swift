@@ -21,6 +21,24 @@ public struct PushFacts: OriginFacts {
     /// What the publisher said in MQTT 5 properties, or `nil` when it said nothing. Bounded: see
     /// ``PushProperties``.
     public internal(set) var properties: PushProperties?
+
+    package init(
+        broker: String,
+        topic: String,
+        captures: RouteCaptures,
+        retained: Bool,
+        qos: Int,
+        tls: Bool,
+        properties: PushProperties? = nil
+    ) {
+        self.broker = broker
+        self.topic = topic
+        self.captures = captures
+        self.retained = retained
+        self.qos = qos
+        self.tls = tls
+        self.properties = properties
+    }
 }
 
 extension PushFacts {

@@ -80,8 +80,8 @@ final class PushRoute {
                 others.append(RouteNaming.Capture(name: capture.name, value: capture.value))
             }
         }
-        if action == nil && id == nil && others.isEmpty { return .success(.standard) }
-        return .success(.route(RouteNaming(action: action, id: id, captures: others)))
+        if action == nil && id == nil && others.isEmpty { return .success(.payload(topic.envelope)) }
+        return .success(.route(RouteNaming(action: action, id: id, captures: others), payload: topic.envelope))
     }
 
     /// - Parameter pattern: the one whose filter brought the topic, when the broker was asked for it.

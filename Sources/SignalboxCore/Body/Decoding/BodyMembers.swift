@@ -1,4 +1,4 @@
-/// The positions of an object's member names, in order; members that a capture hides are left out.
+/// The positions of an object's member names, in order; hidden members are left out.
 struct BodyMembers: Sequence, IteratorProtocol {
     private let view: BodyView
     private var key: UInt32

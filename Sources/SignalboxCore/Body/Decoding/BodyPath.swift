@@ -84,7 +84,7 @@ enum BodyPath {
     }
 
     /// A name is shown when it cannot be anything but a name: senders choose the names of some members.
-    private static func shown(_ name: String) -> String {
+    static func shown(_ name: String) -> String {
         let isName =
             (1...64).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in

@@ -29,11 +29,9 @@ struct BodyEncoder: Encoder {
         switch literal {
         case .text(let text): node.set(string: text)
         case .number(let number):
-            let isNumber = Array(number.utf8).withUnsafeBufferPointer { bytes in
-                guard !bytes.isEmpty else { return false }
-                return (try? ByteScan(bytes, end: bytes.count).number(from: 0).end) == bytes.count
+            guard BodyEncoder.isNumber(number) else {
+                throw place.error(.invalidValue, "a number of RFC 8259 expected")
             }
-            guard isNumber else { throw place.error(.invalidValue, "a number of RFC 8259 expected") }
             node.set(literal: number)
         }
     }
@@ -43,11 +41,27 @@ struct BodyEncoder: Encoder {
         node.set(literal: literal)
     }
 
-    /// Integers up to 2^53 are written without a fraction, as every reader takes them for the same number.
     func write<Number: BinaryFloatingPoint & CustomStringConvertible>(number: Number) throws(BodyError) {
-        guard number.isFinite else { throw place.error(.nonfiniteNumber, "a finite number expected") }
+        guard let literal = BodyEncoder.literal(of: number) else {
+            throw place.error(.nonfiniteNumber, "a finite number expected")
+        }
+        try write(literal: literal)
+    }
+
+    /// A number as JSON, or `nil` when it is not finite. Integers up to 2^53 are written without a fraction, as every
+    /// reader takes them for the same number.
+    static func literal<Number: BinaryFloatingPoint & CustomStringConvertible>(of number: Number) -> String? {
+        guard number.isFinite else { return nil }
         let text = number.description
         let isShort = text.utf8.count <= 18 && number.magnitude <= Number(1 << 53) && text.hasSuffix(".0")
-        try write(literal: isShort ? String(text.dropLast(2)) : text)
+        return isShort ? String(text.dropLast(2)) : text
+    }
+
+    /// Whether a text is a number of RFC 8259 from its first to its last byte.
+    static func isNumber(_ text: String) -> Bool {
+        Array(text.utf8).withUnsafeBufferPointer { bytes in
+            guard !bytes.isEmpty else { return false }
+            return (try? ByteScan(bytes, end: bytes.count).number(from: 0).end) == bytes.count
+        }
     }
 }

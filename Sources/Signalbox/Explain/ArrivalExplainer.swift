@@ -1,0 +1,93 @@
+import SignalboxCore
+
+/// Asks every stage about an arrival, in the order of the path.
+struct ArrivalExplainer {
+    let arrival: Arrival
+    /// Of its source, when that has been added.
+    let intake: SourceIntake?
+    let core: SupervisorCore
+
+    /// A step, and what becomes of the arrival when it is the first that does not pass.
+    private typealias Answer = (step: ExplanationStep, verdict: ExplanationVerdict?)
+
+    var explanation: Explanation {
+        let reading = arrival.reading
+        switch reading {
+        case .failure(let rejection):
+            return made(of: [stop(.envelope, .rejected(rejection))], nil)
+        case .success(let action):
+            let read: Answer = (ExplanationStep(.envelope, "\(arrival.envelope)"), nil)
+            guard let entry = core.registry.snapshot.entry(named: action.name) else {
+                return made(of: [read, stop(.plugin, .rejected(ArrivalRouter.unknown))], action)
+            }
+            let found: Answer = (ExplanationStep(.plugin, "served by \(entry.holder)"), nil)
+            return made(of: [read, found] + answers(about: action, entry), action)
+        }
+    }
+
+    private func made(of answers: [Answer], _ action: Action?) -> Explanation {
+        Explanation(
+            source: arrival.origin.source,
+            envelope: arrival.envelope,
+            action: action.map { $0.name.copied() },
+            id: action.map { $0.id.copied() },
+            steps: answers.map(\.step),
+            verdict: answers.lazy.compactMap(\.verdict).first ?? .called
+        )
+    }
+
+    private func answers(about action: Action, _ entry: PluginEntry) -> [Answer] {
+        [
+            access(action, entry), deadline(action), lane(entry), attempts(entry),
+            (ExplanationStep(.timeout, "\(entry.timeout)"), nil), middleware(entry), body(action, entry),
+        ]
+    }
+
+    private func access(_ action: Action, _ entry: PluginEntry) -> Answer {
+        let answer = entry.rule.answer(to: action.origin)
+        let whole = answer.decidedBy == entry.rule.description ? "" : "; the rule is \(entry.rule)"
+        let step = ExplanationStep(.access, passes: answer.isAllowed, "\(answer)\(whole)")
+        guard !answer.isAllowed else { return (step, nil) }
+        return (step, ExplanationVerdict(.rejected(ArrivalRouter.notAllowed(entry, action.origin))))
+    }
+
+    private func deadline(_ action: Action) -> Answer {
+        guard let deadline = action.deadline else { return (ExplanationStep(.deadline, "none"), nil) }
+        guard ContinuousClock.now >= deadline else { return (ExplanationStep(.deadline, "not passed"), nil) }
+        return stop(.deadline, .rejected(Outcome.Rejection(.expired, detail: "its deadline has passed")))
+    }
+
+    private func lane(_ entry: PluginEntry) -> Answer {
+        let order =
+            switch entry.options.order {
+            case .source: "in order of their source"
+            case .key: "in order of their key"
+            case .none: "in no order"
+            }
+        return (ExplanationStep(.lane, "at most \(entry.options.maxConcurrent) at once, \(order)"), nil)
+    }
+
+    private func attempts(_ entry: PluginEntry) -> Answer {
+        guard let retry = entry.options.retry else { return (ExplanationStep(.attempts, "at most 1"), nil) }
+        let waits = "a wait of at most \(retry.firstDelay) before the second, then twice as long, at most \(retry.longestDelay)"
+        return (ExplanationStep(.attempts, "at most \(retry.attempts), with \(waits)"), nil)
+    }
+
+    private func middleware(_ entry: PluginEntry) -> Answer {
+        guard !entry.call.takesWholeRuns else {
+            return (ExplanationStep(.middleware, "none, as one call is for many actions"), nil)
+        }
+        let names = (core.middleware.all + entry.middleware.all).map { "\(type(of: $0))" }
+        return (ExplanationStep(.middleware, names.isEmpty ? "none" : names.joined(separator: ", ")), nil)
+    }
+
+    private func body(_ action: Action, _ entry: PluginEntry) -> Answer {
+        guard let error = entry.options.check(action.body) else { return (ExplanationStep(.body, "decodes"), nil) }
+        return stop(.body, .rejected(invalidBody: error))
+    }
+
+    private func stop(_ stage: ExplanationStage, _ outcome: Outcome) -> Answer {
+        let verdict = ExplanationVerdict(outcome)
+        return (ExplanationStep(stage, passes: false, verdict.detail), verdict)
+    }
+}

@@ -1,0 +1,11 @@
+import SignalboxCore
+
+/// What is noted of a dead letter for its explanation: a few words and references, so that a flood of rejects costs no
+/// more for it.
+struct DeadLetterTrace: Sendable {
+    let envelope: EnvelopeKind
+    /// The plugin it was meant for, or `nil` when none was found.
+    let plugin: PluginOutline?
+    /// How many calls there were; 1 when it is not known.
+    let attempts: Int
+}

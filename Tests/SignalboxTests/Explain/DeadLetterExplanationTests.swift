@@ -1,0 +1,128 @@
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct DeadLetterExplanationTests {
+    private struct Refused: Error {}
+
+    /// Every way in which a message does not end well, with the lines of its explanation.
+    private static let messages: [(text: String, lines: [String])] = [
+        (
+            "not json",
+            ["unreadable message of push: malformed: invalidSyntax at byte 0", "  envelope        stops   invalidSyntax at byte 0"]
+        ),
+        (
+            message("nobody", id: "1"),
+            [
+                "nobody 1 of push: unknownAction: no plugin is registered for this action",
+                "  envelope        passes  standard",
+                "  plugin          stops   no plugin is registered for this action",
+            ]
+        ),
+        (
+            message("closed", id: "2"),
+            [
+                "closed 2 of push: sourceNotAllowed: plugin closed allows all of (not (source chat); source page), which does not cover this origin of push",
+                "  envelope        passes  standard", "  plugin          passes  served by a closure for Empty",
+                "  access          stops   refused by source page",
+            ]
+        ),
+        (
+            message("loading", id: "3", body: "7"),
+            [
+                "loading 3 of push: invalidBody: typeMismatch at body (byte 36): an object expected, a number found",
+                "  envelope        passes  standard", "  plugin          passes  served by a closure for Loading",
+                "  access          passes  allowed by source push", "  attempts        passes  1 of at most 1",
+                "  body            stops   typeMismatch at body (byte 36): an object expected, a number found",
+            ]
+        ),
+        (
+            message("throws", id: "4"),
+            [
+                "throws 4 of push: threw: Refused()", "  envelope        passes  standard",
+                "  plugin          passes  served by a closure for Empty", "  access          passes  allowed by source push",
+                "  attempts        stops   1 of at most 1; the last failed: Refused()",
+            ]
+        ),
+    ]
+
+    private static func supervisor() throws -> Supervisor {
+        let supervisor = Supervisor.make()
+        let rule = AccessRule.all([.not(.source("chat")), .source("page")])
+        try supervisor.register("closed", as: Empty.self, from: rule) { _, _ in }
+        try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
+        try supervisor.register("throws", as: Empty.self, from: .source("push")) { _, _ in throw Refused() }
+        return supervisor
+    }
+
+    @Test func aDeadLetterSaysHowFarItCame() async throws {
+        let supervisor = try Self.supervisor()
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning { _ = await intake.deliver(arrivals(Self.messages.map(\.text))) }
+        let letters = supervisor.deadLetters.letters
+        #expect(letters.count == Self.messages.count)
+        for one in Self.messages {
+            let letter = try #require(letters.first { $0.original.text == one.text })
+            #expect(letter.explanation.description == one.lines.joined(separator: "\n"))
+            #expect(letter.explanation.verdict.code == letter.outcome.code)
+            #expect(letter.explanation.steps.last?.passes == false)
+        }
+    }
+
+    @Test func aDeadLetterAgreesWithWhatWasExplainedBefore() async throws {
+        let supervisor = try Self.supervisor()
+        let intake = try supervisor.intake(for: "push")
+        let asked = arrivals(Self.messages.map(\.text).filter { !$0.contains("throws") })
+        let before = asked.map { supervisor.explain($0) }
+        try await supervisor.whileRunning { _ = await intake.deliver(asked) }
+        for explanation in before {
+            let letter = try #require(supervisor.deadLetters.letters.first { $0.action == explanation.action })
+            let first = explanation.steps.first { !$0.passes }
+            #expect(letter.explanation.steps.last?.stage == first?.stage)
+            #expect(letter.explanation.verdict.code == explanation.verdict.code)
+        }
+    }
+
+    private final class Held: Sendable {}
+
+    @Test func aDeadLetterKeepsNeitherThePluginNorItsBatchAlive() async throws {
+        let supervisor = Supervisor.make()
+        weak var kept: Held?
+        do {
+            let held = Held()
+            kept = held
+            try supervisor.register("held", as: Loading.self, from: .source("push")) { [held] _, _ in _ = held }
+        }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("held", body: "7")])) }
+        try supervisor.remove("held")
+        #expect(supervisor.deadLetters.letters.count == 1)
+        #expect(kept == nil)
+        #expect(supervisor.deadLetters.letters.first?.explanation.verdict.code == "invalidBody")
+    }
+
+    @Test func theTimeoutThatEndedACallIsTold() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock)
+        let gate = AsyncStream.makeStream(of: Void.self)
+        let began = AsyncStream.makeStream(of: Void.self)
+        try supervisor.register("slow", as: Empty.self, from: .source("push"), options: PluginOptions(timeout: .seconds(1))) {
+            _, _ in
+            began.continuation.yield()
+            for await _ in gate.stream { return }
+        }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            async let outcomes = intake.deliver(arrivals([message("slow")]))
+            for await _ in began.stream { break }
+            await clock.tick(30)
+            #expect(await outcomes.map(\.code) == ["timeout"])
+            gate.continuation.yield()
+        }
+        let explanation = try #require(supervisor.deadLetters.letters.first).explanation
+        #expect(explanation.steps.map(\.stage) == [.envelope, .plugin, .access, .attempts, .timeout])
+        #expect(explanation.steps.last?.detail == "plugin slow did not return within 1.0 seconds")
+    }
+}
