@@ -28,8 +28,9 @@ public struct MQTTPushAdapter: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// What was not acknowledged comes again; nothing can be answered or sent.
-    public var features: AdapterFeatures { .redelivers }
+    /// What was not acknowledged comes again, under the id that its publisher gave in the payload or the topic; nothing can
+    /// be answered or sent.
+    public var features: AdapterFeatures { [.redelivers, .stableIDs] }
 
     /// Receives until its task is cancelled or the intake closes; reconnects for ever in between.
     ///

@@ -16,11 +16,13 @@ public struct DeadLetter: Sendable {
     public let original: Bytes
     /// Why it was not handled: `rejected` or `failed`.
     public let outcome: Outcome
+    /// How often the plugin was called for it; 0 when something else decided before a call.
+    public let attempts: Int
 
     /// What ``explanation`` is made of.
     let trace: DeadLetterTrace
 
-    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginEntry?, attempts: Int = 1) {
+    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginEntry?, attempts: Int) {
         let origin = arrival.origin
         source = origin.source
         facts = origin.facts
@@ -30,6 +32,7 @@ public struct DeadLetter: Sendable {
         receivedAt = arrival.receivedAt
         original = arrival.original.copied()
         self.outcome = outcome
+        self.attempts = attempts
         trace = DeadLetterTrace(envelope: arrival.envelope, plugin: plugin?.outline, attempts: attempts)
     }
 }

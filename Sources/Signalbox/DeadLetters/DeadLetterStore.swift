@@ -1,3 +1,4 @@
+import SignalboxCore
 import Synchronization
 
 /// The dead letters of a supervisor, in memory, bounded. Safe on any thread.
@@ -21,6 +22,7 @@ public final class DeadLetterStore: Sendable {
     }
 
     private let state = Mutex(State())
+    private let listeners = DeadLetterListeners()
     private let limits: DeadLetterLimits
 
     init(limits: DeadLetterLimits) {
@@ -29,26 +31,49 @@ public final class DeadLetterStore: Sendable {
 
     /// The dead letters kept, oldest first.
     public var letters: [DeadLetter] {
-        state.withLock { $0.letters.compactMap { $0 } }
+        state.withLock { state in state.letters[state.first...].compactMap { $0 } }
     }
 
     /// How many there have been, dropped ones included.
     public var total: Int { state.withLock { $0.total } }
 
-    /// How many were dropped because the store was full.
+    /// How many were dropped because the store was full. A log line tells of them, at most once a minute.
     public var dropped: Int { state.withLock { $0.dropped } }
 
+    /// How many did not reach a listener of ``stream(limit:)`` because it was too slow, each counted once for each such
+    /// listener.
+    public var undelivered: Int { listeners.undelivered }
+
+    /// Every dead letter from now on, as it is stored, also one that the store drops at once. Any number of listeners, each
+    /// with a stream of its own, which ends when the supervisor's run does.
+    ///
+    /// Those of one source's messages come in the order in which they were decided, as far as one thread decided them.
+    ///
+    /// - Parameter limit: how many wait for a slow listener, at least 1. Beyond it the oldest of them are dropped, and
+    ///   counted in ``undelivered``; the store keeps its own.
+    public func stream(limit: Int = 256) -> AsyncStream<DeadLetter> {
+        listeners.add(limit: limit)
+    }
+
     func add(_ letter: DeadLetter) {
+        let size = letter.original.count
         state.withLock { state in
-            state.letters.append(letter)
-            state.bytes += letter.original.count
             state.total += 1
-            while state.count > 0, state.count > limits.count || state.bytes > limits.bytes {
-                state.dropOldest()
+            // One that is larger than the whole store must not drive out all others.
+            guard size <= limits.bytes else {
+                state.dropped += 1
+                return
             }
+            state.letters.append(letter)
+            state.bytes += size
+            while state.count > limits.count || state.bytes > limits.bytes { state.dropOldest() }
             guard state.first > limits.count else { return }
             state.letters.removeFirst(state.first)
             state.first = 0
         }
+        listeners.tell(letter)
     }
+
+    /// Ends the streams, when no dead letter comes any more.
+    func endStreams() { listeners.end() }
 }

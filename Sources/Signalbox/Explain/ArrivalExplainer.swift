@@ -69,7 +69,8 @@ struct ArrivalExplainer {
 
     private func attempts(_ entry: PluginEntry) -> Answer {
         guard let retry = entry.options.retry else { return (ExplanationStep(.attempts, "at most 1"), nil) }
-        let waits = "a wait of at most \(retry.firstDelay) before the second, then twice as long, at most \(retry.longestDelay)"
+        let waits =
+            "a wait of at most \(retry.firstDelay) before the second, then twice as long, at most \(retry.longestDelay)"
         return (ExplanationStep(.attempts, "at most \(retry.attempts), with \(waits)"), nil)
     }
 

@@ -32,7 +32,9 @@ extension DeadLetter {
         let stage = stageBehindAccess
         if stage.isCall {
             let attempts = "\(trace.attempts) of at most \(plugin.mostAttempts)"
-            guard stage != .attempts else { return (passed, stop(.attempts, "\(attempts); the last failed: \(detail)")) }
+            guard stage != .attempts else {
+                return (passed, stop(.attempts, "\(attempts); the last failed: \(detail)"))
+            }
             passed.append(ExplanationStep(.attempts, attempts))
         }
         return (passed, stop(stage))

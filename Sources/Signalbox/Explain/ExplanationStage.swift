@@ -1,7 +1,8 @@
 /// One stage of the path that an arrival takes to its plugin. The stages, in their order; more may be added.
 public struct ExplanationStage: Sendable, Hashable, Encodable, CustomStringConvertible {
     private enum Word: String {
-        case envelope, plugin, access, repeats, deadline, rateLimit, circuitBreaker, lane, attempts, timeout, middleware, body
+        case envelope, plugin, access, repeats, deadline, rateLimit, circuitBreaker, lane, attempts, timeout,
+            middleware, body
     }
     private let word: Word
 

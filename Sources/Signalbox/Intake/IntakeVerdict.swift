@@ -6,4 +6,6 @@ struct IntakeVerdict: Sendable {
     let outcome: Outcome
     /// The plugin they were meant for, or `nil` when none was found.
     let plugin: PluginEntry?
+    /// Whether they repeat what was handled before.
+    var isRepeat = false
 }

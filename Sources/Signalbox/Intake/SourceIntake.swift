@@ -8,6 +8,7 @@ final class SourceIntake: Sendable {
     let counters = OutcomeCounters()
     let log: SourceLog
     let window: Window
+    let admission: Admission
     /// How long an arrival may wait before it is abandoned, or `nil` when its source can wait for ever.
     let holdTicks: UInt64?
     /// Somebody waits for the window to change; checked at each release, so that releases need no lock.
@@ -32,6 +33,7 @@ final class SourceIntake: Sendable {
         self.source = source
         self.core = core
         window = Window(limits: options.window)
+        admission = Admission(options, features, core)
         holdTicks =
             features.contains(.redelivers)
             ? TickCount.ticks(in: core.configuration.holdLimit, of: core.configuration.tick) : nil
@@ -45,7 +47,9 @@ extension SourceIntake: Intake {
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
         let (taken, verdicts) = state.withLock { state -> (Int, [IntakeVerdict]) in
             guard state.phase != .closed else { return (0, []) }
-            let taken = window.take(batch.lazy.map(\.originalLength))
+            let allowed = admission.allowance(of: batch.count, at: core.now)
+            let taken = window.take(batch.prefix(allowed).lazy.map(\.originalLength))
+            admission.took(taken, at: core.now)
             let run = LaneRun(batch, in: 0..<taken, sink: sink, tick: core.now, intake: self)
             guard state.phase == .open else {
                 if taken > 0 { state.held.append(run) }
@@ -62,7 +66,7 @@ extension SourceIntake: Intake {
             let answer = state.withLock { state -> Bool? in
                 guard state.phase != .closed else { return false }
                 hasWaiters.store(true, ordering: .sequentiallyConsistent)
-                if window.hasRoom { return true }
+                if hasRoom { return true }
                 state.roomWaiters.append(continuation)
                 return nil
             }
@@ -70,6 +74,14 @@ extension SourceIntake: Intake {
         }
         guard isOpen else { throw SourceClosed() }
     }
+
+    /// What the timer does at each tick: forgets old repeats, and wakes those whom the rate limit lets go on.
+    func tick(_ now: UInt64) {
+        admission.repeats?.tick(now)
+        if let rate = admission.rate, rate.slows { wake() }
+    }
+
+    private var hasRoom: Bool { window.hasRoom && admission.hasRoom(at: core.now) }
 
     /// Routes what was taken before, in order, and everything from now on as it comes.
     func open() {
@@ -94,6 +106,7 @@ extension SourceIntake {
         var router = ArrivalRouter(table: core.registry.snapshot)
         var verdicts: [IntakeVerdict] = []
         var parts = BatchParts()
+        var pass = AdmissionPass(admission, run)
         var position = run.range.lowerBound
         while position < run.range.upperBound {
             var end = position + 1
@@ -103,7 +116,11 @@ extension SourceIntake {
                 verdicts.append(IntakeVerdict(run: one, outcome: .rejected(rejection), plugin: plugin))
             case .plugin(let entry):
                 end = Arrival.endOfAlike(run.arrivals, in: position..<run.range.upperBound)
-                parts.add(position..<end, for: entry)
+                if admission.isNeeded(for: entry, run.arrivals[position]) {
+                    pass.admit(position..<end, for: entry, to: &parts, &verdicts)
+                } else {
+                    parts.add(position..<end, for: entry)
+                }
             }
             position = end
         }
@@ -123,14 +140,24 @@ extension SourceIntake {
     }
 
     private func settle(_ verdicts: [IntakeVerdict]) {
-        for verdict in verdicts { verdict.run.settle(verdict.outcome, plugin: verdict.plugin) }
+        for verdict in verdicts {
+            guard verdict.isRepeat else {
+                verdict.run.settle(verdict.outcome, plugin: verdict.plugin)
+                continue
+            }
+            for position in verdict.run.range {
+                let arrival = verdict.run.arrivals[position]
+                settleRepeat(arrival, verdict.outcome, plugin: verdict.plugin, sink: verdict.run.sink)
+            }
+        }
     }
 }
 
 // MARK: - Settling
 
 extension SourceIntake {
-    /// Records the one outcome of an arrival and tells the adapter. Any thread, without a lock held.
+    /// Records the one outcome of an arrival and tells the adapter, and the same of its repeats. Any thread, without a lock
+    /// held.
     ///
     /// A dead letter is stored before the adapter may acknowledge, so that the message is never nowhere.
     func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, sink: any SettlementSink, attempts: Int) {
@@ -139,33 +166,60 @@ extension SourceIntake {
         case .handled: break
         case .abandoned: log.abandoned(arrival, outcome, attempts: attempts, plugin: plugin)
         case .rejected, .failed:
-            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin))
+            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin, attempts: attempts))
             log.deadLetter(arrival, outcome, attempts: attempts, plugin: plugin)
         }
-        if core.configuration.onOutcome != nil || core.middleware.hasObservers
-            || plugin?.middleware.hasObservers == true
-        {
-            let settled = SettledArrival(
-                arrival: arrival,
-                plugin: plugin?.action,
-                outcome: outcome,
-                attempts: attempts,
-                isRepeat: false
-            )
-            tell(settled, plugin)
+        tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: false)
+        guard admission.hears(of: plugin) else { return tellAdapter(arrival, outcome, sink) }
+        let followers = admission.settle(arrival, outcome, plugin: plugin, core)
+        tellAdapter(arrival, outcome, sink)
+        for follower in followers {
+            settleRepeat(follower.arrival, outcome, plugin: plugin, sink: follower.sink)
         }
+    }
+
+    /// Records the outcome of an arrival that repeats another, and tells the adapter.
+    private func settleRepeat(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        plugin: PluginEntry?,
+        sink: any SettlementSink
+    ) {
+        counters.count(outcome)
+        counters.repeats.wrappingAdd(1, ordering: .relaxed)
+        tellObservers(arrival, outcome, 0, plugin: plugin, isRepeat: true)
+        tellAdapter(arrival, outcome, sink)
+    }
+
+    private func tellObservers(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        _ attempts: Int,
+        plugin: PluginEntry?,
+        isRepeat: Bool
+    ) {
+        let onOutcome = core.configuration.onOutcome
+        let ofPlugin = plugin?.middleware.hasObservers ?? false
+        guard onOutcome != nil || core.middleware.hasObservers || ofPlugin else { return }
+        let settled = SettledArrival(
+            arrival: arrival,
+            plugin: plugin?.action,
+            outcome: outcome,
+            attempts: attempts,
+            isRepeat: isRepeat
+        )
+        onOutcome?(settled)
+        for observer in core.middleware.observers { observer.settled(settled) }
+        for observer in plugin?.middleware.observers ?? [] { observer.settled(settled) }
+    }
+
+    private func tellAdapter(_ arrival: Arrival, _ outcome: Outcome, _ sink: any SettlementSink) {
         let token = arrival.token
         if outcome.isDecided { sink.mayAcknowledge(token) }
         sink.settle(token, outcome)
         window.release(arrivals: 1, bytes: arrival.originalLength)
         // An empty window has room too; without room nobody can be woken, so the lock is not worth taking.
         if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
-    }
-
-    private func tell(_ settled: SettledArrival, _ plugin: PluginEntry?) {
-        core.configuration.onOutcome?(settled)
-        for observer in core.middleware.observers { observer.settled(settled) }
-        for observer in plugin?.middleware.observers ?? [] { observer.settled(settled) }
     }
 
     func countLateReturn(_ arrival: Arrival, plugin: PluginEntry) {
@@ -182,7 +236,7 @@ extension SourceIntake {
             state -> ([UnsafeContinuation<Bool, Never>], [UnsafeContinuation<Void, Never>]) in
             var room: [UnsafeContinuation<Bool, Never>] = []
             var empty: [UnsafeContinuation<Void, Never>] = []
-            if window.hasRoom { swap(&room, &state.roomWaiters) }
+            if hasRoom { swap(&room, &state.roomWaiters) }
             if window.isEmpty { swap(&empty, &state.emptyWaiters) }
             let waits = !state.roomWaiters.isEmpty || !state.emptyWaiters.isEmpty
             hasWaiters.store(waits, ordering: .sequentiallyConsistent)

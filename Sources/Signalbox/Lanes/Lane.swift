@@ -58,7 +58,7 @@ final class Lane: Sendable {
 
     func carryOut(_ wakeups: LaneWakeups) {
         for place in wakeups.started { start(place) }
-        for (continuation, work) in wakeups.resumed { continuation.resume(returning: work) }
+        wakeups.resume()
     }
 
     var unavailable: Outcome {

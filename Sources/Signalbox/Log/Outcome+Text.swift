@@ -36,6 +36,8 @@ extension Outcome.Rejection {
         case .sourceNotAllowed: "name this origin in the plugin's access rule if it may call it"
         case .invalidBody: "compare the sender's body with the plugin's Info"
         case .expired: "see whether the plugin or its source is too slow"
+        case .idConflict: "let the sender give each message an id of its own, or turn repeats off for the source"
+        case .overloaded: "let the source send less, or raise its rate limit"
         default: "find out what the plugin waits for"
         }
     }

@@ -161,12 +161,16 @@ extension Outcome {
         return .rejected(Rejection(.invalidBody, shown))
     }
 
-    /// What an error says is shown to people and sent to callers, so it has no secrets, and its length is bounded.
+    /// What an error says is shown to people and sent to callers, so it has no secrets, and its length is bounded. A plugin
+    /// that declines has not failed.
     @usableFromInline
     static func failed(threw error: any Error) -> Outcome {
         if let failure = error as? Failure {
             let detail = Redaction.detail(failure.detail)
             return .failed(Failure(failure.reason, detail: detail, isRetryable: failure.isRetryable))
+        }
+        if let declined = error as? PluginDeclined {
+            return .rejected(Rejection(.invalidBody, detail: Redaction.detail(declined.description)))
         }
         let isRetryable = (error as? any RetryableError)?.isRetryable ?? false
         return .failed(Failure(.threw, detail: Redaction.detail("\(error)"), isRetryable: isRetryable))

@@ -10,6 +10,7 @@ final class PluginEntry: Sendable {
     let options: LaneOptions
     let timeout: Duration
     let call: PluginCall
+    let breaker: CircuitBreaker?
     /// What stands around its calls alone.
     let middleware = MiddlewareList()
     /// What explanations say of it.
@@ -21,7 +22,8 @@ final class PluginEntry: Sendable {
         rule: AccessRule,
         options: LaneOptions,
         timeout: Duration,
-        call: PluginCall
+        call: PluginCall,
+        breaker: CircuitBreaker?
     ) {
         self.action = action.copied()
         nameBytes = Array(action.bytes)
@@ -30,6 +32,7 @@ final class PluginEntry: Sendable {
         self.options = options
         self.timeout = timeout
         self.call = call
+        self.breaker = breaker
         outline = PluginOutline(holder, rule, options, timeout: timeout)
         for one in options.middleware { middleware.add(one) }
     }

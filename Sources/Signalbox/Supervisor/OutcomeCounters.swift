@@ -8,6 +8,7 @@ final class OutcomeCounters: Sendable {
     let failed = Atomic<Int>(0)
     let abandoned = Atomic<Int>(0)
     let lateReturns = Atomic<Int>(0)
+    let repeats = Atomic<Int>(0)
 
     func count(_ outcome: Outcome) {
         switch outcome {
@@ -24,7 +25,8 @@ final class OutcomeCounters: Sendable {
             rejected: rejected.load(ordering: .relaxed),
             failed: failed.load(ordering: .relaxed),
             abandoned: abandoned.load(ordering: .relaxed),
-            lateReturns: lateReturns.load(ordering: .relaxed)
+            lateReturns: lateReturns.load(ordering: .relaxed),
+            repeats: repeats.load(ordering: .relaxed)
         )
     }
 }

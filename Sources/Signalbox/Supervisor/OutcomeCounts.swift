@@ -10,14 +10,24 @@ public struct OutcomeCounts: Sendable, Hashable {
     public var abandoned: Int
     /// Calls that returned after they had been settled; their results were not sent. Not an outcome of its own.
     public var lateReturns: Int
+    /// How many of the arrivals repeated an earlier one and had its outcome without a call. Not an outcome of its own.
+    public var repeats: Int
 
     /// Counts, each at least 0.
-    public init(handled: Int = 0, rejected: Int = 0, failed: Int = 0, abandoned: Int = 0, lateReturns: Int = 0) {
+    public init(
+        handled: Int = 0,
+        rejected: Int = 0,
+        failed: Int = 0,
+        abandoned: Int = 0,
+        lateReturns: Int = 0,
+        repeats: Int = 0
+    ) {
         self.handled = handled
         self.rejected = rejected
         self.failed = failed
         self.abandoned = abandoned
         self.lateReturns = lateReturns
+        self.repeats = repeats
     }
 
     /// All arrivals settled.
@@ -29,7 +39,8 @@ public struct OutcomeCounts: Sendable, Hashable {
             rejected: left.rejected + right.rejected,
             failed: left.failed + right.failed,
             abandoned: left.abandoned + right.abandoned,
-            lateReturns: left.lateReturns + right.lateReturns
+            lateReturns: left.lateReturns + right.lateReturns,
+            repeats: left.repeats + right.repeats
         )
     }
 }

@@ -210,7 +210,8 @@ extension Supervisor {
             rule: rule,
             options: options,
             timeout: options.timeout ?? core.configuration.timeout,
-            call: call
+            call: call,
+            breaker: options.circuitBreaker.map { CircuitBreaker($0, for: action.copied(), core.configuration) }
         )
         if replacing {
             retire(try core.registry.replace(with: entry))

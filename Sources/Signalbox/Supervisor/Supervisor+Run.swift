@@ -107,6 +107,8 @@ extension Supervisor {
         }
         for lane in core.lanes.all { lane.reportUnavailable() }
         for intake in intakes { intake.log.flush() }
+        core.tellOfDrops()
+        core.deadLetters.endStreams()
         let report = report
         for running in report.callsStillRunning {
             core.logger.write(.notReturned, nil, [.call: running])
@@ -137,7 +139,10 @@ extension Supervisor {
 
     private func tick() {
         let now = core.advance()
-        let isDrainOver = state.withLock { $0.drainEnd }.map { now >= $0 } ?? false
+        let (intakes, drainEnd) = state.withLock { (Array($0.intakes.values), $0.drainEnd) }
+        let isDrainOver = drainEnd.map { now >= $0 } ?? false
+        core.tellOfDrops(at: now)
+        for intake in intakes { intake.tick(now) }
         if now.isMultiple(of: core.ticksBetweenReports) { tellReport() }
         for lane in core.lanes.all {
             lane.tick(now)

@@ -10,6 +10,8 @@ final class SupervisorCore: Sendable {
     let middleware = MiddlewareList()
     let lanes = LaneTable()
     let deadLetters: DeadLetterStore
+    /// When the log tells of dead letters that were dropped.
+    let drops: Mutex<DropReport>
     private let ticks = Atomic<UInt64>(0)
 
     /// Where the lanes' tasks run; anywhere when `nil`.
@@ -23,6 +25,7 @@ final class SupervisorCore: Sendable {
         self.logger = logger
         ticksBetweenReports = TickCount.ticks(in: .seconds(1), of: configuration.tick)
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
+        drops = Mutex(DropReport(ticksBetweenLines: configuration.ticks(in: .seconds(60))))
     }
 
     /// The timer's count of ticks: the supervisor's only clock for waits.

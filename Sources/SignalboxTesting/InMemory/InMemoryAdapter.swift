@@ -29,7 +29,8 @@ public final class InMemoryAdapter: Adapter {
     ///   - source: the source whose arrivals these are.
     ///   - features: `replies` and `pushes` by default. With `pushes`, plugins find a sender. With `redelivers`, an abandoned
     ///     message goes back into its place in the queue and comes again: in the same run or, where that ends, in the
-    ///     next. `replies` changes nothing here, as a test sees every outcome.
+    ///     next. With `stableIDs`, a supervisor recognises a message that is sent again with the same id. `replies` changes
+    ///     nothing here, as a test sees every outcome.
     ///   - facts: what access rules and plugins find in the origin.
     ///   - queueLimit: the most messages that wait, at least 1; 1,000 by default.
     ///   - batchLimit: the most messages handed over at once, at least 1; 100 by default.

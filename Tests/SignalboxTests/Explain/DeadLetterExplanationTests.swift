@@ -11,7 +11,10 @@ import Testing
     private static let messages: [(text: String, lines: [String])] = [
         (
             "not json",
-            ["unreadable message of push: malformed: invalidSyntax at byte 0", "  envelope        stops   invalidSyntax at byte 0"]
+            [
+                "unreadable message of push: malformed: invalidSyntax at byte 0",
+                "  envelope        stops   invalidSyntax at byte 0",
+            ]
         ),
         (
             message("nobody", id: "1"),
@@ -42,7 +45,8 @@ import Testing
             message("throws", id: "4"),
             [
                 "throws 4 of push: threw: Refused()", "  envelope        passes  standard",
-                "  plugin          passes  served by a closure for Empty", "  access          passes  allowed by source push",
+                "  plugin          passes  served by a closure for Empty",
+                "  access          passes  allowed by source push",
                 "  attempts        stops   1 of at most 1; the last failed: Refused()",
             ]
         ),
@@ -108,8 +112,14 @@ import Testing
         let supervisor = Supervisor.make(clock: clock)
         let gate = AsyncStream.makeStream(of: Void.self)
         let began = AsyncStream.makeStream(of: Void.self)
-        try supervisor.register("slow", as: Empty.self, from: .source("push"), options: PluginOptions(timeout: .seconds(1))) {
-            _, _ in
+        try supervisor.register(
+            "slow",
+            as: Empty.self,
+            from: .source("push"),
+            options: PluginOptions(timeout: .seconds(1))
+        ) {
+            _,
+            _ in
             began.continuation.yield()
             for await _ in gate.stream { return }
         }

@@ -39,7 +39,7 @@ import Testing
         #expect(explanation.source == "push" && explanation.action == "loading" && explanation.id?.text == "7")
         #expect(explanation.envelope == .standard)
         #expect(explanation.verdict.isCalled && explanation.verdict.code == "called")
-        #expect(explanation.steps.allSatisfy(\.passes))
+        #expect(!explanation.steps.contains { !$0.passes })
         let lines = [
             "loading 7 of push: called",
             "  envelope        passes  standard",
@@ -73,8 +73,18 @@ import Testing
         Row(text: loading, code: "called", stops: nil, detail: ""),
         Row(text: "not json", code: "malformed", stops: .envelope, detail: "invalidSyntax at byte 0"),
         Row(text: "{}", code: "malformed", stops: .envelope, detail: "missingMember at action"),
-        Row(text: message("nobody"), code: "unknownAction", stops: .plugin, detail: "no plugin is registered for this action"),
-        Row(text: message("closed"), code: "sourceNotAllowed", stops: .access, detail: "any of (source chat; source page)"),
+        Row(
+            text: message("nobody"),
+            code: "unknownAction",
+            stops: .plugin,
+            detail: "no plugin is registered for this action"
+        ),
+        Row(
+            text: message("closed"),
+            code: "sourceNotAllowed",
+            stops: .access,
+            detail: "any of (source chat; source page)"
+        ),
         Row(text: loading, code: "expired", stops: .deadline, detail: "its deadline has passed", isLate: true),
         Row(text: message("loading", body: #"{"isShow":1}"#), code: "invalidBody", stops: .body, detail: "body.isShow"),
         Row(text: message("loading"), code: "invalidBody", stops: .body, detail: "missingMember at body.isShow"),

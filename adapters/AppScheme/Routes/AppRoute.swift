@@ -11,8 +11,9 @@ public struct AppRoute: Sendable, Hashable {
     /// The action of every link of this route, or `nil` (default): then `{action}` names it.
     public var action: ActionName?
     /// Whether a link of this route counts once: its id is made from the link, so that a link that is opened again,
-    /// however often, has the same id and is a repeat to whoever recognises repeats by source and id. `false` by
-    /// default.
+    /// however often, has the same id and is a repeat to whoever recognises repeats by source and id. A supervisor does so
+    /// for every source of links with such a route; the `{id}` of its other routes must then stand for one link too, or
+    /// these routes be a source of their own. `false` by default.
     ///
     /// The id is `link-` and a SHA-256 in hexadecimal digits: it does not tell the secret that a one-time link holds.
     /// What the route looks at goes into it: scheme, host and port, the decoded segments of the path, and what stands

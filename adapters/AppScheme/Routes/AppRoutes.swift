@@ -31,6 +31,8 @@ public struct AppRoutes: Sendable {
     public let fallback: ActionName?
     private let table: RouteTable<AppRoute>
     private let known: Set<LinkFacts>
+    /// Whether a link of some route counts once.
+    let hasOnce: Bool
 
     /// Compiles routes; their order says nothing.
     ///
@@ -50,6 +52,7 @@ public struct AppRoutes: Sendable {
             throw AppSchemeError(.ambiguousRoutes, "routes of links: \(error.detail)")
         }
         known = Set(routes.compactMap(\.facts))
+        hasOnce = routes.contains(where: \.once)
         self.fallback = fallback
     }
 

@@ -52,8 +52,9 @@ where Links.Element == String, Links.Failure == Never {
         self.onOutcome = onOutcome
     }
 
-    /// Links are neither answered nor sent, and come once.
-    public var features: AdapterFeatures { [] }
+    /// Links are neither answered nor sent, and nothing comes again by itself. Where a route says ``AppRoute/once`` the ids
+    /// of links are stable, so that a supervisor recognises a link that is opened again.
+    public var features: AdapterFeatures { routes.hasOnce ? .stableIDs : [] }
 
     /// Delivers links until its task is cancelled, the intake closes, or the links end.
     ///

@@ -8,6 +8,9 @@ public import SignalboxRoutes
 public struct MQTTTopic: Sendable, Hashable {
     /// The topics, with captures. `{action}` names the action and the whole payload is the body; `{id}` is the id;
     /// other captures join the body.
+    ///
+    /// An id stands for one message, which is handled once although it may come again. What more than one message is
+    /// about, such as a lamp, gets another name: `lamp/{lamp}/set`.
     public var pattern: TopicPattern
     /// What a payload's bytes are; JSON by default. Text and bytes need an action from the topic or from ``action``.
     public var payload: PayloadKind

@@ -50,6 +50,12 @@ extension BodyNode.Kind {
 }
 
 extension BodyError {
+    /// What decoding threw, as a body's error where the decoder is one of a ``Body``.
+    package static func from(_ error: any Error, in decoder: any Decoder) -> BodyError {
+        if let decoder = decoder as? BodyDecoder { return from(error, in: decoder.view) }
+        return error as? BodyError ?? BodyError(.invalidValue, detail: "refused by \(type(of: error))")
+    }
+
     /// What a type's own decoding threw, as a body's error. A message that the type composed is left out, as it may
     /// quote the body.
     static func from(_ error: any Error, in view: BodyView) -> BodyError {

@@ -1,0 +1,94 @@
+public import SignalboxCore
+
+/// Two plugins for one action: what the first declines the second takes.
+///
+/// The second is asked when the body is not the first's `Info`, and when the first throws ``PluginDeclined``. It is
+/// registered like any plugin, and one of the two may be composed itself:
+///
+/// ```swift
+/// struct CardPayment: Plugin {
+///     struct Info: Decodable { let amount: Int, card: String }
+///     let action: ActionName = "payment"
+///
+///     func callAsAction(_ info: Info, context: ActionContext) async throws -> String { "card \(info.amount)" }
+/// }
+///
+/// struct InvoicePayment: Plugin {
+///     struct Info: Decodable { let amount: Int, customer: String }
+///     let action: ActionName = "payment"
+///
+///     func callAsAction(_ info: Info, context: ActionContext) async throws -> String {
+///         guard info.amount <= 100 else { throw PluginDeclined("invoices go up to 100") }
+///         return "invoice \(info.amount)"
+///     }
+/// }
+///
+/// try supervisor.register(FallbackPlugin(InvoicePayment(), otherwise: CardPayment()), from: .source("page"))
+/// ```
+///
+/// When neither takes it the outcome is `rejected(invalidBody)` and says what kept each from it. Both calls together have
+/// the one timeout of the action. Whatever else the first throws is its failure, and the second is not asked.
+public struct FallbackPlugin<First: Plugin, Second: Plugin>: Plugin where First.Reply == Second.Reply {
+    /// A body that one of the two takes.
+    public typealias Info = FallbackInfo<First.Info, Second.Info>
+    /// What both answer with.
+    public typealias Reply = First.Reply
+
+    /// The first plugin's. The second may be made for another name; it is not looked at.
+    public let action: ActionName
+    private let first: First
+    private let second: Second
+
+    /// - Parameters:
+    ///   - first: asked first; its action counts.
+    ///   - second: asked for what the first declines.
+    public init(_ first: First, otherwise second: Second) {
+        action = first.action
+        self.first = first
+        self.second = second
+    }
+
+    /// Asks the first plugin, or else the second.
+    ///
+    /// - Throws: ``PluginDeclined`` when neither takes the action, with the reasons of both; any other error of the one that
+    ///   took it.
+    public func callAsAction(_ info: Info, context: ActionContext) async throws -> Reply {
+        switch info.choice {
+        case .first(let info):
+            do {
+                return try await first.callAsAction(info, context: context)
+            } catch let declined as PluginDeclined {
+                return try await callSecond(try secondInfo(context, declined), context, after: text(of: declined))
+            }
+        case .second(let info, let finding):
+            return try await callSecond(info, context, after: FallbackText.of(First.Info.self, finding))
+        }
+    }
+
+    private func secondInfo(_ context: ActionContext, _ declined: PluginDeclined) throws -> Second.Info {
+        do throws(BodyError) {
+            return try context.body.decode(Second.Info.self)
+        } catch {
+            throw PluginDeclined("\(text(of: declined)); \(FallbackText.of(Second.Info.self, error))")
+        }
+    }
+
+    private func callSecond(_ info: Second.Info, _ context: ActionContext, after finding: String) async throws -> Reply
+    {
+        do {
+            return try await second.callAsAction(info, context: context)
+        } catch let declined as PluginDeclined {
+            let reason = Second.self is any ComposedPlugin.Type ? declined.reason : "\(Second.self): \(declined.reason)"
+            throw PluginDeclined("\(finding); \(reason)")
+        }
+    }
+
+    private func text(of declined: PluginDeclined) -> String {
+        First.self is any ComposedPlugin.Type ? declined.reason : "\(First.self): \(declined.reason)"
+    }
+}
+
+/// A plugin that consists of plugins, whose reasons name each of them.
+private protocol ComposedPlugin {}
+
+extension FallbackPlugin: ComposedPlugin {}
