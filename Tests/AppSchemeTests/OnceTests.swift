@@ -2,6 +2,7 @@ import AppScheme
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import SignalboxTesting
 import Testing
 
 @Suite struct OnceTests {
@@ -94,15 +95,62 @@ import Testing
     @Test func theIDIsTheSendersAndReachesThePlugin() async throws {
         let trial = LinkTrial(try AppRoutes("myapp://invite/{token}", "join", once: true))
         let seen = CallList<String>()
-        let links = ["myapp://invite/a", "myapp://invite/a", "myapp://invite/b"]
-        let settled = try await trial.deliver(links) { supervisor in
+        let settled = try await trial.deliver(["myapp://invite/a", "myapp://invite/b"]) { supervisor in
             try supervisor.register("join", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
                 seen.add(context.id.text)
             }
         }
-        #expect(seen.all.count == 3)
-        #expect(seen.all[0] == seen.all[1])
-        #expect(seen.all[0] != seen.all[2])
+        #expect(seen.all.count == 2)
+        #expect(seen.all[0] != seen.all[1])
         #expect(settled.allSatisfy { $0.action?.idKey == .id })
+    }
+
+    @Test func aLinkThatIsOpenedAgainDoesNotRunAgain() async throws {
+        let trial = LinkTrial(try AppRoutes("myapp://invite/{token}", "join", once: true))
+        let seen = CallList<String>()
+        let links = [
+            "myapp://invite/a?x=1&y=2", "MyApp://Invite/a?y=2&x=1#top", "myapp://invite/b", "myapp://invite/a?x=1&y=2",
+            "myapp://invite/a?x=1",
+        ]
+        let settled = try await trial.deliver(links) { supervisor in
+            try supervisor.register("join", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
+                seen.add(context.action.body.jsonText)
+            }
+        }
+        #expect(seen.all.count == 3)
+        #expect(Set(seen.all).count == 3)
+        #expect(settled.map(\.outcome) == Array(repeating: .handled(reply: nil), count: 5))
+        #expect(trial.told.all.count == 5)
+    }
+
+    @Test func aLinkThatFailedRunsWhenItIsOpenedAgain() async throws {
+        let trial = LinkTrial(try AppRoutes("myapp://invite/{token}", "join", once: true))
+        let seen = CallList<String>()
+        // One after the other: what is opened while it runs has the same outcome.
+        let supervisor = trial.makeSupervisor()
+        try supervisor.register("join", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
+            seen.add(context.id.text)
+            if seen.all.count == 1 { throw Missing() }
+        }
+        try supervisor.add(trial.adapter)
+        try await supervisor.whileRunning {
+            for count in 1...3 {
+                trial.inbox.open("myapp://invite/a")
+                _ = await trial.settled.first(count)
+            }
+        }
+        #expect(seen.all.count == 2)
+        #expect(trial.settled.all.map(\.outcome.name) == ["failed", "handled", "handled"])
+    }
+
+    @Test func whereNoRouteSaysOnceALinkRunsAsOftenAsItIsOpened() async throws {
+        let trial = LinkTrial(try AppRoutes("myapp://show/{id}", "show"))
+        let seen = CallList<String>()
+        _ = try await trial.deliver(["myapp://show/1", "myapp://show/1"]) { supervisor in
+            try supervisor.register("show", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
+                seen.add(context.id.text)
+            }
+        }
+        #expect(seen.all == ["1", "1"])
     }
 }

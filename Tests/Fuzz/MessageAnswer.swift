@@ -7,6 +7,8 @@ struct MessageAnswer: Equatable {
     private var name: String?
     private var id: String?
     private var json: String?
+    private var aside: String?
+    private var envelope: EnvelopeKind
     private var decoded: [String] = []
     private var errors: [BodyError] = []
     private var isRejected = false
@@ -14,11 +16,13 @@ struct MessageAnswer: Equatable {
     init(_ arrival: Arrival) {
         original = Array(arrival.original)
         token = arrival.token
+        envelope = arrival.envelope
         switch arrival.reading {
         case .success(let action):
             name = action.name.text
             id = action.idKey == .assigned ? nil : "\(action.idKey) \(action.id.text)"
             json = action.body.jsonText
+            aside = (action.aps ?? action.cloudEventAttributes)?.jsonText
             require(!action.id.text.isEmpty && action.id.text.utf8.count <= ActionID.maximumLength, "an id is bounded")
             require((try? ActionName(action.name.text)) == action.name, "a name is in the grammar")
             BodyReading.checkRoundTrip(action.body)

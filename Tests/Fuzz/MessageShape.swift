@@ -28,6 +28,11 @@ struct MessageShape {
         shapes.append(MessageShape(name: "standard", envelope: .standard, payload: .json))
         shapes.append(MessageShape(name: "route to an envelope", envelope: .route(unnamed), payload: .json))
         shapes.append(MessageShape(name: "handler", envelope: .handler("page"), payload: .json))
+        for payload: PayloadEnvelope in [.apns, .cloudEvents] {
+            shapes.append(MessageShape(name: "\(payload)", envelope: .payload(payload), payload: .json))
+            let route = Envelope.route(unnamed, payload: payload)
+            shapes.append(MessageShape(name: "route to \(payload)", envelope: route, payload: .json))
+        }
         return shapes
     }
 }

@@ -24,7 +24,8 @@ import Testing
     }
 
     private static let messages: [(name: String, origin: Origin)] = [
-        ("news", origin()), ("unassured", origin(qos: 0)), ("stored", origin(retained: true)), ("secret", origin(tls: true)),
+        ("news", origin()), ("unassured", origin(qos: 0)), ("stored", origin(retained: true)),
+        ("secret", origin(tls: true)),
         ("door", origin("push/door/open")), ("system", origin("$SYS/uptime")), ("elsewhere", origin(source: "other")),
     ]
 
@@ -39,7 +40,10 @@ import Testing
             (.push(retained: true), "push that is retained", ["stored"]),
             (.push(retained: false), "push that is not retained", all.subtracting(["stored"])),
             (.push(tls: true), "push over TLS", ["secret"]),
-            (.push(tls: false, source: "push"), "push without TLS of source push", all.subtracting(["secret", "elsewhere"])),
+            (
+                .push(tls: false, source: "push"), "push without TLS of source push",
+                all.subtracting(["secret", "elsewhere"])
+            ),
             (.topic(lamp), "topic push/lamp/#", all.subtracting(["door", "system"])),
             (.topic(try TopicFilter("#")), "topic #", all.subtracting(["system"])),
             (
@@ -48,7 +52,8 @@ import Testing
                 ["news", "secret"]
             ),
             (
-                .any([.push(retained: true), .not(.topic(lamp))]), "any of (push that is retained; not (topic push/lamp/#))",
+                .any([.push(retained: true), .not(.topic(lamp))]),
+                "any of (push that is retained; not (topic push/lamp/#))",
                 ["stored", "door", "system"]
             ),
         ]

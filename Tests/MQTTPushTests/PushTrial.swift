@@ -83,8 +83,13 @@ extension MQTTPushConfiguration {
 }
 
 extension MQTTTopic {
-    init(_ pattern: String, payload: PayloadKind = .json, action: ActionName? = nil) throws {
-        self.init(try TopicPattern(pattern), payload: payload, action: action)
+    init(
+        _ pattern: String,
+        payload: PayloadKind = .json,
+        action: ActionName? = nil,
+        envelope: PayloadEnvelope = .standard
+    ) throws {
+        self.init(try TopicPattern(pattern), payload: payload, action: action, envelope: envelope)
     }
 }
 

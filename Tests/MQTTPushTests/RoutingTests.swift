@@ -51,7 +51,10 @@ import Testing
             (try MQTTTopic("a/+"), .standard, #"{"action":"x","body":{"n":1}}"#, #"{"n":1}"#),
             (try MQTTTopic("a/+", envelope: .apns), .apns, #"{"aps":{},"action":"x","n":1}"#, #"{"n":1}"#),
             (try MQTTTopic("a/+", envelope: .cloudEvents), .cloudEvents, event, #"{"n":1}"#),
-            (try MQTTTopic("a/{room}", envelope: .apns), .apns, #"{"aps":{},"action":"x","n":1}"#, #"{"room":"b","n":1}"#),
+            (
+                try MQTTTopic("a/{room}", envelope: .apns), .apns, #"{"aps":{},"action":"x","n":1}"#,
+                #"{"room":"b","n":1}"#
+            ),
             (try MQTTTopic("a/{room}", envelope: .cloudEvents), .cloudEvents, event, #"{"room":"b","n":1}"#),
             (try MQTTTopic("{action}/b"), .route, #"{"n":1}"#, #"{"n":1}"#),
         ]

@@ -17,6 +17,7 @@ final class FaultyAdapter: Adapter {
         case ignoresRoom, offersAllItHas, reusesTokens
         case returnsEarly, hangsWhenStopped, throwsWhenStopped, submitsAfterItsRun, staysBusyWhenCancelledEarly
         case forgetsTheAbandoned, keepsTheRejected
+        case dropsRepeats, marksRepeats
     }
 
     struct State: Sendable {
@@ -30,6 +31,8 @@ final class FaultyAdapter: Adapter {
         var rejected: [ConformanceMessage] = []
         var tokens: UInt64 = 0
         var delivered = 0
+        /// How often each id was delivered.
+        var deliveries: [ActionID: Int] = [:]
         var isBusy = false
         var mustEnd = false
         var lastIntake: (any Intake)?
@@ -114,6 +117,9 @@ final class FaultyAdapter: Adapter {
             var text = message.envelope
             if fault == .altersABody { text = text.replacing("plain", with: "plane") }
             if fault == .cutsTheLong { text = text.replacing(String(repeating: "p", count: 40_000), with: "p") }
+            if fault == .marksRepeats, state.value.deliveries[message.id, default: 0] > 1 {
+                text = text.replacing("\"number\":", with: "\"again\":true,\"number\":")
+            }
             if fault == .forgetsTheUnreadable, message.action == nil { text = "unreadable" }
             Array(text.utf8).withUnsafeBytes { bytes in
                 batch.append(bytes, token: token, origin: origin, sender: sender, receivedAt: WallTime(seconds: 0))
@@ -134,7 +140,9 @@ extension FaultyAdapter.State {
     mutating func deliver(_ message: ConformanceMessage, _ fault: FaultyAdapter.Fault) -> [(UInt64, ConformanceMessage)]
     {
         delivered += 1
+        deliveries[message.id, default: 0] += 1
         var count = 1
+        if fault == .dropsRepeats, deliveries[message.id, default: 0] > 1 { count = 0 }
         if fault == .dropsOne, delivered == 5 { count = 0 }
         if fault == .deliversOneTwice, delivered == 5 { count = 2 }
         if fault == .dropsTheUnreadable, message.action == nil { count = 0 }

@@ -45,6 +45,10 @@ import Testing
         Expectation(.keepsTheRejected, .forbiddenSource, "does not come again in the next run"),
         Expectation(.keepsTheRejected, .malformedArrival, "does not come again in the next run"),
         Expectation(.reusesTokens, .deliverAll, "tokens of unsettled arrivals differ"),
+        Expectation(.dropsRepeats, .repeatWhileRunning, "has the outcome handled twice"),
+        Expectation(.dropsRepeats, .repeatAfterHandled, "has the outcome handled twice"),
+        Expectation(.dropsRepeats, .repeatAfterFailed, "has the outcome threw twice"),
+        Expectation(.marksRepeats, .repeatAfterHandled, "has the outcome handled twice"),
     ]
 
     @Test(arguments: expectations)

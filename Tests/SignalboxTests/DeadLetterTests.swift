@@ -34,6 +34,17 @@ import Testing
         #expect(supervisor.deadLetters.dropped == 1)
     }
 
+    @Test func aLetterLargerThanTheWholeStoreDrivesOutNoOther() async throws {
+        let supervisor = Supervisor.make { $0.deadLetters = DeadLetterLimits(bytes: 20) }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            _ = await intake.deliver(arrivals(["small", String(repeating: "large", count: 5), "small too"]))
+        }
+        #expect(supervisor.deadLetters.letters.map { $0.original.text } == ["small", "small too"])
+        #expect(supervisor.deadLetters.total == 3)
+        #expect(supervisor.deadLetters.dropped == 1)
+    }
+
     @Test func aLetterKeepsFactsAndTime() async throws {
         let supervisor = Supervisor.make()
         let intake = try supervisor.intake(for: "push")

@@ -63,7 +63,7 @@ struct AdmissionPass {
         return now >= deadline
     }
 
-    private static let conflict = Outcome.Rejection(
+    static let conflict = Outcome.Rejection(
         .idConflict,
         detail: "the source gave this id to a message with another name or body, which is running or was handled"
     )

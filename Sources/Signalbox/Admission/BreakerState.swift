@@ -39,6 +39,18 @@ struct BreakerState: Sendable {
         return true
     }
 
+    /// The state in words, and whether an arrival might go on.
+    func look(at now: UInt64) -> (words: String, lets: Bool) {
+        let words =
+            switch phase {
+            case .closed(let count): "closed, \(count) failed in a row"
+            case .open where mayTry(at: now), .halfOpen(nil): "open, the next is tried"
+            case .open: "open"
+            case .halfOpen: "open, one is tried"
+            }
+        return (words, mayTry(at: now))
+    }
+
     private func mayTry(at now: UInt64) -> Bool {
         switch phase {
         case .closed: true

@@ -5,14 +5,15 @@ import Synchronization
 /// The circuit breaker of one plugin, for all sources. Any thread.
 final class CircuitBreaker: Sendable {
     private let plugin: ActionName
-    private let policy: CircuitBreakerPolicy
+    let policy: CircuitBreakerPolicy
     private let state: Mutex<BreakerState>
-    private let rejection: Outcome.Rejection
+    /// Why an arrival may not go on while it is open.
+    let rejection: Outcome.Rejection
 
     init(_ policy: CircuitBreakerPolicy, for plugin: ActionName, _ configuration: SupervisorConfiguration) {
         self.plugin = plugin
         self.policy = policy
-        let openTicks = configuration.ticks(in: policy.openFor)
+        let openTicks = TickCount.ticks(in: policy.openFor, of: configuration.tick)
         state = Mutex(BreakerState(failures: policy.failures, openTicks: openTicks))
         rejection = Outcome.Rejection(
             .unavailable,
@@ -26,6 +27,9 @@ final class CircuitBreaker: Sendable {
     func refusal(of arrival: Arrival, at now: UInt64) -> Outcome.Rejection? {
         state.withLock { $0.lets(arrival, at: now) } ? nil : rejection
     }
+
+    /// In which state it is, in words, and whether an arrival might go on; nothing is tried.
+    func look(at now: UInt64) -> (words: String, lets: Bool) { state.withLock { $0.look(at: now) } }
 
     /// Notes what became of an arrival for the plugin.
     func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64, _ logger: Logger) {

@@ -4,12 +4,14 @@ import Synchronization
 final class SourceRate: Sendable {
     /// Whether the source waits when it sends too much, as one that redelivers can. Else what is over is refused.
     let slows: Bool
+    let limit: RateLimit
     /// What is over, in words.
     let detail: String
     private let bucket: Mutex<TokenBucket>
 
     init(_ limit: RateLimit, slows: Bool, tick: Duration, at now: UInt64) {
         self.slows = slows
+        self.limit = limit
         detail = "the source sends more than \(limit.perSecond) a second and \(limit.burst) at once"
         bucket = Mutex(TokenBucket(limit, tick: tick, at: now))
     }

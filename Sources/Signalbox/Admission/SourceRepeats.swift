@@ -7,7 +7,7 @@ final class SourceRepeats: Sendable {
     private let hash = SeededHash()
 
     init(_ limits: RepeatLimits, _ configuration: SupervisorConfiguration) {
-        let ticks = configuration.ticks(in: limits.time)
+        let ticks = TickCount.ticks(in: limits.time, of: configuration.tick)
         table = Mutex(RepeatTable(count: limits.count, ticks: ticks, bytes: limits.bytes))
     }
 
@@ -18,6 +18,14 @@ final class SourceRepeats: Sendable {
         let key = arrival.withIDBytes { RepeatKey($0, hash) }
         let content = arrival.contentHash(hash)
         return table.withLock { $0.ask(key, content: content, arrival, sink: sink, at: now) }
+    }
+
+    /// What ``ask(_:sink:at:)`` would answer; nothing is remembered.
+    func look(at arrival: Arrival, now: UInt64) -> RepeatAnswer {
+        guard arrival.hasSendersID else { return .first }
+        let key = arrival.withIDBytes { RepeatKey($0, hash) }
+        let content = arrival.contentHash(hash)
+        return table.withLock { $0.look(at: key, content: content, now: now) }
     }
 
     /// Notes the outcome of any arrival of the source.

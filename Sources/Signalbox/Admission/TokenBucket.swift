@@ -13,13 +13,15 @@ struct TokenBucket: Sendable {
 
     /// A full bucket.
     init(_ limit: RateLimit, tick length: Duration, at now: UInt64) {
-        capacity = UInt64(limit.burst) * TokenBucket.unitsOfOne
+        let full = UInt64(limit.burst) * TokenBucket.unitsOfOne
+        // A part of one that has begun is kept when it is full: else a small burst would never reach the rate.
+        capacity = full + TokenBucket.unitsOfOne - 1
         let (seconds, attoseconds) = length.components
         let (whole, isOver) = UInt64(max(0, seconds)).multipliedReportingOverflow(by: TokenBucket.unitsOfOne)
         let nanoseconds = isOver ? UInt64.max : whole.addingSaturated(UInt64(max(0, attoseconds)) / 1_000_000_000)
         unitsPerTick = UInt64(limit.perSecond).multipliedSaturated(max(1, nanoseconds))
         quarter = max(1, limit.burst / 4)
-        units = capacity
+        units = full
         tick = now
     }
 

@@ -33,6 +33,6 @@ public struct DeadLetter: Sendable {
         original = arrival.original.copied()
         self.outcome = outcome
         self.attempts = attempts
-        trace = DeadLetterTrace(envelope: arrival.envelope, plugin: plugin?.outline, attempts: attempts)
+        trace = DeadLetterTrace(envelope: arrival.envelope, plugin: plugin?.outline)
     }
 }

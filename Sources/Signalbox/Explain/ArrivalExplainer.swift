@@ -8,7 +8,7 @@ struct ArrivalExplainer {
     let core: SupervisorCore
 
     /// A step, and what becomes of the arrival when it is the first that does not pass.
-    private typealias Answer = (step: ExplanationStep, verdict: ExplanationVerdict?)
+    typealias Answer = (step: ExplanationStep, verdict: ExplanationVerdict?)
 
     var explanation: Explanation {
         let reading = arrival.reading
@@ -38,7 +38,8 @@ struct ArrivalExplainer {
 
     private func answers(about action: Action, _ entry: PluginEntry) -> [Answer] {
         [
-            access(action, entry), deadline(action), lane(entry), attempts(entry),
+            access(action, entry), repeats, deadline(action), rateLimit, circuitBreaker(entry), lane(entry),
+            attempts(entry),
             (ExplanationStep(.timeout, "\(entry.timeout)"), nil), middleware(entry), body(action, entry),
         ]
     }
@@ -51,12 +52,6 @@ struct ArrivalExplainer {
         return (step, ExplanationVerdict(.rejected(ArrivalRouter.notAllowed(entry, action.origin))))
     }
 
-    private func deadline(_ action: Action) -> Answer {
-        guard let deadline = action.deadline else { return (ExplanationStep(.deadline, "none"), nil) }
-        guard ContinuousClock.now >= deadline else { return (ExplanationStep(.deadline, "not passed"), nil) }
-        return stop(.deadline, .rejected(Outcome.Rejection(.expired, detail: "its deadline has passed")))
-    }
-
     private func lane(_ entry: PluginEntry) -> Answer {
         let order =
             switch entry.options.order {
@@ -64,7 +59,11 @@ struct ArrivalExplainer {
             case .key: "in order of their key"
             case .none: "in no order"
             }
-        return (ExplanationStep(.lane, "at most \(entry.options.maxConcurrent) at once, \(order)"), nil)
+        let bounds = "at most \(entry.options.maxConcurrent) at once, \(order)"
+        guard let lane = core.lanes.known(for: entry), lane.isStalled(for: intake) else {
+            return (ExplanationStep(.lane, bounds), nil)
+        }
+        return stop(.lane, lane.unavailable, configured: bounds)
     }
 
     private func attempts(_ entry: PluginEntry) -> Answer {
@@ -87,8 +86,10 @@ struct ArrivalExplainer {
         return stop(.body, .rejected(invalidBody: error))
     }
 
-    private func stop(_ stage: ExplanationStage, _ outcome: Outcome) -> Answer {
+    /// - Parameter configured: what the stage is told to do, before what it does now.
+    func stop(_ stage: ExplanationStage, _ outcome: Outcome, configured: String? = nil) -> Answer {
         let verdict = ExplanationVerdict(outcome)
-        return (ExplanationStep(stage, passes: false, verdict.detail), verdict)
+        let detail = configured.map { "\($0); \(verdict.detail)" } ?? verdict.detail
+        return (ExplanationStep(stage, passes: false, detail), verdict)
     }
 }

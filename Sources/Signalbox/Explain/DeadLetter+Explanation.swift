@@ -29,9 +29,9 @@ extension DeadLetter {
         let answer = plugin.rule.answer(to: Origin(source: source, facts: facts))
         guard answer.isAllowed else { return (passed, stop(.access, "\(answer)")) }
         passed.append(ExplanationStep(.access, "\(answer)"))
-        let stage = stageBehindAccess
+        let stage = stageBehindAccess(of: plugin)
         if stage.isCall {
-            let attempts = "\(trace.attempts) of at most \(plugin.mostAttempts)"
+            let attempts = "\(attempts) of at most \(plugin.mostAttempts)"
             guard stage != .attempts else {
                 return (passed, stop(.attempts, "\(attempts); the last failed: \(detail)"))
             }
@@ -42,7 +42,7 @@ extension DeadLetter {
 
     /// The stage that the outcome tells of, when the access rule has allowed the call. What only an earlier stage says,
     /// middleware has said.
-    private var stageBehindAccess: ExplanationStage {
+    private func stageBehindAccess(of plugin: PluginOutline) -> ExplanationStage {
         switch outcome {
         case .handled, .abandoned: .lane
         case .failed(let failure): failure.reason == .timeout ? .timeout : .attempts
@@ -51,6 +51,7 @@ extension DeadLetter {
             case .idConflict: .repeats
             case .expired: .deadline
             case .overloaded: .rateLimit
+            case .unavailable where rejection == plugin.refusal: .circuitBreaker
             case .unavailable, .reentrant: .lane
             case .invalidBody: .body
             default: .middleware

@@ -6,6 +6,4 @@ struct DeadLetterTrace: Sendable {
     let envelope: EnvelopeKind
     /// The plugin it was meant for, or `nil` when none was found.
     let plugin: PluginOutline?
-    /// How many calls there were; 1 when it is not known.
-    let attempts: Int
 }

@@ -5,13 +5,14 @@ import SignalboxCore
 final class PluginOutline: Sendable {
     let holder: String
     let rule: AccessRule
-    let timeout: Duration
     let mostAttempts: Int
+    /// What its circuit breaker says while it is open.
+    let refusal: Outcome.Rejection?
 
-    init(_ holder: String, _ rule: AccessRule, _ options: LaneOptions, timeout: Duration) {
+    init(_ holder: String, _ rule: AccessRule, _ options: LaneOptions, _ breaker: CircuitBreaker?) {
         self.holder = holder
         self.rule = rule
-        self.timeout = timeout
+        refusal = breaker?.rejection
         mostAttempts = options.retry?.attempts ?? 1
     }
 }

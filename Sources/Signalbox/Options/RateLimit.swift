@@ -5,7 +5,8 @@
 public struct RateLimit: Sendable, Hashable {
     /// The arrivals a second in the long run, 1 to 10,000,000.
     public var perSecond: Int
-    /// The most at once after a pause, 1 to 10,000,000; by default as many as in a second.
+    /// The most at once after a pause, 1 to 10,000,000; by default as many as in a second. Time is counted in ticks, 100 ms by
+    /// default: a burst smaller than what a tick brings limits the rate to itself per tick.
     public var burst: Int
 
     /// - Precondition: the values are in their ranges.

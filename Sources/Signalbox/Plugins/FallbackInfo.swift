@@ -1,16 +1,16 @@
-import SignalboxCore
+public import SignalboxCore
 
 /// The body of an action as the first of two plugins takes it, else as the second does.
-public struct FallbackInfo<First: Decodable & Sendable, Second: Decodable & Sendable>: Decodable, Sendable {
+public struct FallbackInfo<First: Plugin, Second: Plugin>: Decodable, Sendable {
     enum Choice: Sendable {
-        case first(First)
+        case first(First.Info)
         /// With what kept the body from being the first's.
-        case second(Second, instead: BodyError)
+        case second(Second.Info, instead: BodyError)
     }
 
     let choice: Choice
 
-    /// Reads the first form, or else the second.
+    /// Reads the first's `Info`, or else the second's.
     ///
     /// - Throws: `BodyError` with both findings when neither fits. What they have in common of code, place and offset is
     ///   the error's; else it is an `invalidValue` of the whole body.
@@ -18,13 +18,13 @@ public struct FallbackInfo<First: Decodable & Sendable, Second: Decodable & Send
         let body = try decoder.singleValueContainer()
         let finding: BodyError
         do {
-            choice = .first(try body.decode(First.self))
+            choice = .first(try body.decode(First.Info.self))
             return
         } catch {
             finding = BodyError.from(error, in: decoder)
         }
         do {
-            choice = .second(try body.decode(Second.self), instead: finding)
+            choice = .second(try body.decode(Second.Info.self), instead: finding)
         } catch {
             let other = BodyError.from(error, in: decoder)
             throw BodyError(
@@ -36,16 +36,3 @@ public struct FallbackInfo<First: Decodable & Sendable, Second: Decodable & Send
         }
     }
 }
-
-/// What kept a body from being of a type, with the type's name.
-enum FallbackText {
-    static func of(_ type: Any.Type, _ finding: BodyError) -> String {
-        // A composed form has named its own.
-        type is any ComposedForm.Type ? finding.detail : "\(type): \(finding)"
-    }
-}
-
-/// A form that consists of forms, whose findings name each of them.
-protocol ComposedForm {}
-
-extension FallbackInfo: ComposedForm {}

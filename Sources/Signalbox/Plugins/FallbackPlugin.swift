@@ -30,7 +30,7 @@ public import SignalboxCore
 /// the one timeout of the action. Whatever else the first throws is its failure, and the second is not asked.
 public struct FallbackPlugin<First: Plugin, Second: Plugin>: Plugin where First.Reply == Second.Reply {
     /// A body that one of the two takes.
-    public typealias Info = FallbackInfo<First.Info, Second.Info>
+    public typealias Info = FallbackInfo<First, Second>
     /// What both answer with.
     public typealias Reply = First.Reply
 
@@ -51,44 +51,36 @@ public struct FallbackPlugin<First: Plugin, Second: Plugin>: Plugin where First.
     /// Asks the first plugin, or else the second.
     ///
     /// - Throws: ``PluginDeclined`` when neither takes the action, with the reasons of both; any other error of the one that
-    ///   took it.
+    ///   was called.
     public func callAsAction(_ info: Info, context: ActionContext) async throws -> Reply {
         switch info.choice {
         case .first(let info):
             do {
                 return try await first.callAsAction(info, context: context)
             } catch let declined as PluginDeclined {
-                return try await callSecond(try secondInfo(context, declined), context, after: text(of: declined))
+                let reason = FallbackText.of(First.self, declined)
+                return try await callSecond(try secondInfo(context, after: reason), context, after: reason)
             }
         case .second(let info, let finding):
-            return try await callSecond(info, context, after: FallbackText.of(First.Info.self, finding))
+            return try await callSecond(info, context, after: FallbackText.of(First.self, finding))
         }
     }
 
-    private func secondInfo(_ context: ActionContext, _ declined: PluginDeclined) throws -> Second.Info {
+    private func secondInfo(_ context: ActionContext, after reason: String) throws -> Second.Info {
         do throws(BodyError) {
             return try context.body.decode(Second.Info.self)
         } catch {
-            throw PluginDeclined("\(text(of: declined)); \(FallbackText.of(Second.Info.self, error))")
+            throw PluginDeclined("\(reason); \(FallbackText.of(Second.self, error))")
         }
     }
 
-    private func callSecond(_ info: Second.Info, _ context: ActionContext, after finding: String) async throws -> Reply
-    {
+    private func callSecond(_ info: Second.Info, _ context: ActionContext, after reason: String) async throws -> Reply {
         do {
             return try await second.callAsAction(info, context: context)
         } catch let declined as PluginDeclined {
-            let reason = Second.self is any ComposedPlugin.Type ? declined.reason : "\(Second.self): \(declined.reason)"
-            throw PluginDeclined("\(finding); \(reason)")
+            throw PluginDeclined("\(reason); \(FallbackText.of(Second.self, declined))")
         }
     }
-
-    private func text(of declined: PluginDeclined) -> String {
-        First.self is any ComposedPlugin.Type ? declined.reason : "\(First.self): \(declined.reason)"
-    }
 }
-
-/// A plugin that consists of plugins, whose reasons name each of them.
-private protocol ComposedPlugin {}
 
 extension FallbackPlugin: ComposedPlugin {}

@@ -33,7 +33,7 @@ final class PluginEntry: Sendable {
         self.timeout = timeout
         self.call = call
         self.breaker = breaker
-        outline = PluginOutline(holder, rule, options, timeout: timeout)
+        outline = PluginOutline(holder, rule, options, breaker)
         for one in options.middleware { middleware.add(one) }
     }
 }

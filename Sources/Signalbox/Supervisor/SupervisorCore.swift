@@ -25,7 +25,7 @@ final class SupervisorCore: Sendable {
         self.logger = logger
         ticksBetweenReports = TickCount.ticks(in: .seconds(1), of: configuration.tick)
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
-        drops = Mutex(DropReport(ticksBetweenLines: configuration.ticks(in: .seconds(60))))
+        drops = Mutex(DropReport(ticksBetweenLines: TickCount.ticks(in: .seconds(60), of: configuration.tick)))
     }
 
     /// The timer's count of ticks: the supervisor's only clock for waits.

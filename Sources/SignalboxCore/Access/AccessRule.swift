@@ -79,11 +79,12 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Allowed when at least one of the rules allows; never when there are none.
     public static func any(_ rules: [AccessRule]) -> AccessRule {
-        AccessRule(
+        let (permits, names) = (rules.map(\.permits), rules.map(\.permitsByName))
+        return AccessRule(
             "any of (\(list(rules)))",
             .any(rules),
-            permits: { origin in rules.contains { $0.permits(origin) } },
-            permitsByName: { origin in rules.contains { $0.permitsByName(origin) } }
+            permits: { origin in permits.contains { $0(origin) } },
+            permitsByName: { origin in names.contains { $0(origin) } }
         )
     }
 
@@ -92,14 +93,15 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     /// An origin with ``LeastTrustedFacts`` is allowed when at least one of the rules names it and no other excludes
     /// it.
     public static func all(_ rules: [AccessRule]) -> AccessRule {
-        let permits: @Sendable (Origin) -> Bool = { origin in
-            !rules.isEmpty && rules.allSatisfy { $0.permits(origin) }
+        let (permits, names) = (rules.map(\.permits), rules.map(\.permitsByName))
+        let permitsAll: @Sendable (Origin) -> Bool = { origin in
+            !permits.isEmpty && permits.allSatisfy { $0(origin) }
         }
         return AccessRule(
             "all of (\(list(rules)))",
             .all(rules),
-            permits: permits,
-            permitsByName: { origin in permits(origin) && rules.contains { $0.permitsByName(origin) } }
+            permits: permitsAll,
+            permitsByName: { origin in permitsAll(origin) && names.contains { $0(origin) } }
         )
     }
 
@@ -107,7 +109,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     ///
     /// To allow such an origin except where a rule holds, put ``all(_:)`` around a rule that names it and this one.
     public static func not(_ rule: AccessRule) -> AccessRule {
-        AccessRule("not (\(rule))", .not(rule), permits: { !rule.permits($0) }, permitsByName: { _ in false })
+        let permits = rule.permits
+        return AccessRule("not (\(rule))", .not(rule), permits: { !permits($0) }, permitsByName: { _ in false })
     }
 
     private static func list(_ rules: [AccessRule]) -> String {

@@ -34,6 +34,12 @@ extension AdapterConformance {
         case abandonedIsNotAcknowledged
         /// With a slow plugin no more arrivals are inside or offered than the window and one batch.
         case memoryBoundedUnderSlowPlugin
+        /// A message that is sent again while it is running reaches its plugin once and has its outcome twice.
+        case repeatWhileRunning
+        /// A message that is sent again after it was handled is acknowledged and answered as before, without a call.
+        case repeatAfterHandled
+        /// A message that is sent again after it failed reaches its plugin again.
+        case repeatAfterFailed
 
         /// The case's name.
         public var description: String { rawValue }

@@ -50,7 +50,10 @@ import Testing
             (.link(scheme: "myapp"), ["own"]), (.universalLink(host: "shop.example"), ["shop"]),
             (.source("push"), ["news", "stored", "unassured", "otherTopic"]), (.source("links"), ["own", "shop"]),
             (.not(.source("page")), ["news", "stored", "unassured", "otherTopic", "unknown"]),
-            (.any([.script(origin: app), topic, .link(scheme: "myapp")]), ["page", "news", "stored", "unassured", "own"]),
+            (
+                .any([.script(origin: app), topic, .link(scheme: "myapp")]),
+                ["page", "news", "stored", "unassured", "own"]
+            ),
             (.all([.source("links"), .not(.link(scheme: "myapp"))]), ["shop"]),
             (AccessRule("everything") { _ in true }, Set(origins.map(\.name)).subtracting(["own", "shop"])),
         ]
@@ -68,7 +71,7 @@ import Testing
         }
         let arrivals = Self.arrivals(actions: rules.count)
         let explained = arrivals.map { supervisor.explain($0).verdict.code }
-        #expect(called.withLock(\.isEmpty), "an explanation calls nothing")
+        #expect(called.withLock { $0.isEmpty }, "an explanation calls nothing")
         let codes = try await Self.deliver(arrivals, to: supervisor)
         var expected: Set<String> = []
         for (number, rule) in rules.enumerated() {
@@ -92,7 +95,12 @@ import Testing
             for one in origins {
                 let text = #"{"action":"rule\#(number)","source":"push","origin":{"source":"push"},"body":{}}"#
                 Array(text.utf8).withUnsafeBytes { bytes in
-                    batch.append(bytes, token: UInt64(batch.count), origin: one.origin, receivedAt: WallTime(seconds: 0))
+                    batch.append(
+                        bytes,
+                        token: UInt64(batch.count),
+                        origin: one.origin,
+                        receivedAt: WallTime(seconds: 0)
+                    )
                 }
             }
         }
@@ -101,8 +109,8 @@ import Testing
 
     private static func deliver(_ arrivals: [Arrival], to supervisor: Supervisor) async throws -> [String] {
         let intake = try supervisor.intake(for: "anywhere")
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await supervisor.run() }
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await supervisor.run() }
             let codes = await intake.deliver(arrivals).map(\.code)
             group.cancelAll()
             return codes

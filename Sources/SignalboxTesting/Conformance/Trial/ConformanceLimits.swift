@@ -1,3 +1,5 @@
+import Signalbox
+
 /// What a case wants of the supervisor of one run.
 struct ConformanceLimits: Sendable {
     /// The arrivals in the source's window.
@@ -10,4 +12,7 @@ struct ConformanceLimits: Sendable {
     var hangs = true
     /// Whether the case runs the adapter itself, and not the supervisor.
     var isManual = false
+    /// Whether messages that come again are recognised. Not by default, whatever the adapter says: the supervisor would hide
+    /// what the adapter delivers twice.
+    var repeats = RepeatPolicy.never
 }

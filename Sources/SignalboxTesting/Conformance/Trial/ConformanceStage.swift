@@ -47,10 +47,15 @@ final class ConformanceStage: Sendable {
         supervisor = Supervisor(configuration: configuration, logger: logger, clock: clock)
         let window = WindowLimits(arrivals: limits.window)
         if limits.isManual {
-            intake = try supervisor.intake(for: adapter.source, features: adapter.features, window: window)
+            intake = try supervisor.intake(
+                for: adapter.source,
+                features: adapter.features,
+                window: window,
+                repeats: limits.repeats
+            )
         } else {
             intake = nil
-            try supervisor.add(adapter, window: window)
+            try supervisor.add(adapter, window: window, repeats: limits.repeats)
         }
         try register(timeout: limits.timeout)
     }

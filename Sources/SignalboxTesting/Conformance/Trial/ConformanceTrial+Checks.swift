@@ -42,6 +42,14 @@ extension ConformanceTrial {
         )
     }
 
+    /// A message that was sent twice has its outcome twice, and no third time.
+    func checkTwice(_ message: ConformanceMessage, _ word: String) {
+        let told = record.value.told.filter { $0.id == message.id.text }.map(\.word)
+        if told != [word, word] {
+            found("a message that is sent twice has the outcome \(word) twice", "\(message.id): \(told)")
+        }
+    }
+
     /// What the far side was answered to each message.
     func checkAnswer(
         to message: ConformanceMessage,

@@ -29,6 +29,9 @@ final class ConformanceTrial: Sendable {
         case .hungPlugin: try await hungPlugin()
         case .abandonedIsNotAcknowledged: try await abandonedIsNotAcknowledged()
         case .memoryBoundedUnderSlowPlugin: try await memoryBoundedUnderSlowPlugin()
+        case .repeatWhileRunning: try await repeatWhileRunning()
+        case .repeatAfterHandled: try await repeatAfterHandled()
+        case .repeatAfterFailed: try await repeatAfterFailed()
         }
     }
 }

@@ -1,0 +1,100 @@
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Synchronization
+import Testing
+
+/// What stages remember of earlier arrivals is told, and is what then happens.
+@Suite(.timeLimit(.minutes(1))) struct ExplainStateTests {
+    private struct Broken: Error {}
+
+    private static func explain(_ text: String, by supervisor: Supervisor) throws -> (
+        code: String, stops: ExplanationStep?
+    ) {
+        let explanation = supervisor.explain(try #require(arrivals([text]).first))
+        return (explanation.verdict.code, explanation.steps.first { !$0.passes })
+    }
+
+    @Test func repeatsRateLimitsAndCircuitBreakersAreAskedForTheirState() async throws {
+        let supervisor = Supervisor.make(clock: ManualClock())
+        let options = PluginOptions<Empty>(circuitBreaker: CircuitBreakerPolicy(failures: 1, openFor: .seconds(30)))
+        try supervisor.register("works", as: RawBody.self, from: .source("push")) { _, _ in }
+        try supervisor.register("fails", as: Empty.self, from: .source("push"), options: options) { _, _ in
+            throw Broken()
+        }
+        let intake = try supervisor.intake(
+            for: "push",
+            rateLimit: RateLimit(perSecond: 1, burst: 4),
+            repeats: .within(RepeatLimits())
+        )
+        func deliver(_ text: String) async -> String { await intake.deliver(arrivals([text])).first?.code ?? "" }
+        try await supervisor.whileRunning {
+            let first = message("works", id: "1")
+            #expect(try Self.explain(first, by: supervisor).code == "called")
+            #expect(await deliver(first) == "handled")
+            let again = try Self.explain(first, by: supervisor)
+            #expect(again.code == "repeated" && again.stops?.stage == .repeats)
+            let other = try Self.explain(message("works", id: "1", body: "[]"), by: supervisor)
+            #expect(other.code == "idConflict" && other.stops?.stage == .repeats)
+
+            #expect(try Self.explain(message("fails"), by: supervisor).code == "called")
+            #expect(await deliver(message("fails")) == "threw")
+            let open = try Self.explain(message("fails"), by: supervisor)
+            #expect(open.code == "unavailable" && open.stops?.stage == .circuitBreaker)
+            #expect(
+                open.stops?.detail.hasPrefix("opens after 1 in a row for 30.0 seconds; open; the circuit breaker")
+                    == true
+            )
+            #expect(await deliver(message("fails", id: "2")) == "unavailable")
+
+            #expect(await deliver(message("works", id: "3")) == "handled")
+            let over = try Self.explain(message("works", id: "4"), by: supervisor)
+            #expect(over.code == "overloaded" && over.stops?.stage == .rateLimit)
+            #expect(over.stops?.detail.hasPrefix("1 a second, 4 at once; the source sends more") == true)
+            #expect(await deliver(message("works", id: "4")) == "overloaded")
+            #expect(await deliver(message("works", id: "1", body: "[]")) == "idConflict")
+        }
+        let stages = supervisor.deadLetters.letters.map { $0.explanation.steps.last?.stage }
+        #expect(stages == [.attempts, .circuitBreaker, .rateLimit, .repeats])
+    }
+
+    @Test func aStalledLaneAndARunningRepeatAreTold() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock)
+        let (began, gate) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))
+        let options = PluginOptions<Empty>(timeout: .seconds(1))
+        try supervisor.register("slow", as: Empty.self, from: .source("push"), options: options) { _, _ in
+            began.continuation.yield()
+            for await _ in gate.stream { return }
+        }
+        let intake = try supervisor.intake(for: "push", repeats: .within(RepeatLimits()))
+        try await supervisor.whileRunning {
+            async let outcomes = intake.deliver(arrivals([message("slow", id: "1")]))
+            for await _ in began.stream { break }
+            let running = try Self.explain(message("slow", id: "1"), by: supervisor)
+            #expect(running.code == "repeated" && running.stops?.detail.contains("is running") == true)
+            #expect(try Self.explain(message("slow", id: "2"), by: supervisor).code == "called")
+            await clock.tick(30)
+            #expect(await outcomes.map(\.code) == ["timeout"])
+            let stalled = try Self.explain(message("slow", id: "2"), by: supervisor)
+            #expect(stalled.code == "unavailable" && stalled.stops?.stage == .lane)
+            #expect(await intake.deliver(arrivals([message("slow", id: "2")])).map(\.code) == ["unavailable"])
+            gate.continuation.yield()
+        }
+        #expect(supervisor.deadLetters.letters.map { $0.explanation.steps.last?.stage } == [.timeout, .lane])
+    }
+
+    @Test func aSourceThatIsSlowedWaitsAndIsNotStopped() async throws {
+        let supervisor = Supervisor.make(clock: ManualClock())
+        try supervisor.register("works", as: RawBody.self, from: .source("push")) { _, _ in }
+        let limit = RateLimit(perSecond: 1, burst: 1)
+        let intake = try supervisor.intake(for: "push", features: .redelivers, rateLimit: limit)
+        try await supervisor.whileRunning {
+            #expect(await intake.deliver(arrivals([message("works")])).map(\.code) == ["handled"])
+            let explanation = supervisor.explain(try #require(arrivals([message("works")]).first))
+            #expect(explanation.verdict.isCalled)
+            let step = explanation.steps.first { $0.stage == .rateLimit }
+            #expect(step?.detail == "1 a second, 1 at once; the source has to wait now")
+        }
+    }
+}
