@@ -2,8 +2,8 @@ public import SignalboxCore
 
 /// What lies behind a middleware: further middleware, then the plugin.
 public struct MiddlewareNext: Sendable {
-    /// The action that the plugin is registered for. That of the message may be another where a plugin takes what nobody
-    /// else does.
+    /// The action that the plugin is registered for, in memory of its own: what a middleware may keep, or name its numbers
+    /// by, as it never comes from a message.
     public let plugin: ActionName
     private let middleware: ArraySlice<any Middleware>
     private let call: @Sendable (ActionContext) async -> Outcome

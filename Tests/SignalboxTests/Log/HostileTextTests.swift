@@ -38,6 +38,7 @@ import Tracing
         let lines = EventList<String>()
         var configuration = SupervisorConfiguration()
         configuration.logLinesPerSecond = .max
+        configuration.deadLetters = DeadLetterLimits(count: 100_000, bytes: 1 << 30)
         let supervisor = Supervisor(
             configuration: configuration,
             logger: Logger(label: "hostile") { _ in RecordingLog(lines) }

@@ -73,6 +73,30 @@ import Testing
         #expect(count("works", "abandoned", "drain") == 1)
     }
 
+    @Test func retriesAreAttemptsAndRepeatsAreNone() async throws {
+        let clock = ManualClock()
+        let supervisor = try makeSupervisor(clock: clock)
+        let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 3))
+        try supervisor.register("flaky", as: Empty.self, from: .source("push"), options: options) { _, context in
+            if context.attempt < 3 { throw RetryTests.Refused() }
+        }
+        let intake = try supervisor.intake(for: "push", repeats: .within(RepeatLimits()))
+        try await supervisor.whileRunning {
+            for _ in 0..<2 {
+                _ = await clock.tick {
+                    await intake.deliver(arrivals([message("flaky", id: "same"), message("nobody")]))
+                }
+            }
+        }
+        #expect(count("flaky", "handled", "handled") == 2)
+        let flaky = [("source", "push"), ("plugin", "flaky")]
+        #expect(try metrics.expectCounter("signalbox_attempts_total", flaky).totalValue == 3)
+        #expect(try metrics.expectTimer("signalbox_call_duration_seconds", flaky).values.count == 3)
+        #expect(try metrics.expectCounter("signalbox_repeats_total", [("source", "push")]).totalValue == 1)
+        let none = [("source", "push"), ("plugin", "none")]
+        #expect(metrics.counterTotal(label: "signalbox_attempts_total", dimensions: none) == 0)
+    }
+
     @Test func aReportBecomesMetersAndWhatHasGrown() throws {
         let middleware = MetricsMiddleware(factory: metrics)
         middleware.reported(report(late: 2, arrivals: 7, bytes: 700, running: ["push/slow"], dropped: 3))

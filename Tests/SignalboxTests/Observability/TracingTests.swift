@@ -74,6 +74,35 @@ import Tracing
         #expect(spans.count == 2)
     }
 
+    @Test func eachAttemptHasASpanAndTheRefusedHaveOne() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock)
+        supervisor.use(TracingMiddleware(tracer: tracer))
+        let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 3))
+        try supervisor.register("flaky", as: Empty.self, from: .source("push"), options: options) { _, context in
+            if context.attempt < 3 { throw RetryTests.Refused() }
+        }
+        let intake = try supervisor.intake(for: "push")
+        let late = arrivals(firstToken: 9, deadline: .now, [message("flaky")])
+        try await supervisor.whileRunning {
+            let batch = arrivals([message("flaky"), message("nobody"), "{"])
+            _ = await clock.tick { await intake.deliver(batch) }
+            _ = await intake.deliver(late)
+        }
+        let said = spans.map { span -> String in
+            let all = attributes(of: span)
+            return [span.operationName, all["signalbox.attempt"], all["signalbox.code"]].compactMap { $0 }.joined(
+                separator: " "
+            )
+        }
+        #expect(
+            said.sorted() == [
+                "flaky process 1 threw", "flaky process 2 threw", "flaky process 3 handled", "flaky process expired",
+                "process malformed", "process unknownAction",
+            ]
+        )
+    }
+
     @Test func theParentIsTakenFromTheMessage() async throws {
         let middleware = TracingMiddleware(tracer: tracer)
         let facts = TracedFacts(values: ["traceparent": Self.parent, "tracestate": "a=1", "baggage": "user=anna"])
