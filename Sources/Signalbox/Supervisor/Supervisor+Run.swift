@@ -77,12 +77,9 @@ extension Supervisor {
     private func run(_ adapter: any Adapter, into intake: SourceIntake) async {
         do {
             try await adapter.run(into: intake)
-            core.logger.debug("source ended", metadata: ["source": "\(adapter.source)"])
+            core.logger.write(.sourceEnded, nil, [.source: adapter.source.text])
         } catch {
-            core.logger.error(
-                "source ended with an error; other sources go on: \(LogText.escaped("\(error)"))",
-                metadata: ["source": "\(adapter.source)"]
-            )
+            core.logger.write(.sourceFailed, Redaction.detail("\(error)"), [.source: adapter.source.text])
             state.withLock { if $0.firstFailure == nil { $0.firstFailure = error } }
         }
     }
@@ -99,7 +96,7 @@ extension Supervisor {
             return Array(state.intakes.values)
         }
         for intake in intakes { intake.close() }
-        core.logger.info("draining", metadata: ["limit": "\(core.configuration.drainLimit)"])
+        core.logger.write(.draining, nil, [.limit: "\(core.configuration.drainLimit)"])
     }
 
     private func untilSettled() async {
@@ -128,8 +125,9 @@ extension Supervisor {
         core.deadLetters.endStreams()
         let report = report
         for running in report.callsStillRunning {
-            core.logger.error("plugin has not returned", metadata: ["call": "\(running)"])
+            core.logger.write(.notReturned, nil, [.call: running])
         }
+        tellReport()
         for intake in intakes { intake.forgetLanes() }
         // A lane whose plugin never returns stays, so that it can be reported.
         for lane in core.lanes.all { core.lanes.retire(lane.entry) }
@@ -146,12 +144,20 @@ extension Supervisor {
         }
     }
 
+    private func tellReport() {
+        let observers = core.middleware.reportObservers
+        guard !observers.isEmpty else { return }
+        let report = report
+        for observer in observers { observer.reported(report) }
+    }
+
     private func tick() {
         let now = core.advance()
         let (intakes, drainEnd) = state.withLock { (Array($0.intakes.values), $0.drainEnd) }
         let isDrainOver = drainEnd.map { now >= $0 } ?? false
         core.tellOfDrops(at: now)
         for intake in intakes { intake.tick(now) }
+        if now.isMultiple(of: core.ticksBetweenReports) { tellReport() }
         for lane in core.lanes.all {
             lane.tick(now)
             if isDrainOver { lane.abandon(.drain) }

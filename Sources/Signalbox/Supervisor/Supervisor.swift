@@ -69,6 +69,7 @@ public final class Supervisor: Service, Sendable {
         return SupervisorReport(
             total: counts.values.reduce(OutcomeCounts(), +),
             sources: counts,
+            windows: Dictionary(intakes.map { ($0.source, $0.window.use) }, uniquingKeysWith: +),
             unsettled: intakes.reduce(0) { $0 + $1.window.count },
             callsStillRunning: running.sorted(),
             deadLetters: core.deadLetters.total,

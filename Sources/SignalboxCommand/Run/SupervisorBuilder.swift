@@ -58,7 +58,11 @@ struct SupervisorBuilder {
         case .file(let path):
             let plugin = FilePlugin(action: action, ledger: try ledgers.ledger(at: path))
             // A batch holds many keys, so that one call cannot be for all of it.
-            if case .key = section.order { try place.take(FileLinePlugin(file: plugin)) } else { try place.take(plugin) }
+            if case .key = section.order {
+                try place.take(FileLinePlugin(file: plugin))
+            } else {
+                try place.take(plugin)
+            }
         }
     }
 }
