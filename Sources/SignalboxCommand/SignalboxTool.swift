@@ -16,8 +16,8 @@ struct SignalboxTool: AsyncParsableCommand {
             \(CommandStatus.help(CommandStatus.allCases))
             """,
         subcommands: [
-            RunCommand.self, SubscribeCommand.self, BridgeCommand.self, SendCommand.self, ParseCommand.self,
-            NavigateCommand.self,
+            RunCommand.self, CheckCommand.self, SubscribeCommand.self, BridgeCommand.self, SendCommand.self,
+            ParseCommand.self, NavigateCommand.self,
         ]
     )
 

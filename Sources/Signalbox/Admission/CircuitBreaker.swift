@@ -36,20 +36,22 @@ final class CircuitBreaker: Sendable {
         switch state.withLock({ $0.settle(arrival, outcome, at: now) }) {
         case nil: break
         case .opened:
-            logger.warning(
-                "circuit breaker opened: the plugin is left alone; arrivals for it become dead letters",
-                metadata: [
-                    "plugin": "\(plugin)", "failures": "\(policy.failures)", "openFor": "\(policy.openFor)",
-                    "why": "\(LogText.escaped(outcome.text))",
-                    "advice": "find out why the plugin fails; it is tried again by itself",
+            logger.write(
+                .breakerOpened,
+                nil,
+                [
+                    .plugin: plugin.text, .failures: "\(policy.failures)", .openFor: "\(policy.openFor)",
+                    .why: outcome.text,
+                    .advice: "find out why the plugin fails; it is tried again by itself",
                 ]
             )
         case .closed(let rejected):
-            logger.notice(
-                "circuit breaker closed: the plugin works again",
-                metadata: [
-                    "plugin": "\(plugin)", "rejectedMeanwhile": "\(rejected)",
-                    "advice": "send again what became a dead letter meanwhile, if it still counts",
+            logger.write(
+                .breakerClosed,
+                nil,
+                [
+                    .plugin: plugin.text, .rejectedMeanwhile: "\(rejected)",
+                    .advice: "send again what became a dead letter meanwhile, if it still counts",
                 ]
             )
         }

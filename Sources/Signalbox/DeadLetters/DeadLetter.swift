@@ -16,7 +16,7 @@ public struct DeadLetter: Sendable {
     public let original: Bytes
     /// Why it was not handled: `rejected` or `failed`.
     public let outcome: Outcome
-    /// How often the plugin was called for it; at least 1, also where something else decided before a call.
+    /// How often the plugin was called for it; 0 when something else decided before a call.
     public let attempts: Int
 
     /// What ``explanation`` is made of.

@@ -10,11 +10,12 @@ extension SupervisorCore {
         let dropped = deadLetters.dropped
         let count = drops.withLock { $0.take(of: dropped, at: now) }
         guard count > 0 else { return }
-        logger.warning(
-            "dead letters were dropped: their store is full",
-            metadata: [
-                "dropped": "\(count)", "droppedInAll": "\(dropped)",
-                "advice":
+        logger.write(
+            .dropped,
+            nil,
+            [
+                .dropped: "\(count)", .droppedInAll: "\(dropped)",
+                .advice:
                     "find out why so much is not handled, raise the store's limits, or keep them elsewhere by its stream",
             ]
         )

@@ -8,6 +8,7 @@ final class SourceIntake: Sendable {
     let counters = OutcomeCounters()
     let log: SourceLog
     let window: Window
+    let life = SourceLife()
     let admission: Admission
     /// How long an arrival may wait before it is abandoned, or `nil` when its source can wait for ever.
     let holdTicks: UInt64?
@@ -147,7 +148,7 @@ extension SourceIntake {
             }
             for position in verdict.run.range {
                 let arrival = verdict.run.arrivals[position]
-                settleRepeat(arrival, verdict.outcome, 1, plugin: verdict.plugin, sink: verdict.run.sink)
+                settleRepeat(arrival, verdict.outcome, plugin: verdict.plugin, sink: verdict.run.sink)
             }
         }
     }
@@ -164,17 +165,17 @@ extension SourceIntake {
         counters.count(outcome)
         switch outcome {
         case .handled: break
-        case .abandoned: log.abandoned(arrival, outcome, plugin: plugin)
+        case .abandoned: log.abandoned(arrival, outcome, attempts: attempts, plugin: plugin)
         case .rejected, .failed:
             core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin, attempts: attempts))
-            log.deadLetter(arrival, outcome, plugin: plugin)
+            log.deadLetter(arrival, outcome, attempts: attempts, plugin: plugin)
         }
         tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: false)
         guard admission.hears(of: plugin) else { return tellAdapter(arrival, outcome, sink) }
         let followers = admission.settle(arrival, outcome, plugin: plugin, core)
         tellAdapter(arrival, outcome, sink)
         for follower in followers {
-            settleRepeat(follower.arrival, outcome, attempts, plugin: plugin, sink: follower.sink)
+            settleRepeat(follower.arrival, outcome, plugin: plugin, sink: follower.sink)
         }
     }
 
@@ -182,13 +183,12 @@ extension SourceIntake {
     private func settleRepeat(
         _ arrival: Arrival,
         _ outcome: Outcome,
-        _ attempts: Int,
         plugin: PluginEntry?,
         sink: any SettlementSink
     ) {
         counters.count(outcome)
         counters.repeats.wrappingAdd(1, ordering: .relaxed)
-        tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: true)
+        tellObservers(arrival, outcome, 0, plugin: plugin, isRepeat: true)
         tellAdapter(arrival, outcome, sink)
     }
 
@@ -286,6 +286,11 @@ extension SourceIntake {
             return state.emptyWaiters
         }
         for waiter in waiters { waiter.resume() }
+    }
+
+    /// Takes ``stopWaiting()`` back.
+    func waitAgain() {
+        state.withLock { $0.hasStoppedWaiting = false }
     }
 
     /// Forgets the lane of a plugin that was removed.

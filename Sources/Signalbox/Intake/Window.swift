@@ -14,6 +14,12 @@ struct Window: ~Copyable {
     /// The number of arrivals inside.
     var count: Int { Int(used.load(ordering: .sequentiallyConsistent) >> 40) }
 
+    /// Both, as they were at the same moment.
+    var use: WindowUse {
+        let used = used.load(ordering: .relaxed)
+        return WindowUse(arrivals: Int(used >> 40), bytes: Int(used & Window.bytesMask))
+    }
+
     var isEmpty: Bool { used.load(ordering: .sequentiallyConsistent) == 0 }
 
     var hasRoom: Bool { Window.isQuarterFree(used.load(ordering: .sequentiallyConsistent), of: limits) }

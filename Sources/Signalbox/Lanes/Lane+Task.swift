@@ -72,7 +72,7 @@ extension Lane {
         _ middleware: [any Middleware],
         _ handler: @escaping @Sendable (ActionContext) async -> Outcome
     ) -> @Sendable (ActionContext) async -> Outcome {
-        let chain = MiddlewareNext(middleware[...], call: handler)
+        let chain = MiddlewareNext(middleware[...], plugin: entry.action, call: handler)
         return { context in await chain(context) }
     }
 

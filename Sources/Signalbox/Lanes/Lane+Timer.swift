@@ -76,7 +76,7 @@ extension Lane {
         else { return [] }
         let called = state.places[position].called(word.number)
         let unbegun = state.stall(position, behindCall: word.number)
-        return (called.map { [LaneVerdict(run: $0, outcome: running)] } ?? [])
+        return (called.map { [LaneVerdict(run: $0.called, outcome: running)] } ?? [])
             + unbegun.map { LaneVerdict(run: $0, outcome: waiting) }
     }
 

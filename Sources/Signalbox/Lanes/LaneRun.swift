@@ -52,11 +52,29 @@ struct LaneRun: Sendable {
         return now - tick >= limit
     }
 
+    /// Settles them without the call that comes next.
     func settle(_ outcome: Outcome, plugin: PluginEntry?) {
-        for position in range { settle(position, outcome, plugin: plugin) }
+        for position in range {
+            intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempt - 1)
+        }
     }
 
+    /// Settles one that was called, unless it was found to be too late for that.
     func settle(_ position: Int, _ outcome: Outcome, plugin: PluginEntry?) {
-        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempt)
+        let attempts = outcome.isExpired ? attempt - 1 : attempt
+        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempts)
+    }
+
+    /// The same behind the call that was next.
+    var called: LaneRun {
+        var called = self
+        called.attempt += 1
+        return called
+    }
+}
+
+extension Outcome {
+    fileprivate var isExpired: Bool {
+        if case .rejected(let rejection) = self { rejection.reason == .expired } else { false }
     }
 }

@@ -312,9 +312,10 @@ extension LaneState {
         strands.indices.flatMap { strands[$0].waiting.takeAll(where: isMeant) }
     }
 
-    mutating func takeSleepers() -> [LaneRun] {
-        defer { sleepers = [] }
-        for strand in sleepers.compactMap(\.strand) { letGo(strand) }
-        return sleepers.map(\.run)
+    mutating func takeSleepers(where isMeant: (LaneRun) -> Bool = { _ in true }) -> [LaneRun] {
+        let taken = sleepers.filter { isMeant($0.run) }
+        sleepers.removeAll { isMeant($0.run) }
+        for strand in taken.compactMap(\.strand) { letGo(strand) }
+        return taken.map(\.run)
     }
 }

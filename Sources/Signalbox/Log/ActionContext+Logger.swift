@@ -5,8 +5,8 @@ extension ActionContext {
     /// A logger that says with each line which source, action and id it is about. Made anew at each use.
     public var logger: Logger {
         var logger = (host as? SourceIntake)?.log.logger ?? Logger(label: "signalbox")
-        logger[metadataKey: "action"] = "\(action.name)"
-        logger[metadataKey: "id"] = "\(LogText.escaped(id.text))"
+        let fields: LogFields = [.action: action.name.text, .id: id.text]
+        for (key, value) in fields.metadata { logger[metadataKey: key] = value }
         return logger
     }
 }

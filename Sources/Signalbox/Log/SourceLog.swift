@@ -11,66 +11,66 @@ final class SourceLog: Sendable {
 
     init(source: SourceName, core: SupervisorCore) {
         var logger = core.logger
-        logger[metadataKey: "source"] = "\(source)"
+        logger[metadataKey: LogField.source.rawValue] = "\(source)"
         self.logger = logger
         self.core = core
         budget = Mutex(LineBudget(linesPerSecond: core.configuration.logLinesPerSecond))
     }
 
-    func deadLetter(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?) {
+    func deadLetter(_ arrival: Arrival, _ outcome: Outcome, attempts: Int, plugin: PluginEntry?) {
         // A stalled lane has a line of its own, once a minute.
         if case .rejected(let rejection) = outcome, rejection.reason == .unavailable { return }
-        write(.warning, "dead letter: \(LogText.escaped(outcome.text))", arrival, plugin, advice: outcome.advice)
+        write(.deadLetter, arrival, outcome, attempts, plugin)
     }
 
-    func abandoned(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?) {
-        write(.notice, "abandoned, not acknowledged: \(outcome.text)", arrival, plugin, advice: outcome.advice)
+    func abandoned(_ arrival: Arrival, _ outcome: Outcome, attempts: Int, plugin: PluginEntry?) {
+        write(.abandoned, arrival, outcome, attempts, plugin)
     }
 
     func lateReturn(_ arrival: Arrival, plugin: PluginEntry) {
-        write(
-            .notice,
-            "plugin returned after its call was settled; its result was not sent",
-            arrival,
-            plugin,
-            advice: nil
-        )
+        write(.lateReturn, arrival, nil, 0, plugin)
     }
 
     func stalled(_ plugin: PluginEntry, unavailable count: Int) {
-        logger.error(
-            "plugin has not returned; arrivals for it become dead letters",
-            metadata: [
-                "plugin": "\(plugin.action)", "unavailable": "\(count)",
-                "advice": "find out what the plugin waits for, or restart the program",
+        logger.write(
+            .stalled,
+            nil,
+            [
+                .plugin: plugin.action.text, .unavailable: "\(count)",
+                .advice: "find out what the plugin waits for, or restart the program",
             ]
         )
     }
 
     private func write(
-        _ level: Logger.Level,
-        _ message: String,
+        _ kind: LogKind,
         _ arrival: Arrival,
-        _ plugin: PluginEntry?,
-        advice: String?
+        _ outcome: Outcome?,
+        _ attempts: Int,
+        _ plugin: PluginEntry?
     ) {
+        // Before the budget: a line that is not written needs no place in it.
+        guard logger.logLevel <= kind.level else { return }
         let second = core.secondsRun
         guard case .write(let withheld) = budget.withLock({ $0.ask(inSecond: second) }) else { return }
-        var metadata: Logger.Metadata = [:]
+        var fields = LogFields()
         if case .success(let action) = arrival.reading {
-            metadata["action"] = "\(action.name)"
-            metadata["id"] = "\(LogText.escaped(action.id.text))"
+            fields[.action] = action.name.text
+            fields[.id] = action.id.text
         }
-        if let plugin { metadata["plugin"] = "\(plugin.action)" }
-        if let advice { metadata["advice"] = "\(advice)" }
-        if withheld > 0 { metadata["linesWithheldBefore"] = "\(withheld)" }
-        logger.log(level: level, "\(message)", metadata: metadata)
+        fields[.plugin] = plugin?.action.text
+        fields[.outcome] = outcome?.name
+        fields[.code] = outcome?.code
+        fields[.advice] = outcome?.advice
+        if attempts > 0 { fields[.attempts] = "\(attempts)" }
+        if withheld > 0 { fields[.linesWithheldBefore] = "\(withheld)" }
+        logger.write(kind, outcome?.text, fields)
     }
 
     /// Tells of lines that were withheld when nothing else does.
     func flush() {
         let withheld = budget.withLock { $0.takeWithheld() }
         guard withheld > 0 else { return }
-        logger.warning("log lines about arrivals were withheld", metadata: ["linesWithheldBefore": "\(withheld)"])
+        logger.write(.withheld, nil, [.linesWithheldBefore: "\(withheld)"])
     }
 }

@@ -6,6 +6,7 @@ final class MiddlewareList: Sendable {
     private struct State {
         var middleware: [any Middleware] = []
         var observers: [any OutcomeObserver] = []
+        var reportObservers: [any ReportObserver] = []
     }
 
     private let state = Mutex(State())
@@ -17,6 +18,7 @@ final class MiddlewareList: Sendable {
         state.withLock { state in
             state.middleware.append(middleware)
             if let observer = middleware as? any OutcomeObserver { state.observers.append(observer) }
+            if let observer = middleware as? any ReportObserver { state.reportObservers.append(observer) }
             holdsObservers.store(!state.observers.isEmpty, ordering: .releasing)
             holdsMiddleware.store(true, ordering: .releasing)
         }
@@ -25,6 +27,7 @@ final class MiddlewareList: Sendable {
     func add(_ observer: any OutcomeObserver) {
         state.withLock { state in
             state.observers.append(observer)
+            if let observer = observer as? any ReportObserver { state.reportObservers.append(observer) }
             holdsObservers.store(true, ordering: .releasing)
         }
     }
@@ -35,6 +38,9 @@ final class MiddlewareList: Sendable {
     var all: [any Middleware] {
         isEmpty ? [] : state.withLock { $0.middleware }
     }
+
+    /// Asked for once a second.
+    var reportObservers: [any ReportObserver] { state.withLock { $0.reportObservers } }
 
     var hasObservers: Bool { holdsObservers.load(ordering: .acquiring) }
 

@@ -4,12 +4,12 @@ extension Supervisor {
     /// Puts middleware around the calls of all plugins, inside what was used before.
     ///
     /// It counts for every batch of actions that a lane begins from now on. One that is an ``OutcomeObserver`` too is told
-    /// of every outcome from now on.
+    /// of every outcome from now on, one that is a ``ReportObserver`` of every report.
     public func use(_ middleware: any Middleware) {
         core.middleware.add(middleware)
     }
 
-    /// Tells somebody of every outcome from now on.
+    /// Tells somebody of every outcome from now on, and of every report if it is a ``ReportObserver`` too.
     public func observe(_ observer: any OutcomeObserver) {
         core.middleware.add(observer)
     }

@@ -152,19 +152,27 @@ extension PluginCall {
 }
 
 extension Outcome {
+    /// An `Info` that checks its own values may say in its error what they were.
     @usableFromInline
     static func rejected(invalidBody error: BodyError) -> Outcome {
-        .rejected(Rejection(.invalidBody, error))
+        let detail = Redaction.redacted(error.detail)
+        guard detail != error.detail else { return .rejected(Rejection(.invalidBody, error)) }
+        let shown = BodyError(error.code, path: error.path, offset: error.offset, detail: detail)
+        return .rejected(Rejection(.invalidBody, shown))
     }
 
-    /// What an error says is shown to people, so its length is bounded. A plugin that declines has not failed.
+    /// What an error says is shown to people and sent to callers, so it has no secrets, and its length is bounded. A plugin
+    /// that declines has not failed.
     @usableFromInline
     static func failed(threw error: any Error) -> Outcome {
-        if let failure = error as? Failure { return .failed(failure) }
+        if let failure = error as? Failure {
+            let detail = Redaction.detail(failure.detail)
+            return .failed(Failure(failure.reason, detail: detail, isRetryable: failure.isRetryable))
+        }
         if let declined = error as? PluginDeclined {
-            return .rejected(Rejection(.invalidBody, detail: String(declined.description.prefix(500))))
+            return .rejected(Rejection(.invalidBody, detail: Redaction.detail(declined.description)))
         }
         let isRetryable = (error as? any RetryableError)?.isRetryable ?? false
-        return .failed(Failure(.threw, detail: String("\(error)".prefix(500)), isRetryable: isRetryable))
+        return .failed(Failure(.threw, detail: Redaction.detail("\(error)"), isRetryable: isRetryable))
     }
 }

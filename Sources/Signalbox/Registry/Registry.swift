@@ -7,6 +7,17 @@ final class Registry: Sendable {
 
     var snapshot: PluginTable { table.withLock { $0 } }
 
+    /// Puts another table in the place of the one there is.
+    func exchange<Result>(
+        _ change: (PluginTable) throws(RegistrationError) -> (PluginTable, Result)
+    ) throws(RegistrationError) -> Result {
+        try table.withLock { (table) throws(RegistrationError) in
+            let (next, result) = try change(table)
+            table = next
+            return result
+        }
+    }
+
     func add(_ entry: PluginEntry) throws(RegistrationError) {
         try table.withLock { (table) throws(RegistrationError) in
             if let held = table.entry(named: entry.action) {

@@ -43,4 +43,8 @@ public struct OutcomeCounts: Sendable, Hashable {
             repeats: left.repeats + right.repeats
         )
     }
+
+    static func += (left: inout OutcomeCounts, right: OutcomeCounts) {
+        left = left + right
+    }
 }

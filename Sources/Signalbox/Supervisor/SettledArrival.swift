@@ -8,7 +8,7 @@ public struct SettledArrival: Sendable {
     public let plugin: ActionName?
     /// What became of it.
     public let outcome: Outcome
-    /// How often the plugin was called for it; at least 1, also where something else decided before a call.
+    /// How often the plugin was called for it; 0 when something else decided before a call, and for a repeat.
     public let attempts: Int
     /// Whether it repeats an earlier arrival, by source and id, and was settled with that one's outcome: the plugin was not
     /// called for it, and it is no dead letter of its own.

@@ -192,6 +192,7 @@ extension Supervisor {
     ///
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action.
     public func remove(_ action: ActionName) throws(RegistrationError) {
+        if try RegistryDraft.take(.remove(action), of: core.registry) { return }
         retire(try core.registry.remove(action))
     }
 
@@ -213,6 +214,7 @@ extension Supervisor {
             call: call,
             breaker: options.circuitBreaker.map { CircuitBreaker($0, for: action.copied(), core.configuration) }
         )
+        if try RegistryDraft.take(replacing ? .replace(entry) : .add(entry), of: core.registry) { return }
         if replacing {
             retire(try core.registry.replace(with: entry))
         } else {
@@ -220,7 +222,7 @@ extension Supervisor {
         }
     }
 
-    private func retire(_ entry: PluginEntry) {
+    func retire(_ entry: PluginEntry) {
         // The registry has let go of it: an intake that still routes by the old table ends before it forgets the lane.
         for intake in state.withLock({ Array($0.intakes.values) }) { intake.forgetLane(of: entry) }
         core.lanes.retire(entry)

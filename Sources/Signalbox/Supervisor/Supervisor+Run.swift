@@ -1,6 +1,6 @@
 import Logging
 import ServiceLifecycle
-package import SignalboxCore
+import SignalboxCore
 import Synchronization
 
 extension Supervisor {
@@ -17,12 +17,12 @@ extension Supervisor {
     }
 
     /// The rest of ``run()``, after ``open()``: for whoever must know that the run begins before anything else does.
-    package func run(_ starts: AsyncStream<any Adapter>) async throws {
+    package func run(_ starts: AsyncStream<SourceStart>) async throws {
         async let _ = keepTime()
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                for await adapter in starts {
-                    group.addTask { await self.run(adapter) }
+                for await start in starts {
+                    group.addTask { await self.run(start) }
                 }
                 beginDrain()
                 group.cancelAll()
@@ -43,8 +43,8 @@ extension Supervisor {
     ///
     /// - Returns: the adapters to run.
     /// - Throws: ``RegistrationError/closed`` when the supervisor runs or has run.
-    package func open() throws -> AsyncStream<any Adapter> {
-        let (starts, intakes) = try state.withLock { state throws -> (AsyncStream<any Adapter>, [SourceIntake]) in
+    package func open() throws -> AsyncStream<SourceStart> {
+        let (starts, intakes) = try state.withLock { state throws -> (AsyncStream<SourceStart>, [SourceIntake]) in
             guard state.phase == .initial, let starts = state.starts else { throw RegistrationError.closed }
             state.phase = .running
             state.starts = nil
@@ -55,23 +55,33 @@ extension Supervisor {
         return starts
     }
 
-    private func run(_ adapter: any Adapter) async {
-        let intake = state.withLock { $0.intakes[adapter.source] }
-        do {
-            if let intake { try await adapter.run(into: intake) }
-            core.logger.debug("source ended", metadata: ["source": "\(adapter.source)"])
-        } catch {
-            core.logger.error(
-                "source ended with an error; other sources go on: \(LogText.escaped("\(error)"))",
-                metadata: ["source": "\(adapter.source)"]
-            )
-            state.withLock { if $0.firstFailure == nil { $0.firstFailure = error } }
+    /// Runs an adapter until it ends, or is asked to end as its source is removed.
+    private func run(_ start: SourceStart) async {
+        let life = start.intake.life
+        if life.begin() {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.run(start.adapter, into: start.intake) }
+                group.addTask { await life.untilAsked() }
+                await group.next()
+                group.cancelAll()
+            }
         }
-        let starter = state.withLock { state -> AsyncStream<any Adapter>.Continuation? in
+        life.end()
+        let starter = state.withLock { state -> AsyncStream<SourceStart>.Continuation? in
             state.runningAdapters -= 1
-            return state.runningAdapters == 0 ? state.starter : nil
+            return state.runningAdapters == 0 && !life.isAsked ? state.starter : nil
         }
         starter?.finish()
+    }
+
+    private func run(_ adapter: any Adapter, into intake: SourceIntake) async {
+        do {
+            try await adapter.run(into: intake)
+            core.logger.write(.sourceEnded, nil, [.source: adapter.source.text])
+        } catch {
+            core.logger.write(.sourceFailed, Redaction.detail("\(error)"), [.source: adapter.source.text])
+            state.withLock { if $0.firstFailure == nil { $0.firstFailure = error } }
+        }
     }
 }
 
@@ -86,11 +96,11 @@ extension Supervisor {
             return state.intakesByName
         }
         for intake in intakes { intake.close() }
-        core.logger.info("draining", metadata: ["limit": "\(core.configuration.drainLimit)"])
+        core.logger.write(.draining, nil, [.limit: "\(core.configuration.drainLimit)"])
     }
 
     private func untilSettled() async {
-        let intakes = state.withLock { $0.intakesByName }
+        let intakes = state.withLock { $0.everyIntake }
         await withTaskCancellationHandler {
             for intake in intakes { await intake.untilEmpty() }
         } onCancel: {
@@ -106,16 +116,18 @@ extension Supervisor {
     private func finish() -> (any Error)? {
         let (intakes, failure) = state.withLock { state in
             state.phase = .stopped
-            return (state.intakesByName, state.firstFailure)
+            return (state.everyIntake, state.firstFailure)
         }
         for lane in core.lanes.all { lane.reportUnavailable() }
         for intake in intakes { intake.log.flush() }
+        endRemovals()
         core.tellOfDrops()
         core.deadLetters.endStreams()
         let report = report
         for running in report.callsStillRunning {
-            core.logger.error("plugin has not returned", metadata: ["call": "\(running)"])
+            core.logger.write(.notReturned, nil, [.call: running])
         }
+        tellReport()
         for intake in intakes { intake.forgetLanes() }
         // A lane whose plugin never returns stays, so that it can be reported.
         for lane in core.lanes.all { core.lanes.retire(lane.entry) }
@@ -132,15 +144,24 @@ extension Supervisor {
         }
     }
 
+    private func tellReport() {
+        let observers = core.middleware.reportObservers
+        guard !observers.isEmpty else { return }
+        let report = report
+        for observer in observers { observer.reported(report) }
+    }
+
     private func tick() {
         let now = core.advance()
         let (intakes, drainEnd) = state.withLock { (Array($0.intakes.values), $0.drainEnd) }
         let isDrainOver = drainEnd.map { now >= $0 } ?? false
         core.tellOfDrops(at: now)
         for intake in intakes { intake.tick(now) }
+        if now.isMultiple(of: core.ticksBetweenReports) { tellReport() }
         for lane in core.lanes.all {
             lane.tick(now)
             if isDrainOver { lane.abandon(.drain) }
         }
+        tickLeavingSources(now)
     }
 }

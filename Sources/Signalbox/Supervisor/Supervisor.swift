@@ -19,9 +19,13 @@ public final class Supervisor: Service, Sendable {
         var phase = Phase.initial
         var intakes: [SourceName: SourceIntake] = [:]
         /// Adapters on their way to ``run()``; finishing it is what begins the drain.
-        let starter: AsyncStream<any Adapter>.Continuation
-        var starts: AsyncStream<any Adapter>?
+        let starter: AsyncStream<SourceStart>.Continuation
+        var starts: AsyncStream<SourceStart>?
         var runningAdapters = 0
+        /// Those that are being removed, and those that were and still have something inside.
+        var leaving: [SourceIntake] = []
+        /// What became of all that removed sources had.
+        var past: [SourceName: OutcomeCounts] = [:]
         var firstFailure: (any Error)?
         /// The tick from which on a drain abandons what is left.
         var drainEnd: UInt64?
@@ -38,7 +42,7 @@ public final class Supervisor: Service, Sendable {
     ) {
         core = SupervisorCore(configuration: configuration, logger: logger, determinism: nil)
         self.clock = clock
-        let (starts, starter) = AsyncStream.makeStream(of: (any Adapter).self)
+        let (starts, starter) = AsyncStream.makeStream(of: SourceStart.self)
         state = Mutex(State(starter: starter, starts: starts))
     }
 
@@ -51,7 +55,7 @@ public final class Supervisor: Service, Sendable {
     ) {
         core = SupervisorCore(configuration: configuration, logger: logger, determinism: determinism)
         self.clock = clock
-        let (starts, starter) = AsyncStream.makeStream(of: (any Adapter).self)
+        let (starts, starter) = AsyncStream.makeStream(of: SourceStart.self)
         state = Mutex(State(starter: starter, starts: starts))
     }
 
@@ -60,13 +64,13 @@ public final class Supervisor: Service, Sendable {
 
     /// What has become of all arrivals so far.
     public var report: SupervisorReport {
-        let intakes = state.withLock { $0.intakes }
-        let counts = intakes.mapValues(\.counters.counts)
+        let (intakes, counts) = state.withLock { ($0.everyIntake, $0.counts) }
         let running = core.lanes.all.flatMap { lane in lane.stalledSources.map { "\($0)/\(lane.entry.action)" } }
         return SupervisorReport(
             total: counts.values.reduce(OutcomeCounts(), +),
             sources: counts,
-            unsettled: intakes.values.reduce(0) { $0 + $1.window.count },
+            windows: Dictionary(intakes.map { ($0.source, $0.window.use) }, uniquingKeysWith: +),
+            unsettled: intakes.reduce(0) { $0 + $1.window.count },
             callsStillRunning: running.sorted(),
             deadLetters: core.deadLetters.total,
             deadLettersDropped: core.deadLetters.dropped
@@ -77,7 +81,7 @@ public final class Supervisor: Service, Sendable {
 // MARK: - Sources
 
 extension Supervisor {
-    /// Adds an adapter, which runs as long as the supervisor does.
+    /// Adds an adapter, which runs as long as the supervisor does, or until ``remove(source:)``.
     ///
     /// - Parameters:
     ///   - adapter: its source must not be there yet.
@@ -97,7 +101,7 @@ extension Supervisor {
         let phase = try state.withLock { (state) throws(RegistrationError) in
             let phase = try state.insert(intake)
             // A drain that has begun has finished the stream, and nobody would run the adapter.
-            guard case .enqueued = state.starter.yield(adapter) else {
+            guard case .enqueued = state.starter.yield(SourceStart(adapter: adapter, intake: intake)) else {
                 state.intakes[adapter.source] = nil
                 throw .closed
             }

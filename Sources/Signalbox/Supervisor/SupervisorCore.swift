@@ -23,12 +23,16 @@ final class SupervisorCore: Sendable {
         random = Mutex(SeededRandom(seed: determinism?.seed ?? .random(in: .min ... .max)))
         self.configuration = configuration
         self.logger = logger
+        ticksBetweenReports = TickCount.ticks(in: .seconds(1), of: configuration.tick)
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
         drops = Mutex(DropReport(ticksBetweenLines: TickCount.ticks(in: .seconds(60), of: configuration.tick)))
     }
 
     /// The timer's count of ticks: the supervisor's only clock for waits.
     var now: UInt64 { ticks.load(ordering: .relaxed) }
+
+    /// How many ticks lie between two reports to ``ReportObserver``s: a second.
+    let ticksBetweenReports: UInt64
 
     /// Whole seconds by the timer's count.
     var secondsRun: Int64 { Int64((Double(now) * (configuration.tick / .seconds(1))).rounded(.down)) }

@@ -6,6 +6,8 @@ public struct SupervisorReport: Sendable, Hashable {
     public let total: OutcomeCounts
     /// The outcomes by source.
     public let sources: [SourceName: OutcomeCounts]
+    /// How much of each source is inside.
+    public let windows: [SourceName: WindowUse]
     /// How many arrivals are inside and not settled.
     public let unsettled: Int
     /// The plugins with a call that was settled without waiting for it and has not returned, as `source/action`, sorted.

@@ -1,19 +1,48 @@
 import SignalboxCore
 import SignalboxRoutes
 
-/// One entry of a plugin's `from`.
-struct AccessSection: Sendable {
+/// One entry of a plugin's `from`, or a part of one.
+indirect enum AccessSection: Sendable, Hashable {
+    /// A source, or a part of what it brings.
+    case origin(SourceName, Part)
+    /// One of these must allow.
+    case any([AccessSection])
+    /// Each of these must allow.
+    case all([AccessSection])
+    /// This must not allow.
+    case not(AccessSection)
+
     /// What of the source's arrivals is meant.
     enum Part: Sendable, Hashable {
         case all
-        case topic(TopicFilter)
+        case push(PushPart)
+        case script(ScriptPart)
         /// Links of an application's own scheme.
         case scheme(String)
         /// Links of `https` and `http` for this host.
         case host(String)
     }
 
-    /// The source that may call the plugin.
-    let source: SourceName
-    let part: Part
+    /// What is asked of a broker's message; all that is given.
+    struct PushPart: Sendable, Hashable {
+        var topic: TopicFilter?
+        var qos: Int?
+        var retained: Bool?
+    }
+
+    /// What is asked of the page that a message came from; all that is given.
+    struct ScriptPart: Sendable, Hashable {
+        var origin: WebOrigin?
+        /// Whether frames within the page are left out.
+        var mainFrame: Bool
+    }
+
+    /// Every source that it names, from left to right.
+    var sources: [SourceName] {
+        switch self {
+        case .origin(let source, _): [source]
+        case .any(let rules), .all(let rules): rules.flatMap(\.sources)
+        case .not(let rule): rule.sources
+        }
+    }
 }

@@ -34,7 +34,10 @@ enum ConfigurationFile {
         }
     }
 
-    private static func content(of path: String) throws(CommandRefusal) -> String {
+    /// The text of a configuration file.
+    ///
+    /// - Throws: ``CommandRefusal``, whose description begins with the path.
+    static func content(of path: String) throws(CommandRefusal) -> String {
         switch FileContent.read(path, limit: FileContent.configurationLimit) {
         case .failure(let error): throw CommandRefusal(.unreadableFile, "\(path): cannot be read: \(error)")
         case .success(let bytes):

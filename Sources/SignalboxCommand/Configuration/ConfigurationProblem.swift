@@ -6,8 +6,14 @@ struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible 
     let column: Int
     /// The key path, such as `sources.push.mqtt.topics[0].pattern`; empty when the whole file is meant.
     let path: String
+    /// Whether the configuration can be run all the same.
+    var severity = ProblemSeverity.error
+    /// What kind of mistake it is.
+    let code: ProblemCode
     /// What is wrong and what to write instead. Never a secret.
     let message: String
+    /// What to write instead, alone, where that is known.
+    var suggestion: String?
 
     /// `line:column: path: message`, control characters escaped.
     var description: String {

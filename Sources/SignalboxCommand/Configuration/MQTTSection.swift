@@ -1,7 +1,7 @@
 import MQTTPush
 
 /// The `mqtt` part of a source.
-struct MQTTSection: Sendable {
+struct MQTTSection: Sendable, Hashable {
     /// Where it listens.
     var broker: MQTTBroker
     /// Under this name the broker keeps the session.
@@ -20,4 +20,6 @@ struct MQTTSection: Sendable {
     var topics: [TopicSection]
     /// How many messages the broker may send before the first is acknowledged.
     var receiveMaximum = 250
+    /// How many messages the broker keeps for this client, as it was told; 0 for any number.
+    var brokerQueue = 1_000
 }

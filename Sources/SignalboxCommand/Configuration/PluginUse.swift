@@ -6,8 +6,8 @@ enum PluginUse: Sendable, Hashable {
     case print
     /// Appends a line to the file at this path and returns when it is durable.
     case file(path: String)
-    /// Throws: for trying what happens to failures.
-    case fail
+    /// Throws, in a way that calls for another attempt or not: for trying what happens to failures.
+    case fail(retryable: Bool)
     /// Never returns and ignores cancellation: for trying what happens to calls that hang.
     case suspend
     /// Does nothing and answers this.

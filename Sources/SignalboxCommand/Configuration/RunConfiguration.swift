@@ -13,8 +13,12 @@ struct RunConfiguration: Sendable {
     var deadLetters = DeadLetterLimits()
     /// How long a plugin's call may take when the plugin names no other time.
     var timeout: Duration = .seconds(3)
+    /// How long a source that redelivers holds a message unacknowledged.
+    var holdLimit: Duration = .seconds(5)
     /// How long a drain may take.
     var drainLimit: Duration = .seconds(10)
+    /// The most log lines a second about one source's dead letters.
+    var logLinesPerSecond = 50
     /// Who decides which URLs a page may load, where that is said.
     var navigation: NavigationSection?
 }

@@ -1,5 +1,5 @@
 /// The `script` part of a source. What is `nil` has the page's own default.
-struct ScriptSection: Sendable {
+struct ScriptSection: Sendable, Hashable {
     /// The scripts that `run` runs, in this order; relative to the working directory.
     var files: [String] = []
     /// What plugins see as the page's title.

@@ -1,5 +1,5 @@
 /// What a source is: the key below its name.
-enum SourceKind: Sendable {
+enum SourceKind: Sendable, Hashable {
     /// Topics of a broker.
     case mqtt(MQTTSection)
     /// A page without a window.

@@ -6,6 +6,8 @@ struct SourceNames {
     let configured: [String]
     /// Those of them that have topics.
     let withTopics: Set<String>
+    /// Those of them that are pages.
+    let withPages: Set<String>
     /// Those of them that bring links.
     let withLinks: Set<String>
     /// What the routes of a source of links begin with, where they are right.

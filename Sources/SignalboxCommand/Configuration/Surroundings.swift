@@ -6,6 +6,8 @@ struct Surroundings: Sendable {
     let variable: @Sendable (String) -> String?
     /// The content of a file.
     let content: @Sendable (String) -> Result<[UInt8], FileReadError>
+    /// What there is at a path.
+    var presence: @Sendable (String) -> FilePresence = { FilePresence(path: $0) }
 
     /// The process's own environment and files.
     static let process = Surroundings(

@@ -1,12 +1,22 @@
-/// One ledger for each file, however the configuration writes its path: a second one could not lock it.
-struct LedgerTable {
-    private var ledgers: [FileIdentity: Ledger] = [:]
+import Synchronization
+
+/// One ledger for each file, however the configuration writes its path: a second one could not lock it. A file is open as
+/// long as a plugin has it.
+final class LedgerTable: Sendable {
+    private struct Entry {
+        weak var ledger: Ledger?
+    }
+
+    private let ledgers = Mutex<[FileIdentity: Entry]>([:])
 
     /// The ledger of the file, opened when it is not open yet.
-    mutating func ledger(at path: String) throws(LedgerError) -> Ledger {
-        if let known = FileIdentity(path: path).flatMap({ ledgers[$0] }) { return known }
-        let ledger = try Ledger(path: path)
-        ledgers[ledger.identity] = ledger
-        return ledger
+    func ledger(at path: String) throws(LedgerError) -> Ledger {
+        try ledgers.withLock { (ledgers) throws(LedgerError) in
+            if let known = FileIdentity(path: path).flatMap({ ledgers[$0]?.ledger }) { return known }
+            let ledger = try Ledger(path: path)
+            ledgers = ledgers.filter { $0.value.ledger != nil }
+            ledgers[ledger.identity] = Entry(ledger: ledger)
+            return ledger
+        }
     }
 }

@@ -3,11 +3,15 @@ import SignalboxCore
 
 extension MQTTSection {
     /// The source as its adapter wants it.
-    func push(from source: SourceName, limits: MessageLimits) -> MQTTPushConfiguration {
+    ///
+    /// - Parameter holdLimit: how long the supervisor holds its messages.
+    func push(from source: SourceName, limits: MessageLimits, holdLimit: Duration = .seconds(5))
+        -> MQTTPushConfiguration
+    {
         var push = MQTTPushConfiguration(
             source: source,
             broker: broker,
-            topics: topics.map { MQTTTopic($0.pattern, payload: $0.payload, action: $0.action) },
+            topics: topics.map(\.subscription),
             clientID: clientID,
             cleanStart: cleanStart,
             sessionExpiry: sessionExpiry
@@ -18,6 +22,19 @@ extension MQTTSection {
         push.receiveMaximum = receiveMaximum
         push.batchMessages = min(push.batchMessages, receiveMaximum)
         push.limits = limits
+        push.holdLimit = holdLimit
         return push
+    }
+}
+
+extension TopicSection {
+    fileprivate var subscription: MQTTTopic {
+        let envelope: PayloadEnvelope =
+            switch envelope {
+            case .standard: .standard
+            case .apns: .apns
+            case .cloudEvents: .cloudEvents
+            }
+        return MQTTTopic(pattern, payload: payload, action: action, envelope: envelope)
     }
 }

@@ -1,6 +1,4 @@
-import JSBridge
 import Logging
-import MQTTPush
 import Signalbox
 import SignalboxCore
 
@@ -10,6 +8,8 @@ struct SupervisorBuilder {
     /// Where the plugin `print` writes.
     let printing: PrintTarget
     let logger: Logger
+    /// The files of the plugins `file`, open from one configuration to the next.
+    var ledgers = LedgerTable()
 
     /// A supervisor with the plugins, and without sources.
     ///
@@ -18,14 +18,13 @@ struct SupervisorBuilder {
     func supervisor(onOutcome: (@Sendable (SettledArrival) -> Void)?) throws -> Supervisor {
         var bounds = SupervisorConfiguration()
         bounds.timeout = configuration.timeout
+        bounds.holdLimit = configuration.holdLimit
         bounds.drainLimit = configuration.drainLimit
+        bounds.logLinesPerSecond = configuration.logLinesPerSecond
         bounds.deadLetters = configuration.deadLetters
         bounds.onOutcome = onOutcome
         let supervisor = Supervisor(configuration: bounds, logger: logger)
-        var ledgers = LedgerTable()
-        for plugin in configuration.plugins {
-            try register(plugin, in: supervisor, &ledgers)
-        }
+        for plugin in configuration.plugins { try register(plugin, in: supervisor) }
         return supervisor
     }
 
@@ -33,55 +32,37 @@ struct SupervisorBuilder {
     ///
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `RegistrationError`: what could not be set up.
     func addSources(to supervisor: Supervisor) throws {
-        for source in configuration.sources {
-            switch source.kind {
-            case .mqtt(let mqtt):
-                let push = mqtt.push(from: source.name, limits: configuration.limits)
-                try supervisor.add(try MQTTPushAdapter(push, logger: logger), window: source.window)
-            case .script(let script):
-                let scripts = try ScriptFiles.read(script.files)
-                let page = script.page(from: source.name, scripts: scripts, limits: configuration.limits)
-                try supervisor.add(try JavaScriptCoreEngine(page, logger: logger), window: source.window)
-            case .links(let links):
-                if let file = links.file { try InputDescriptor.checkReadable(file) }
-                let adapter = LinkAdapter(links, source: source.name, limits: configuration.limits, logger: logger)
-                try supervisor.add(adapter, window: source.window)
-            }
-        }
+        for source in configuration.sources { try adapter(of: source).add(to: supervisor) }
     }
 
-    private func register(_ plugin: PluginSection, in supervisor: Supervisor, _ ledgers: inout LedgerTable) throws {
-        let (action, rule, timeout) = (plugin.action, plugin.rule, plugin.timeout)
-        switch plugin.use {
-        case .log:
-            try supervisor.register(
-                LogPlugin(action: action, logger: logger),
-                from: rule,
-                options: PluginOptions(timeout: timeout)
-            )
-        case .print:
-            try supervisor.register(
-                PrintPlugin(action: action, target: printing),
-                from: rule,
-                options: PluginOptions(timeout: timeout)
-            )
-        case .fail:
-            try supervisor.register(FailPlugin(action: action), from: rule, options: PluginOptions(timeout: timeout))
-        case .suspend:
-            try supervisor.register(SuspendPlugin(action: action), from: rule, options: PluginOptions(timeout: timeout))
-        case .reply(let value):
-            try supervisor.register(
-                ReplyPlugin(action: action, value: value),
-                from: rule,
-                options: PluginOptions(timeout: timeout)
-            )
+    /// What brings a source to life.
+    ///
+    /// - Throws: ``NamedFileError``, `JSBridgeError` or `MQTTPushError`: what could not be set up.
+    func adapter(of source: SourceSection) throws -> SourceAdapter {
+        try SourceAdapter(source, configuration: configuration, logger: logger)
+    }
+
+    /// Registers the plugin of an entry.
+    ///
+    /// - Parameter replacing: whether it takes the place of one.
+    /// - Throws: ``LedgerError`` or `RegistrationError`: what could not be set up.
+    func register(_ section: PluginSection, in supervisor: Supervisor, replacing: Bool = false) throws {
+        let action = section.action
+        let place = PluginPlace(supervisor: supervisor, section: section, timeout: configuration.timeout, replacing)
+        switch section.use {
+        case .log: try place.take(LogPlugin(action: action, logger: logger))
+        case .print: try place.take(PrintPlugin(action: action, target: printing))
+        case .fail(let isRetryable): try place.take(FailPlugin(action: action, isRetryable: isRetryable))
+        case .suspend: try place.take(SuspendPlugin(action: action))
+        case .reply(let value): try place.take(ReplyPlugin(action: action, value: value))
         case .file(let path):
-            let ledger = try ledgers.ledger(at: path)
-            try supervisor.register(
-                FilePlugin(action: action, ledger: ledger),
-                from: rule,
-                options: PluginOptions(timeout: timeout)
-            )
+            let plugin = FilePlugin(action: action, ledger: try ledgers.ledger(at: path))
+            // A batch holds many keys, so that one call cannot be for all of it.
+            if case .key = section.order {
+                try place.take(FileLinePlugin(file: plugin))
+            } else {
+                try place.take(plugin)
+            }
         }
     }
 }

@@ -33,7 +33,7 @@ enum SendProgram {
     /// What to write into the configuration when the plugin is not for this source.
     private static func advice(_ request: SendRequest, _ configuration: RunConfiguration) -> String? {
         let plugin = configuration.plugins.first { $0.action == request.action }
-        guard let plugin, !plugin.from.contains(where: { $0.source == SourceSection.internalName }) else { return nil }
+        guard let plugin, !plugin.from.flatMap(\.sources).contains(SourceSection.internalName) else { return nil }
         let rule = "- source: \(SourceSection.internalName)"
         return "\(request.config): to allow it, add this line to 'from' of the plugin '\(plugin.action)': \(rule)"
     }

@@ -6,6 +6,9 @@ enum ConfigurationFixture {
         variable: { ["BROKER": "mqtt://127.0.0.1:1883", "PASSWORD": "canary-4711", "EMPTY": ""][$0] },
         content: { path in
             path == "user.txt" ? .success(Array("kiosk\n".utf8)) : .failure(FileReadError(description: "no such file"))
+        },
+        presence: { path in
+            ["here.js": .readable, "folder": .folder, ".": .folder, "closed.js": .unreadable][path] ?? .nothing
         }
     )
 
@@ -34,6 +37,13 @@ enum ConfigurationFixture {
         var changed = lines
         changed[line - 1] = replacement
         return problems(changed.joined(separator: "\n"))
+    }
+
+    /// What a check finds, without what it is not about: the code, severity and place of each.
+    static func findings(_ text: String) -> [String] {
+        ConfigurationReader.findings(in: text, surroundings: surroundings).map { problem in
+            "\(problem.severity.rawValue) \(problem.code.rawValue) \(problem.path)"
+        }
     }
 
     static func problems(_ text: String, for use: ConfigurationUse = .run) -> [String] {

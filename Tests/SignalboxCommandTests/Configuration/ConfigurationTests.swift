@@ -71,7 +71,10 @@ import Testing
         #expect(configuration.plugins.map(\.use) == [.print, .file(path: "ledger.jsonl")])
         #expect(configuration.plugins.map(\.timeout) == [.milliseconds(500), nil])
         #expect(
-            configuration.plugins.map { $0.from.map(\.part) } == [[.topic(try TopicFilter("push/+/loading"))], [.all]]
+            configuration.plugins.map(\.from) == [
+                [.origin("push", .push(AccessSection.PushPart(topic: try TopicFilter("push/+/loading"))))],
+                [.origin("push", .all)],
+            ]
         )
     }
 

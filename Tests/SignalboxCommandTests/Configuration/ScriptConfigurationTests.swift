@@ -109,7 +109,7 @@ import Testing
 
     @Test func aRuleMayNameTheProgramItself() throws {
         let file = ScriptConfigurationTests.file(script: "{ files: [a] }", rule: "{ source: internal }")
-        #expect(try ConfigurationFixture.read(file).plugins.first?.from.map(\.source) == ["internal"])
+        #expect(try ConfigurationFixture.read(file).plugins.first?.from == [.origin("internal", .all)])
     }
 
     @Test func noSourceTakesTheProgramsOwnName() {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct CommandStatusTests {
     @Test(arguments: [
         ["--help"], ["run", "--help"], ["subscribe", "--help"], ["bridge", "--help"], ["send", "--help"],
-        ["parse", "--help"], ["navigate", "--help"],
+        ["parse", "--help"], ["navigate", "--help"], ["check", "--help"],
     ])
     func helpHasAnExampleAndTheStatuses(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
@@ -29,7 +29,8 @@ import Testing
         ["send"], ["send", "a"], ["send", "a b", "--config", "c"], ["send", "a", "--id", "", "--config", "c"],
         ["send", "a", "--config", "c", "--timeout", "1.5"],
         ["parse"], ["parse", "a:b", "--stdin"], ["parse", "a:b", "--source", "links"], ["parse", "a:b", "--base", "x"],
-        ["navigate"], ["navigate", "a:b"], ["navigate", "a:b", "--stdin", "--config", "c"],
+        ["check"], ["check", "--strict"], ["navigate"], ["navigate", "a:b"],
+        ["navigate", "a:b", "--stdin", "--config", "c"],
         ["navigate", "a:b", "--config", "c", "--kind", "lnik"], ["navigate", "a:b", "--config", "c", "--frame", "top"],
     ])
     func wrongArgumentsAreUsageErrors(_ arguments: [String]) async throws {

@@ -12,7 +12,9 @@ import Testing
             batch.append($0, token: 0, origin: origin, receivedAt: WallTime(seconds: 0))
         }
         let arrival = try #require(batch.take().first)
-        return OutcomeLine(SettledArrival(arrival: arrival, plugin: nil, outcome: outcome, attempts: 1, isRepeat: false))
+        return OutcomeLine(
+            SettledArrival(arrival: arrival, plugin: nil, outcome: outcome, attempts: 1, isRepeat: false)
+        )
     }
 
     private static let invalid = Outcome.rejected(

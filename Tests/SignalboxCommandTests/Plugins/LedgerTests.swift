@@ -64,7 +64,7 @@ import Testing
         try await LedgerTests.withPath { path in
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
             try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: path)
-            var table = LedgerTable()
+            let table = LedgerTable()
             let ledger = try table.ledger(at: path)
             #expect(try table.ledger(at: "\(folder)/./l.jsonl") === ledger)
             #expect(try table.ledger(at: "\(folder)/link") === ledger)

@@ -2,19 +2,49 @@ import SignalboxCore
 import SignalboxRoutes
 
 extension ConfigurationReader {
+    /// How deep `any`, `all` and `not` may stand in each other.
+    private static let deepestRule = 16
+
     /// The entries of a plugin's `from`.
-    func access(_ mapping: YAMLMapping, sources: SourceNames) -> [AccessSection] {
+    func access(_ mapping: YAMLMapping, sources: SourceNames) -> [(rule: AccessSection, value: YAMLValue)] {
         let name = sources.configured.first ?? "NAME"
-        let advice = "nothing may call a plugin by default; say who may, such as from: [ { source: \(name) } ]"
+        let example = "from: [ { source: \(name) } ]"
+        let advice = "nothing may call a plugin by default; say who may, such as \(example)"
         guard let list = mapping.required("from", advice)?.list() else { return [] }
-        if list.isEmpty { mapping.optional("from")?.complain("'from' is empty: \(advice)") }
-        return list.compactMap { rule in
-            guard let rule = rule.mapping(["source", "topic", "scheme", "host"]) else { return nil }
-            guard let source = source(rule, among: sources), let part = part(rule, of: source.text, sources) else {
-                return nil
-            }
-            return AccessSection(source: source, part: part)
+        if list.isEmpty {
+            mapping.optional("from")?.complain("'from' is empty: \(advice)", .missingKey, suggestion: example)
         }
+        return list.compactMap { value in rule(value, sources, depth: 1).map { ($0, value) } }
+    }
+
+    private func rule(_ value: YAMLValue, _ sources: SourceNames, depth: Int) -> AccessSection? {
+        guard let mapping = value.mapping(.access) else { return nil }
+        let composed = ["any", "all", "not"]
+        guard composed.contains(where: { mapping.optional($0) != nil }) else { return origin(mapping, sources) }
+        guard depth < ConfigurationReader.deepestRule else {
+            value.complain("rules stand in each other at most \(ConfigurationReader.deepestRule) deep")
+            return nil
+        }
+        guard let found = mapping.required(oneOf: ["source"] + composed, "") else { return nil }
+        for entry in mapping.entries where mapping.known.contains(entry.name) && entry.name != found.key {
+            entry.value.complain("only a rule with 'source' has '\(entry.name)'; leave it out", .conflictingKeys)
+        }
+        if found.key == "not" { return rule(found.value, sources, depth: depth + 1).map(AccessSection.not) }
+        guard let list = found.value.list() else { return nil }
+        if list.isEmpty {
+            found.value.complain("'\(found.key)' is empty, and so allows nothing; list rules", .missingKey)
+            return nil
+        }
+        let rules = list.map { rule($0, sources, depth: depth + 1) }
+        guard !rules.contains(where: { $0 == nil }) else { return nil }
+        return found.key == "any" ? .any(rules.compactMap { $0 }) : .all(rules.compactMap { $0 })
+    }
+
+    private func origin(_ rule: YAMLMapping, _ sources: SourceNames) -> AccessSection? {
+        guard let source = source(rule, among: sources), let part = part(rule, of: source.text, sources) else {
+            return nil
+        }
+        return .origin(source, part)
     }
 
     private func source(_ rule: YAMLMapping, among sources: SourceNames) -> SourceName? {
@@ -23,7 +53,11 @@ extension ConfigurationReader {
         guard sources.all.contains(name) else {
             let known = sources.all.joined(separator: ", ")
             let advice = NameSuggestion.advice(for: name, among: sources.all)
-            value.complain("there is no source '\(name.prefix(80))'\(advice); sources are: \(known)")
+            value.complain(
+                "there is no source '\(name.prefix(80))'\(advice); sources are: \(known)",
+                .unknownSource,
+                suggestion: NameSuggestion.nearest(to: name, among: sources.all)
+            )
             return nil
         }
         return try? SourceName(name)
@@ -31,24 +65,54 @@ extension ConfigurationReader {
 
     /// - Returns: `nil` after a mistake.
     private func part(_ rule: YAMLMapping, of source: String, _ sources: SourceNames) -> AccessSection.Part? {
-        let (topic, scheme, host) = (rule.optional("topic"), rule.optional("scheme"), rule.optional("host"))
-        if let topic, !sources.withTopics.contains(source) {
-            topic.complain("the source '\(source)' has no topics; leave 'topic' out")
+        let kinds = [
+            (["topic"], sources.withTopics, "has no topics"),
+            (["qos", "retained"], sources.withTopics, "is no broker's"),
+            (["origin", "main_frame"], sources.withPages, "is no page"),
+            (["scheme", "host"], sources.withLinks, "brings no links"),
+        ]
+        for (keys, owners, fault) in kinds where !owners.contains(source) {
+            for key in keys {
+                let words = "the source '\(source)' \(fault); leave '\(key)' out"
+                rule.optional(key)?.complain(words, .conflictingKeys)
+            }
         }
-        for (key, value) in [("scheme", scheme), ("host", host)] where !sources.withLinks.contains(source) {
-            value?.complain("the source '\(source)' brings no links; leave '\(key)' out")
+        if sources.withLinks.contains(source) { return link(rule, sources.linkPlaces[source]) }
+        if ["topic", "qos", "retained"].contains(where: { rule.optional($0) != nil }) { return push(rule) }
+        if ["origin", "main_frame"].contains(where: { rule.optional($0) != nil }) { return script(rule) }
+        return .all
+    }
+
+    private func push(_ rule: YAMLMapping) -> AccessSection.Part? {
+        let topic = rule.optional("topic").map {
+            $0.parsed(.badPattern) { (text) throws(TopicError) in try TopicFilter(text) }
         }
-        let places = sources.linkPlaces[source]
-        switch (topic, scheme, host) {
-        case (nil, nil, nil): return .all
-        case (let topic?, nil, nil):
-            return topic.parsed { (text) throws(TopicError) in try TopicFilter(text) }.map { .topic($0) }
-        case (nil, let scheme?, nil): return self.scheme(scheme, places).map { .scheme($0) }
-        case (nil, nil, let host?): return self.host(host, places).map { .host($0) }
-        case (nil, _?, let host?):
-            host.complain("'scheme' and 'host' exclude each other; write two rules, as one that allows is enough")
+        let qos = rule.optional("qos").map { $0.integer(0...1) }
+        let retained = rule.optional("retained").map { $0.flag() }
+        guard topic != .some(nil), qos != .some(nil), retained != .some(nil) else { return nil }
+        return .push(AccessSection.PushPart(topic: topic ?? nil, qos: qos ?? nil, retained: retained ?? nil))
+    }
+
+    private func script(_ rule: YAMLMapping) -> AccessSection.Part? {
+        let origin = rule.optional("origin").map {
+            $0.parsed { (text) throws(URLTextError) in try WebOrigin(text) }
+        }
+        let mainFrame = rule.optional("main_frame").map { $0.flag() } ?? true
+        guard origin != .some(nil), let mainFrame else { return nil }
+        return .script(AccessSection.ScriptPart(origin: origin ?? nil, mainFrame: mainFrame))
+    }
+
+    private func link(_ rule: YAMLMapping, _ places: LinkPlaces?) -> AccessSection.Part? {
+        switch (rule.optional("scheme"), rule.optional("host")) {
+        case (nil, nil): return .all
+        case (let scheme?, nil): return self.scheme(scheme, places).map { .scheme($0) }
+        case (nil, let host?): return self.host(host, places).map { .host($0) }
+        case (_?, let host?):
+            host.complain(
+                "'scheme' and 'host' exclude each other; write two rules, as one that allows is enough",
+                .conflictingKeys
+            )
             return nil
-        default: return nil
         }
     }
 
@@ -81,7 +145,11 @@ extension ConfigurationReader {
         guard let known, !known.contains(name) else { return name }
         let advice = NameSuggestion.advice(for: name, among: known)
         let names = known.isEmpty ? "none" : known.joined(separator: ", ")
-        value.complain("no route is for links \(meaning) '\(name.prefix(80))'\(advice); \(list): \(names)")
+        value.complain(
+            "no route is for links \(meaning) '\(name.prefix(80))'\(advice); \(list): \(names)",
+            .emptyRule,
+            suggestion: NameSuggestion.nearest(to: name, among: known)
+        )
         return nil
     }
 }

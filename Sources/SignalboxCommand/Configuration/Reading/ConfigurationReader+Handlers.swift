@@ -39,7 +39,7 @@ extension ConfigurationReader {
     }
 
     private func home(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
-        let url = entry.value.parsed { (text) throws(URLTextError) in try URLText(text) }
+        let url = entry.value.parsed(.badPattern) { (text) throws(URLTextError) in try URLText(text) }
         let kinds = entry.mapping.optional("kinds").map(kinds) ?? NavigationKind.followed
         guard let url, let kinds else { return nil }
         return .home(url, kinds: kinds)
@@ -59,7 +59,7 @@ extension ConfigurationReader {
     }
 
     private func externalBrowser(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
-        guard let mapping = entry.value.mapping(["own_hosts"]) else { return nil }
+        guard let mapping = entry.value.mapping(.externalBrowser) else { return nil }
         let advice = "list the hosts whose pages stay here, such as [shop.example]"
         return mapping.required("own_hosts", advice).flatMap(hostNames).map { .externalBrowser(ownHosts: $0) }
     }
@@ -96,7 +96,7 @@ extension ConfigurationReader {
                 try check(text)
                 return text
             } catch {
-                element.complain(error.detail)
+                element.complain(error.detail, .badPattern)
                 return nil
             }
         }

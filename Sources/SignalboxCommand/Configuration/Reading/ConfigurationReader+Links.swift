@@ -3,39 +3,42 @@ import SignalboxCore
 import SignalboxRoutes
 
 extension ConfigurationReader {
-    static let routeKeys = ["routes", "fallback"]
-
     func links(_ value: YAMLValue) -> LinksSection? {
-        guard let mapping = value.mapping(ConfigurationReader.routeKeys + ["urls", "file", "standard_input"]) else {
-            return nil
-        }
+        guard let mapping = value.mapping(.links) else { return nil }
         let routes = routes(mapping)
         // What is there and has a mistake counts: it was told already.
         let listed = mapping.optional("urls").map { $0.list() } ?? []
         let urls = listed?.compactMap { $0.text() } ?? []
-        let file = mapping.optional("file").map { text($0) }
+        let file = mapping.optional("file").map(linkFile)
         let standardInput = mapping.optional("standard_input")
         let isRead = standardInput.map { $0.flag() } ?? false
         if isRead == true, let standardInput { claimStandardInput(standardInput) }
         if use.runsSources, listed?.isEmpty == true, file == nil, isRead == false {
-            value.complain("no link would come; say where from with 'urls', 'file' or 'standard_input: true'")
+            let advice = "'urls', 'file' or 'standard_input: true'"
+            value.complain("no link would come; say where from with \(advice)", .missingKey, suggestion: advice)
         }
         guard let routes else { return nil }
-        var section = LinksSection(routes: routes.table, places: routes.places)
+        var section = LinksSection(routes: routes.table, list: routes.list)
         section.urls = urls
         section.file = file ?? nil
         section.standardInput = isRead ?? false
         return section
     }
 
-    /// The routes in a mapping with the keys ``routeKeys``.
-    func routes(_ mapping: YAMLMapping) -> (table: AppRoutes, places: LinkPlaces)? {
+    private func linkFile(_ value: YAMLValue) -> String? {
+        let path = text(value)
+        if let path { lookForFile(path, named: value) }
+        return path
+    }
+
+    /// The routes in a mapping that has the keys of ``MappingKeys/routeFile``.
+    func routes(_ mapping: YAMLMapping) -> (table: AppRoutes, list: [AppRoute])? {
         let fallback = mapping.optional("fallback")
-        let action = fallback?.parsed { (text) throws(NameError) in try ActionName(text) }
+        let action = fallback?.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
         let advice = "list at least one { pattern: …, action: … }"
         guard let written = mapping.required("routes", advice), let list = written.list() else { return nil }
         guard !list.isEmpty else {
-            written.complain(advice)
+            written.complain(advice, .missingKey, suggestion: advice)
             return nil
         }
         // With a mistake in one of them nothing can be said about all of them.
@@ -43,26 +46,30 @@ extension ConfigurationReader {
         let routes = found.compactMap { $0 }
         guard routes.count == found.count, fallback == nil || action != nil else { return nil }
         do throws(AppSchemeError) {
-            return (try AppRoutes(routes, fallback: action), LinkPlaces(routes))
+            let table = try AppRoutes(routes, fallback: action)
+            if let action, let fallback { places.actions.append((action, fallback)) }
+            return (table, routes)
         } catch {
             let place = error.code == .ambiguousRoutes ? list[ConfigurationReader.firstClash(in: routes)] : written
-            place.complain(error.detail)
+            place.complain(error.detail, error.code == .ambiguousRoutes ? .shadowedRoute : .invalidValue)
             return nil
         }
     }
 
     private func route(_ value: YAMLValue) -> AppRoute? {
-        guard let mapping = value.mapping(["pattern", "action", "once"]) else { return nil }
+        guard let mapping = value.mapping(.route) else { return nil }
         let action = mapping.optional("action")
-        let name = action?.parsed { (text) throws(NameError) in try ActionName(text) }
+        let name = action?.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
         let once = mapping.optional("once").map { $0.flag() }
         let written = mapping.required("pattern", "such as myapp://product/{id:int}")
-        guard let written, let pattern = written.parsed({ (text) throws(RoutePatternError) in try URLPattern(text) }),
+        guard let written,
+            let pattern = written.parsed(.badPattern, { (text) throws(RoutePatternError) in try URLPattern(text) }),
             action == nil || name != nil, once != .some(nil)
         else { return nil }
         let route = AppRoute(pattern, action: name, once: once.flatMap { $0 } ?? false)
         do throws(AppSchemeError) {
             _ = try AppRoutes([route])
+            if let name, let action { places.actions.append((name, action)) }
             return route
         } catch {
             let place: YAMLValue? =
@@ -72,7 +79,13 @@ extension ConfigurationReader {
                 case .conflictingID: mapping.optional("once")
                 default: value
                 }
-            (place ?? value).complain(error.detail)
+            let problem: ProblemCode =
+                switch error.code {
+                case .missingScheme, .forbiddenScheme: .badPattern
+                case .missingAction: .missingKey
+                default: .conflictingKeys
+                }
+            (place ?? value).complain(error.detail, problem)
             return nil
         }
     }
@@ -89,7 +102,10 @@ extension ConfigurationReader {
 
     private func claimStandardInput(_ value: YAMLValue) {
         if let holder = standardInput.holder {
-            value.complain("stdin is read by \(holder.path) in line \(holder.line) already; only one source can")
+            value.complain(
+                "stdin is read by \(holder.path) in line \(holder.line) already; only one source can",
+                .conflictingKeys
+            )
         } else {
             standardInput.holder = value
         }

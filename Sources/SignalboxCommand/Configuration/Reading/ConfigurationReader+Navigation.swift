@@ -5,7 +5,7 @@ extension ConfigurationReader {
     private static let deadlines: ClosedRange<Duration> = .milliseconds(1)...NavigationRouter.maximumDeadline
 
     func navigation(_ value: YAMLValue) -> NavigationSection? {
-        guard let mapping = value.mapping(["chain", "fallback", "handler_deadline"]) else { return nil }
+        guard let mapping = value.mapping(.navigation) else { return nil }
         let deadline = mapping.optional("handler_deadline")?.duration(ConfigurationReader.deadlines)
         let advice = "say what becomes of a URL about which no handler decides: cancel, allow or download"
         let fallback = mapping.required("fallback", advice).flatMap(policy)
@@ -41,7 +41,10 @@ extension ConfigurationReader {
         guard let name = given, isName(name, at: written ?? value) else { return nil }
         if let holder = names[name] {
             let advice = "give this one a name of its own"
-            (written ?? value).complain("'\(name)' is \(holder.path) in line \(holder.line) already; \(advice)")
+            (written ?? value).complain(
+                "'\(name)' is \(holder.path) in line \(holder.line) already; \(advice)",
+                .badName
+            )
             return nil
         }
         names[name] = value

@@ -1,45 +1,104 @@
+import Signalbox
 import SignalboxCore
 
 extension ConfigurationReader {
-    func plugins(_ list: [YAMLValue], sources: SourceNames) -> [PluginSection] {
+    /// - Parameter bounds: those of the whole configuration, which a plugin's own are compared with.
+    func plugins(_ list: [YAMLValue], sources: SourceNames, bounds: RunConfiguration) -> [PluginSection] {
         var holders: [ActionName: YAMLValue] = [:]
         return list.compactMap { value in
-            let keys = ["action", "use", "path", "value", "from", "timeout"]
-            guard let mapping = value.mapping(keys) else { return nil }
-            let written = mapping.required("action", "it is the name the plugin is called by")
-            let action = written?.parsed { (text) throws(NameError) in try ActionName(text) }
-            if let action, let written {
-                if let holder = holders[action] {
-                    written.complain("'\(action)' is served by \(holder.path) in line \(holder.line) already")
-                }
-                holders[action] = holders[action] ?? value
-            }
+            guard let mapping = value.mapping(.plugin) else { return nil }
+            let action = action(mapping, at: value, &holders)
             let use = use(mapping)
             let from = access(mapping, sources: sources)
-            let timeout = mapping.optional("timeout")?.duration(ConfigurationReader.timeouts)
+            let options = options(mapping)
             guard let action, let use else { return nil }
-            return PluginSection(action: action, use: use, from: from, timeout: timeout)
+            var section = PluginSection(action: action, use: use, from: from.map(\.rule))
+            section.timeout = options.timeout
+            section.order = options.order
+            section.maxConcurrent = options.maxConcurrent
+            section.retry = options.retry
+            section.circuitBreaker = options.circuitBreaker
+            compareHold(section, mapping, at: value, sources: sources, bounds: bounds)
+            places.rules[action] = from.map(\.value)
+            return section
         }
     }
+
+    private func action(_ mapping: YAMLMapping, at value: YAMLValue, _ holders: inout [ActionName: YAMLValue])
+        -> ActionName?
+    {
+        let written = mapping.required("action", "it is the name the plugin is called by")
+        let action = written?.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
+        guard let action, let written else { return nil }
+        if let holder = holders[action] {
+            written.complain("'\(action)' is served by \(holder.path) in line \(holder.line) already", .duplicateAction)
+        } else {
+            holders[action] = value
+            places.plugins[action] = written
+        }
+        return action
+    }
+
+    private func options(_ mapping: YAMLMapping) -> (
+        timeout: Duration?, order: OrderSection, maxConcurrent: Int, retry: RetryPolicy?,
+        circuitBreaker: CircuitBreakerPolicy?
+    ) {
+        (
+            mapping.optional("timeout")?.duration(ConfigurationReader.timeouts),
+            mapping.optional("order").flatMap(order) ?? .source,
+            mapping.optional("max_concurrent")?.integer(1...10_000) ?? 1,
+            mapping.optional("retry").flatMap(retry),
+            mapping.optional("circuit_breaker").flatMap(circuitBreaker)
+        )
+    }
+
+    private func order(_ value: YAMLValue) -> OrderSection? {
+        guard value.isMapping else {
+            return value.word(of: OrderSection.words, meaning: "an order, nor a mapping with key").map {
+                $0 == "none" ? .none : .source
+            }
+        }
+        guard let mapping = value.mapping(.order) else { return nil }
+        let advice = "name a member of the body, such as key: customer.id"
+        guard let key = mapping.required("key", advice), let text = key.text() else { return nil }
+        let path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard path.count <= ConfigurationReader.longestPath, !path.contains("") else {
+            key.complain("expected names of members with dots between them, at most \(ConfigurationReader.longestPath)")
+            return nil
+        }
+        return .key(path)
+    }
+
+    /// The most members of a path that orders actions.
+    private static let longestPath = 16
 
     private func use(_ mapping: YAMLMapping) -> PluginUse? {
         let advice = "expected one of \(PluginUse.words.joined(separator: ", "))"
         guard let word = mapping.required("use", advice)?.word(of: PluginUse.words, meaning: "a plugin") else {
             return nil
         }
-        if word != "file" { mapping.optional("path")?.complain("only 'use: file' has a path") }
-        if word != "reply" { mapping.optional("value")?.complain("only 'use: reply' has a value") }
+        for (key, owner, article) in [
+            ("path", "file", "a path"), ("value", "reply", "a value"), ("retryable", "fail", "this"),
+        ]
+        where word != owner {
+            mapping.optional(key)?.complain("only 'use: \(owner)' has \(article)", .conflictingKeys)
+        }
         return switch word {
         case "log": .log
         case "print": .print
-        case "file":
-            mapping.required("path", "say which file the lines are appended to").flatMap(text).map(PluginUse.file)
-        case "fail": .fail
+        case "file": mapping.required("path", "say which file the lines are appended to").flatMap(ledger)
+        case "fail": .fail(retryable: mapping.optional("retryable").flatMap { $0.flag() } ?? false)
         case "suspend": .suspend
         case "reply":
             mapping.required("value", "say what is answered, such as value: { ok: true }").flatMap(reply)
                 .map(PluginUse.reply)
         default: nil
         }
+    }
+
+    private func ledger(_ value: YAMLValue) -> PluginUse? {
+        guard let path = text(value) else { return nil }
+        lookForFolder(of: path, named: value)
+        return .file(path: path)
     }
 }

@@ -31,7 +31,12 @@ extension ConfigurationReader {
     /// Where a secret is kept; that it is there is checked, and nothing of it is kept.
     func secret(_ value: YAMLValue) -> Secret? {
         guard value.isMapping else {
-            value.complain("a password is not written into a configuration; write { env: NAME } or { file: PATH }")
+            let places = "{ env: NAME } or { file: PATH }"
+            value.complain(
+                "a password is not written into a configuration; write \(places)",
+                .secretInFile,
+                suggestion: places
+            )
             return nil
         }
         guard let reference = reference(value), content(of: reference, at: value) != nil else { return nil }
@@ -42,12 +47,12 @@ extension ConfigurationReader {
     }
 
     private func reference(_ value: YAMLValue) -> ValueReference? {
-        guard let mapping = value.mapping(["env", "file"]) else { return nil }
+        guard let mapping = value.mapping(.reference) else { return nil }
         switch (mapping.optional("env"), mapping.optional("file")) {
         case (let name?, nil): return name.text().map(ValueReference.environment)
         case (nil, let path?): return path.text().map(ValueReference.file)
         default:
-            value.complain("expected one of { env: NAME } and { file: PATH }")
+            value.complain("expected one of { env: NAME } and { file: PATH }", .conflictingKeys)
             return nil
         }
     }
@@ -56,19 +61,19 @@ extension ConfigurationReader {
         switch reference {
         case .environment(let name):
             guard let text = surroundings.variable(name), !text.isEmpty else {
-                value.complain("the environment variable \(name) is not set or empty")
+                value.complain("the environment variable \(name) is not set or empty", .missingVariable)
                 return nil
             }
             return text
         case .file(let path):
             switch surroundings.content(path) {
             case .failure(let error):
-                value.complain("cannot read the file \(path): \(error)")
+                value.complain("cannot read the file \(path): \(error)", .missingFile)
                 return nil
             case .success(let bytes):
                 let line = String(validating: bytes.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
                 guard let line, !line.isEmpty else {
-                    value.complain("the first line of the file \(path) is empty or not UTF-8")
+                    value.complain("the first line of the file \(path) is empty or not UTF-8", .missingFile)
                     return nil
                 }
                 return line

@@ -4,11 +4,7 @@ extension ConfigurationReader {
     private static let heapSizes = (1 << 20)...(1 << 40)
 
     func script(_ value: YAMLValue) -> ScriptSection? {
-        let keys = [
-            "files", "title", "execution_time_limit", "heap_limit", "timer_limit", "messages_to_page",
-            "messages_without_listener",
-        ]
-        guard let mapping = value.mapping(keys) else { return nil }
+        guard let mapping = value.mapping(.script) else { return nil }
         var section = ScriptSection()
         section.files = files(mapping)
         section.title = mapping.optional("title").flatMap(text)
@@ -27,7 +23,13 @@ extension ConfigurationReader {
         let advice = "list the scripts that 'run' runs, such as files: [page.js]"
         let written = use.runsSources ? mapping.required("files", advice) : mapping.optional("files")
         guard let written, let list = written.list() else { return [] }
-        if list.isEmpty, use.runsSources { written.complain("'files' is empty; \(advice)") }
-        return list.compactMap(text)
+        if list.isEmpty, use.runsSources {
+            written.complain("'files' is empty; \(advice)", .missingKey, suggestion: advice)
+        }
+        return list.compactMap { value in
+            let path = text(value)
+            if let path { lookForFile(path, named: value) }
+            return path
+        }
     }
 }

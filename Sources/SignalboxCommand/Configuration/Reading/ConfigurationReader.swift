@@ -8,11 +8,10 @@ struct ConfigurationReader {
     let use: ConfigurationUse
     let problems = ConfigurationProblems()
     let standardInput = StandardInputClaim()
+    let places = ConfigurationPlaces()
 
-    private static let keys = [
-        "sources", "plugins", "limits", "dead_letters", "timeout", "drain_limit", "navigation",
-    ]
     static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(86_400))
+    static let holdLimits: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3_600))
 
     /// The configuration in a file.
     ///
@@ -28,13 +27,28 @@ struct ConfigurationReader {
         surroundings: Surroundings = .process
     ) throws(ConfigurationError) -> RunConfiguration {
         let reader = ConfigurationReader(surroundings: surroundings, use: use)
-        return try reader.checked(
-            text,
-            file: file,
-            needed: use == .navigation ? "navigation" : "sources",
-            reader.configuration
-        )
+        return try reader.checked(text, file: file, needed: reader.neededKey, reader.configuration)
     }
+
+    /// Every mistake of a configuration file, and what is doubtful in it, in the order of their places.
+    ///
+    /// - Parameters:
+    ///   - text: its content.
+    static func findings(in text: String, surroundings: Surroundings = .process) -> [ConfigurationProblem] {
+        let reader = ConfigurationReader(surroundings: surroundings, use: .check)
+        do throws(ConfigurationProblem) {
+            let root = try YAMLDocument.root(of: text, needed: reader.neededKey, problems: reader.problems)
+            let configuration = reader.configuration(in: root)
+            if !reader.problems.hasErrors(below: ["sources", "plugins"]) {
+                ConfigurationReview(configuration: configuration, places: reader.places).tell()
+            }
+        } catch {
+            reader.problems.add(error)
+        }
+        return reader.problems.sorted
+    }
+
+    private var neededKey: String { use == .navigation ? "navigation" : "sources" }
 
     /// The routes in a file that has nothing else, or a whole configuration.
     ///
@@ -47,7 +61,7 @@ struct ConfigurationReader {
         let reader = ConfigurationReader(surroundings: surroundings, use: .plugins)
         let content = try reader.checked(text, file: file, needed: "routes") { root -> RouteFileContent? in
             if root.isMapping(with: "sources") { return .configuration(reader.configuration(in: root)) }
-            return root.mapping(routeKeys).flatMap(reader.routes).map { .routes($0.table) }
+            return root.mapping(.routeFile).flatMap(reader.routes).map { .routes($0.table) }
         }
         guard let content else { throw ConfigurationError(file: file, problems: []) }
         return content
@@ -63,23 +77,30 @@ struct ConfigurationReader {
         do {
             value = read(try YAMLDocument.root(of: text, needed: needed, problems: problems))
         } catch {
-            throw ConfigurationError(file: file, problems: [error])
+            problems.add(error)
+            throw ConfigurationError(file: file, problems: problems.sorted)
         }
-        let found = problems.sorted
+        let found = problems.sorted.filter { $0.severity == .error }
         guard found.isEmpty else { throw ConfigurationError(file: file, problems: found) }
         return value
     }
 
     private func configuration(in root: YAMLValue) -> RunConfiguration {
         var configuration = RunConfiguration()
-        guard let mapping = root.mapping(ConfigurationReader.keys) else { return configuration }
+        guard let mapping = root.mapping(.configuration) else { return configuration }
         if let limits = mapping.optional("limits") { configuration.limits = messageLimits(limits) }
         if let letters = mapping.optional("dead_letters") { configuration.deadLetters = deadLetterLimits(letters) }
         if let timeout = mapping.optional("timeout")?.duration(ConfigurationReader.timeouts) {
             configuration.timeout = timeout
         }
+        if let limit = mapping.optional("hold_limit")?.duration(ConfigurationReader.holdLimits) {
+            configuration.holdLimit = limit
+        }
         if let limit = mapping.optional("drain_limit")?.duration(.zero...(.seconds(86_400))) {
             configuration.drainLimit = limit
+        }
+        if let lines = mapping.optional("log_lines_per_second")?.integer(1...1_000_000) {
+            configuration.logLinesPerSecond = lines
         }
         readNavigation(of: mapping, into: &configuration)
         let mayBeMissing = use == .navigation && ["sources", "plugins"].allSatisfy { mapping.optional($0) == nil }
@@ -91,7 +112,8 @@ struct ConfigurationReader {
         let sources = mapping.required("sources", "name at least one source below it")?.anyMapping()
         configuration.sources = sources.map { self.sources($0) } ?? []
         if let list = mapping.required("plugins", "name at least one plugin below it")?.list() {
-            configuration.plugins = plugins(list, sources: names(sources, configuration.sources))
+            let names = names(sources, configuration.sources)
+            configuration.plugins = plugins(list, sources: names, bounds: configuration)
         }
     }
 
@@ -103,7 +125,7 @@ struct ConfigurationReader {
 
     private func messageLimits(_ value: YAMLValue) -> MessageLimits {
         var limits = MessageLimits()
-        guard let mapping = value.mapping(["message_bytes", "depth"]) else { return limits }
+        guard let mapping = value.mapping(.limits) else { return limits }
         limits.bytes = mapping.optional("message_bytes")?.size(1...(1 << 26)) ?? limits.bytes
         limits.depth = mapping.optional("depth")?.integer(1...512) ?? limits.depth
         return limits
@@ -111,7 +133,7 @@ struct ConfigurationReader {
 
     private func deadLetterLimits(_ value: YAMLValue) -> DeadLetterLimits {
         var limits = DeadLetterLimits()
-        guard let mapping = value.mapping(["count", "bytes"]) else { return limits }
+        guard let mapping = value.mapping(.deadLetters) else { return limits }
         limits.count = mapping.optional("count")?.integer(1...10_000_000) ?? limits.count
         limits.bytes = mapping.optional("bytes")?.size(1...(1 << 40)) ?? limits.bytes
         return limits

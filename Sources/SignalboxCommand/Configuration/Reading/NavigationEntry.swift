@@ -41,8 +41,8 @@ struct NavigationEntry {
     /// - Returns: `nil` after a mistake.
     init?(_ entry: YAMLValue) {
         let kinds = Kind.allCases.map(\.rawValue)
-        let known = kinds + ["dangerous", "ports", "decision", "kinds", "name"]
-        guard let mapping = entry.mapping(known) else { return nil }
+        let known = MappingKeys.navigationHandler.keys
+        guard let mapping = entry.mapping(.navigationHandler) else { return nil }
         // Beside paths the hosts say whose paths are meant.
         let choices = mapping.optional("paths") == nil ? kinds : kinds.filter { $0 != Kind.hosts.rawValue }
         guard let found = mapping.required(oneOf: choices, "each entry is one handler"),
@@ -54,7 +54,10 @@ struct NavigationEntry {
         let allowed = [kind.rawValue, "name"] + kind.companions
         for other in mapping.entries where known.contains(other.name) && !allowed.contains(other.name) {
             let owners = Kind.allCases.filter { $0.companions.contains(other.name) }.map { "'\($0.rawValue)'" }
-            other.value.complain("only \(owners.joined(separator: " and ")) can have '\(other.name)'; leave it out")
+            other.value.complain(
+                "only \(owners.joined(separator: " and ")) can have '\(other.name)'; leave it out",
+                .conflictingKeys
+            )
         }
     }
 }

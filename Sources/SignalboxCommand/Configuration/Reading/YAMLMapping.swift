@@ -11,9 +11,15 @@ struct YAMLMapping {
     var entries: [(key: YAMLValue, name: String, value: YAMLValue)] {
         mapping.compactMap { key, node in
             guard case .scalar(let scalar) = key else {
-                value.problems.add("expected a name as the key, found no text", at: key.mark, path: value.path)
+                value.problems.add(
+                    "expected a name as the key, found no text",
+                    .badName,
+                    at: key.mark,
+                    path: value.path
+                )
                 return nil
             }
+            guard !value.problems.isMasked(scalar.string) else { return nil }
             let path = value.path.isEmpty ? scalar.string : "\(value.path).\(scalar.string)"
             let make = { YAMLValue(node: $0, path: path, problems: value.problems) }
             return (make(key), scalar.string, make(node))
@@ -22,7 +28,8 @@ struct YAMLMapping {
 
     /// The value of a key that may be missing.
     func optional(_ key: String) -> YAMLValue? {
-        entries.first { $0.name == key }?.value
+        assert(known.isEmpty || known.contains(key), "a key that is asked for must be one of those that are known")
+        return entries.first { $0.name == key }?.value
     }
 
     /// The value of a key that must be there.
@@ -32,7 +39,7 @@ struct YAMLMapping {
     /// - Parameter advice: what to write, for the message.
     func required(_ key: String, _ advice: String) -> YAMLValue? {
         if let found = optional(key) { return found }
-        if !isMistyped(key) { value.complain("'\(key)' is missing; \(advice)") }
+        if !isMistyped(key) { value.complain("'\(key)' is missing; \(advice)", .missingKey, suggestion: advice) }
         return nil
     }
 
@@ -42,9 +49,10 @@ struct YAMLMapping {
     func required(oneOf keys: [String], _ advice: String) -> (key: String, value: YAMLValue)? {
         let found = keys.compactMap { key in optional(key).map { (key: key, value: $0) } }
         if found.count > 1, let last = found.last {
-            last.value.complain("\(YAMLMapping.list(found.map(\.key), "and")) exclude each other; keep one of them")
+            let pair = YAMLMapping.list(found.map(\.key), "and")
+            last.value.complain("\(pair) exclude each other; keep one of them", .conflictingKeys)
         } else if found.isEmpty, !keys.contains(where: isMistyped) {
-            value.complain("\(YAMLMapping.list(keys, "or")) is missing; \(advice)")
+            value.complain("\(YAMLMapping.list(keys, "or")) is missing; \(advice)", .missingKey, suggestion: advice)
         }
         return found.count == 1 ? found.first : nil
     }
@@ -65,7 +73,11 @@ struct YAMLMapping {
         for entry in entries where !known.contains(entry.name) {
             let advice = NameSuggestion.advice(for: entry.name, among: known)
             let all = known.joined(separator: ", ")
-            entry.key.complain("unknown key '\(entry.name.prefix(64))'\(advice); known here: \(all)")
+            entry.key.complain(
+                "unknown key '\(entry.name.prefix(64))'\(advice); known here: \(all)",
+                .unknownKey,
+                suggestion: NameSuggestion.nearest(to: entry.name, among: known)
+            )
         }
     }
 }

@@ -69,19 +69,25 @@ extension YAMLValue {
         }
         guard words.contains(characters) else {
             let advice = NameSuggestion.advice(for: characters, among: words)
-            complain("'\(characters.prefix(64))' is not \(meaning); expected \(words.joined(separator: ", "))\(advice)")
+            complain(
+                "'\(characters.prefix(64))' is not \(meaning); expected \(words.joined(separator: ", "))\(advice)",
+                suggestion: NameSuggestion.nearest(to: characters, among: words)
+            )
             return nil
         }
         return characters
     }
 
     /// Text made into something that has rules of its own; the rule that was broken is noted.
-    func parsed<Value, Fault: Error>(_ make: (String) throws(Fault) -> Value) -> Value? {
+    func parsed<Value, Fault: Error>(
+        _ code: ProblemCode = .invalidValue,
+        _ make: (String) throws(Fault) -> Value
+    ) -> Value? {
         guard let text = text() else { return nil }
         do {
             return try make(text)
         } catch {
-            complain("\(error)")
+            complain("\(error)", code)
             return nil
         }
     }

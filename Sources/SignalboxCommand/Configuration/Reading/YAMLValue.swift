@@ -10,14 +10,21 @@ struct YAMLValue {
     let problems: ConfigurationProblems
 
     /// Notes a mistake at this value.
-    func complain(_ message: String) {
-        problems.add(message, at: node.mark, path: path)
+    ///
+    /// - Parameter suggestion: what to write instead, alone, where that is known.
+    func complain(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) {
+        problems.add(message, code, at: node.mark, path: path, suggestion: suggestion)
+    }
+
+    /// Notes what is right and will probably not do what was meant.
+    func warn(_ message: String, _ code: ProblemCode, suggestion: String? = nil) {
+        problems.add(message, code, severity: .warning, at: node.mark, path: path, suggestion: suggestion)
     }
 
     /// A mapping with no other keys than these.
-    func mapping(_ keys: [String]) -> YAMLMapping? {
+    func mapping(_ keys: MappingKeys) -> YAMLMapping? {
         guard var mapping = anyMapping() else { return nil }
-        mapping.known = keys
+        mapping.known = keys.keys
         mapping.refuseOtherKeys()
         return mapping
     }

@@ -1,0 +1,64 @@
+/// Every metric of a supervisor, with its kind, unit, labels and meaning. The one place where their names are written.
+///
+/// Names are in snake case with the unit at the end and `_total` behind what only grows: the form that Prometheus and
+/// OpenMetrics ask for, and that StatsD and OpenTelemetry take as it is. Dots would be rewritten on the way to Prometheus,
+/// and nobody would find the name they read here.
+enum MetricName: String, CaseIterable, Sendable {
+    case outcomes = "signalbox_outcomes_total"
+    case attempts = "signalbox_attempts_total"
+    case callDuration = "signalbox_call_duration_seconds"
+    case repeats = "signalbox_repeats_total"
+    case deadLetters = "signalbox_dead_letters_total"
+    case deadLettersDropped = "signalbox_dead_letters_dropped_total"
+    case lateReturns = "signalbox_late_returns_total"
+    case callsStalled = "signalbox_calls_stalled"
+    case windowArrivals = "signalbox_window_arrivals"
+    case windowBytes = "signalbox_window_bytes"
+
+    /// What kind of metric it is, in the words of swift-metrics.
+    enum Kind: String, Sendable { case counter, timer, meter }
+
+    var kind: Kind {
+        switch self {
+        case .outcomes, .attempts, .repeats, .deadLetters, .deadLettersDropped, .lateReturns: .counter
+        case .callDuration: .timer
+        case .callsStalled, .windowArrivals, .windowBytes: .meter
+        }
+    }
+
+    var unit: String {
+        switch self {
+        case .outcomes, .repeats, .windowArrivals: "arrivals"
+        case .attempts, .lateReturns, .callsStalled: "calls"
+        case .callDuration: "seconds"
+        case .deadLetters, .deadLettersDropped: "dead letters"
+        case .windowBytes: "bytes"
+        }
+    }
+
+    var labels: [MetricLabel] {
+        switch self {
+        case .outcomes: [.source, .plugin, .outcome, .code]
+        case .attempts, .callDuration: [.source, .plugin]
+        case .repeats, .deadLetters, .lateReturns, .windowArrivals, .windowBytes: [.source]
+        case .deadLettersDropped, .callsStalled: []
+        }
+    }
+
+    var meaning: String {
+        switch self {
+        case .outcomes: "arrivals settled, repeats included; each has exactly one outcome"
+        case .attempts:
+            "calls of the plugin, counted when their arrival is settled; more than outcomes where it retries"
+        case .callDuration:
+            "how long each call took, further middleware included; a call that timed out when it returns"
+        case .repeats: "arrivals that came again and were answered without a call"
+        case .deadLetters: "arrivals that were rejected or failed, and kept as dead letters"
+        case .deadLettersDropped: "dead letters that the store had no room for; read once a second"
+        case .lateReturns: "calls that returned after they had been settled; read once a second"
+        case .callsStalled: "calls that were settled without waiting for them and have not returned; read once a second"
+        case .windowArrivals: "arrivals inside and not settled; read once a second"
+        case .windowBytes: "bytes of their messages; read once a second"
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import SignalboxCore
+
+extension Supervisor {
+    /// Changes many plugins in one step, while messages flow: each message finds all of them as they were before, or all as
+    /// they are afterwards, and never meets a missing plugin between two.
+    ///
+    /// ```swift
+    /// try supervisor.reconfigure {
+    ///     try supervisor.remove("loading")
+    ///     try supervisor.register(ShowProgress(), from: .source("page"))
+    ///     try supervisor.register(Payment(limit: 100), from: .source("page"), replacing: true)
+    /// }
+    /// ```
+    ///
+    /// What waits for a plugin that was replaced or removed is still handled by it. Changes that another task makes meanwhile
+    /// stay; when the two do not go together this one is not made. Inside another `reconfigure` of the same supervisor it is
+    /// a part of that one.
+    ///
+    /// - Parameter changes: registers and removes plugins of this supervisor, in its own task.
+    /// - Throws: what `changes` throws, and ``RegistrationError``; then nothing has changed.
+    public func reconfigure(_ changes: () throws -> Void) throws {
+        if RegistryDraft.current?.registry === core.registry { return try changes() }
+        let draft = RegistryDraft(of: core.registry)
+        try RegistryDraft.$current.withValue(draft) { try changes() }
+        for entry in try core.registry.update(draft.gathered) { retire(entry) }
+    }
+}

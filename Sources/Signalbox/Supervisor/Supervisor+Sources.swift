@@ -1,0 +1,93 @@
+import Logging
+public import SignalboxCore
+import Synchronization
+
+extension Supervisor {
+    /// Stops one source while the others go on, and forgets it: its name is free when this returns.
+    ///
+    /// The end is a graceful one: nothing more of the source is taken, what was taken is handled within
+    /// ``SupervisorConfiguration/drainLimit``, and its adapter ends as it does in a drain. After the limit what has not begun
+    /// is abandoned, and a call that goes on is not waited for: it is settled when it returns or is overdue, and the adapter
+    /// ends then. A source that redelivers brings what was abandoned again when it is added anew; which of its messages came
+    /// before is then not known any more.
+    ///
+    /// A source that has ended by itself is forgotten too. That the last source is removed does not end ``run()``: another
+    /// may come. The counts of ``report`` stay. Cancelling the caller's task does not make it return earlier.
+    ///
+    /// - Parameter source: the name that its adapter has, or that an intake was made for.
+    /// - Returns: `false` when there is no such source, or it is being removed already.
+    @discardableResult
+    public func remove(source: SourceName) async -> Bool {
+        guard let intake = beginRemoval(of: source) else { return false }
+        intake.close()
+        await intake.life.untilEnded()
+        await intake.untilEmpty()
+        intake.log.flush()
+        state.withLock { state in
+            if state.intakes[source] === intake { state.intakes[source] = nil }
+            state.forgetEmptySources()
+            // A call that goes on is waited for by the drain, if there is one.
+            intake.waitAgain()
+        }
+        intake.forgetLanes()
+        core.logger.debug("source removed", metadata: ["source": "\(source)"])
+        return true
+    }
+
+    private func beginRemoval(of source: SourceName) -> SourceIntake? {
+        let limit = TickCount.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
+        return state.withLock { state in
+            guard let intake = state.intakes[source], intake.life.ask(until: core.now + limit) else { return nil }
+            state.leaving.append(intake)
+            // Nobody ticks any more, and all that can be settled is.
+            if state.phase == .stopped { intake.stopWaiting() }
+            return intake
+        }
+    }
+
+    /// What the timer does at each tick: what a source has left when its time is over is let go of.
+    func tickLeavingSources(_ now: UInt64) {
+        let overdue = state.withLock { state in
+            state.forgetEmptySources()
+            return state.leaving.filter { $0.life.isOverdue(at: now) }
+        }
+        for intake in overdue {
+            for lane in core.lanes.all { lane.letGo(of: intake) }
+            state.withLock { state in
+                guard state.intakes[intake.source] === intake else { return }
+                intake.life.end()
+                intake.stopWaiting()
+            }
+        }
+    }
+
+    /// Lets every removal return, as nothing will be settled any more.
+    func endRemovals() {
+        for intake in state.withLock({ $0.leaving }) {
+            intake.life.end()
+            intake.stopWaiting()
+        }
+    }
+}
+
+extension Supervisor.State {
+    /// Everything that has something inside or may get it.
+    var everyIntake: [SourceIntake] {
+        intakesByName + leaving.filter { intakes[$0.source] !== $0 }
+    }
+
+    /// The outcomes by source, those of removed ones included.
+    var counts: [SourceName: OutcomeCounts] {
+        var counts = past
+        for intake in everyIntake { counts[intake.source, default: OutcomeCounts()] += intake.counters.counts }
+        return counts
+    }
+
+    /// Keeps of removed sources with nothing left inside their counts alone.
+    fileprivate mutating func forgetEmptySources() {
+        let gone = leaving.filter { $0.window.isEmpty && intakes[$0.source] !== $0 }
+        guard !gone.isEmpty else { return }
+        for intake in gone { past[intake.source, default: OutcomeCounts()] += intake.counters.counts }
+        leaving.removeAll { intake in gone.contains { $0 === intake } }
+    }
+}

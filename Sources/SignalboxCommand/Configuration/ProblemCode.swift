@@ -1,0 +1,28 @@
+/// What kind of mistake or doubt a finding is: a word that stays the same, for programs. docs/configuration.md lists all.
+enum ProblemCode: String, Sendable, Hashable, CaseIterable {
+    // The file.
+    case unreadableFile
+    case notYAML
+    case duplicateKey
+    case unknownKey
+    case missingKey
+    // What is written.
+    case invalidValue
+    case badName
+    case badPattern
+    case conflictingKeys
+    case secretInFile
+    case unknownSource
+    case duplicateAction
+    // What is named and not there.
+    case missingVariable
+    case missingFile
+    // What is right by itself and comes to nothing.
+    case shadowedRoute
+    case sourceWithoutRule
+    case unreachablePlugin
+    case emptyRule
+    case actionWithoutPlugin
+    case holdLimitExceeded
+    case receiveMaximum
+}

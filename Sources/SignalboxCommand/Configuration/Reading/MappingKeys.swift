@@ -1,0 +1,81 @@
+/// The keys that one kind of mapping may have.
+///
+/// This is the one list of them: the reader refuses what is not here, and a test compares docs/configuration.schema.json
+/// with it.
+struct MappingKeys: Sendable, Hashable {
+    /// The name of its definition in docs/configuration.schema.json.
+    let name: String
+    /// In the order in which messages list them.
+    let keys: [String]
+
+    init(_ name: String, _ keys: [String]) {
+        self.name = name
+        self.keys = keys
+    }
+
+    /// The mappings of a configuration.
+    static let all = [
+        configuration, limits, deadLetters, source, window, rateLimit, repeats, mqtt, topic, script, links, route,
+        plugin,
+        access, order, retry, circuitBreaker, navigation, navigationHandler, externalBrowser, reference,
+    ]
+
+    static let configuration = MappingKeys(
+        "configuration",
+        [
+            "sources", "plugins", "limits", "dead_letters", "timeout", "hold_limit", "drain_limit",
+            "log_lines_per_second",
+            "navigation",
+        ]
+    )
+    static let limits = MappingKeys("limits", ["message_bytes", "depth"])
+    static let deadLetters = MappingKeys("deadLetters", ["count", "bytes"])
+
+    static let source = MappingKeys("source", SourceKind.keys + ["window", "rate_limit", "repeats"])
+    static let window = MappingKeys("window", ["arrivals", "bytes"])
+    static let rateLimit = MappingKeys("rateLimit", ["per_second", "burst"])
+    static let repeats = MappingKeys("repeats", ["count", "time", "bytes"])
+    static let mqtt = MappingKeys(
+        "mqtt",
+        [
+            "broker", "client_id", "clean_start", "session_expiry", "keepalive", "username", "password", "topics",
+            "receive_maximum", "broker_queue",
+        ]
+    )
+    static let topic = MappingKeys("topic", ["pattern", "payload", "action", "envelope"])
+    static let script = MappingKeys(
+        "script",
+        [
+            "files", "title", "execution_time_limit", "heap_limit", "timer_limit", "messages_to_page",
+            "messages_without_listener",
+        ]
+    )
+    static let links = MappingKeys("links", routeFile.keys + ["urls", "file", "standard_input"])
+    static let route = MappingKeys("route", ["pattern", "action", "once"])
+
+    static let plugin = MappingKeys(
+        "plugin",
+        [
+            "action", "use", "path", "value", "retryable", "from", "timeout", "order", "max_concurrent", "retry",
+            "circuit_breaker",
+        ]
+    )
+    static let access = MappingKeys(
+        "access",
+        ["source", "topic", "qos", "retained", "origin", "main_frame", "scheme", "host", "any", "all", "not"]
+    )
+    static let order = MappingKeys("order", ["key"])
+    static let retry = MappingKeys("retry", ["attempts", "first_delay", "longest_delay"])
+    static let circuitBreaker = MappingKeys("circuitBreaker", ["failures", "open_for"])
+
+    static let navigation = MappingKeys("navigation", ["chain", "fallback", "handler_deadline"])
+    static let navigationHandler = MappingKeys(
+        "navigationHandler",
+        NavigationEntry.Kind.allCases.map(\.rawValue) + ["dangerous", "ports", "decision", "kinds", "name"]
+    )
+    static let externalBrowser = MappingKeys("externalBrowser", ["own_hosts"])
+    static let reference = MappingKeys("reference", ["env", "file"])
+
+    /// A file that has routes of links and nothing else: no part of a configuration.
+    static let routeFile = MappingKeys("routeFile", ["routes", "fallback"])
+}

@@ -1,0 +1,233 @@
+"""Holds docs/configuration.schema.json against configurations, and against `signalbox check`.
+
+    schema.py SIGNALBOX
+
+Every configuration of examples, every one that stands whole in the documentation, and every-key.yaml, must be valid by the
+schema and without errors to `signalbox check`. Then faults are made in them, one at a time: a key that nobody knows in each
+mapping, something of another type in each place, each key that must be there left out, and those of FAULTS. Each must be
+refused by both. Ends with status 1 when one is not, or when a key of the schema is in none of the configurations.
+"""
+
+import copy
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((ROOT / "docs/configuration.schema.json").read_text())
+ENVIRONMENT = os.environ | {"SIGNALBOX_TOUR_BROKER": "mqtt://127.0.0.1:1883"}
+SHOWN = 20
+# What is named and not there depends on the machine, and the schema cannot know it.
+SURROUNDINGS = {"missingFile", "missingVariable"}
+
+# Places in every-key.yaml, and what must not stand there.
+FAULTS = {
+    ("timeout",): [3, "3", "soon", "3 s", "3S", "-1s", "1.5s", "03s"],
+    ("limits", "depth"): [0, 513, 1.5, "many"],
+    ("limits", "message_bytes"): ["64KB", "64 KiB", -1, "1e3"],
+    ("log_lines_per_second",): [0, 1000001],
+    ("sources", "push", "rate_limit", "per_second"): [0, 10000001],
+    ("sources", "push", "repeats"): ["always", True],
+    ("sources", "push", "mqtt", "password"): ["canary-4711"],
+    ("sources", "push", "mqtt", "client_id"): [12, True, ""],
+    ("sources", "push", "mqtt", "broker"): [{"env": "A", "file": "B"}, {}],
+    ("sources", "push", "mqtt", "receive_maximum"): [0, 65536],
+    ("sources", "push", "mqtt", "broker_queue"): [-1],
+    ("sources", "push", "mqtt", "topics"): [[]],
+    ("sources", "push", "mqtt", "topics", 0): [
+        {"pattern": "a", "payload": "text"},
+        {"pattern": "a/{action}", "action": "b"},
+        {"pattern": "a/{action}", "envelope": "apns"},
+        {"pattern": "a", "action": "b", "envelope": "standard"},
+        {"pattern": "a", "payload": "xml"},
+        {"pattern": "a", "envelope": "cloudevents"},
+    ],
+    ("sources", "page"): [{"script": {"files": ["a.js"]}, "links": {"routes": []}}, {"window": {"arrivals": 1}}],
+    ("sources", "page", "script", "files"): [[], [7]],
+    ("sources", "links", "links", "routes"): [[]],
+    ("sources", "links", "links", "routes", 0): [
+        {"pattern": "myapp://a"},
+        {"pattern": "myapp://a/{action}", "action": "b"},
+        {"pattern": "myapp://a", "action": "signalbox.a"},
+    ],
+    ("plugins", 0): [
+        {"action": "a", "use": "file", "from": [{"source": "push"}]},
+        {"action": "a", "use": "log", "path": "b", "from": [{"source": "push"}]},
+        {"action": "a", "use": "reply", "from": [{"source": "push"}]},
+        {"action": "a", "use": "log", "value": 1, "from": [{"source": "push"}]},
+        {"action": "a", "use": "log", "retryable": True, "from": [{"source": "push"}]},
+    ],
+    ("plugins", 0, "action"): ["2push", "a b", "a" * 65, "signalbox.a"],
+    ("plugins", 0, "from"): [[]],
+    ("plugins", 0, "from", 0): [
+        {"any": []},
+        {"any": [{"source": "push"}], "source": "push"},
+        {"not": {"source": "push"}, "topic": "a"},
+        {"all": [{"source": "push"}], "any": [{"source": "push"}]},
+        {"source": "push", "qos": 2},
+        {"source": "push", "topic": "a", "scheme": "myapp"},
+        {"source": "page", "topic": "a", "main_frame": True},
+        {"source": "links", "scheme": "myapp", "host": "shop.example"},
+    ],
+    ("plugins", 0, "order"): ["sorce", {}, {"key": "a..b"}, {"key": ""}, {"key": ".".join("a" * 17)}],
+    ("plugins", 0, "max_concurrent"): [0, 10001],
+    ("plugins", 0, "retry", "attempts"): [0, 101],
+    ("plugins", 0, "circuit_breaker", "failures"): [0],
+    ("navigation", "fallback"): ["deny"],
+    ("navigation", "chain", 0): [
+        {"schemes": ["https"], "hosts": ["a.example"]},
+        {"schemes": ["https"], "ports": "any"},
+        {"home": "https://a.example/", "kinds": ["lnik"]},
+        {"hosts": ["a.example"], "ports": [65536]},
+        {"name": "nobody"},
+    ],
+}
+
+
+def configurations():
+    """Name and content of each whole configuration."""
+    files = sorted((ROOT / "examples").rglob("*.yaml")) + [ROOT / "Tests/Schema/every-key.yaml"]
+    for file in files:
+        if ".build" not in file.parts:
+            yield str(file.relative_to(ROOT)), yaml.safe_load(file.read_text())
+    guides = [ROOT / "README.md"] + [
+        file
+        for folder in ["docs", "Sources", "adapters"]
+        for file in sorted((ROOT / folder).rglob("*.md"))
+    ]
+    for file in guides:
+        blocks = re.findall(r"^```yaml\n(.*?)^```", file.read_text(), re.MULTILINE | re.DOTALL)
+        for number, block in enumerate(blocks):
+            content = yaml.safe_load(block)
+            if isinstance(content, dict) and ("sources" in content or "navigation" in content):
+                yield f"{file.relative_to(ROOT)}, block {number + 1}", content
+
+
+def at(content, path):
+    for step in path:
+        content = content[step]
+    return content
+
+
+def changed(content, path, value):
+    content = copy.deepcopy(content)
+    if not path:
+        return value
+    at(content, path[:-1])[path[-1]] = value
+    return content
+
+
+def without(content, path):
+    content = copy.deepcopy(content)
+    del at(content, path[:-1])[path[-1]]
+    return content
+
+
+def places(content, path=()):
+    """Each place whose form is laid down: all but what `reply` answers."""
+    yield path
+    if len(path) >= 3 and path[0] == "plugins" and path[2] == "value":
+        return
+    steps = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else []
+    for step, value in steps:
+        yield from places(value, path + (step,))
+
+
+REQUIRED = {"sources", "plugins", "broker", "client_id", "topics", "pattern", "routes", "use", "from", "per_second",
+            "key", "chain", "fallback", "own_hosts", "source"}
+
+
+def is_required(content, path):
+    holder = at(content, path[:-1])
+    if not isinstance(holder, dict) or path[-1] not in REQUIRED:
+        return False
+    # The name of a source, the fallback of links, and parts of a rule may have the same words.
+    if path[:-1] == ("sources",) or (path[-1] == "fallback" and "routes" in holder):
+        return False
+    return not (path == ("sources",) and "navigation" in content)
+
+
+def faults(name, content):
+    """What must be refused: a text that says which fault it is, and the configuration."""
+    for path in places(content):
+        value = at(content, path)
+        is_answer = len(path) == 3 and path[0] == "plugins" and path[2] == "value"
+        if is_answer:
+            continue
+        shown = f"{name}: {'.'.join(map(str, path)) or '(root)'}"
+        if isinstance(value, dict):
+            yield f"{shown}: a key that nobody knows", changed(content, path + ("zzz",), 1)
+        if path:
+            # A list where a rule's source, or anything else, is expected.
+            yield f"{shown}: something else", changed(content, path, [[1]] if isinstance(value, dict) else {"zz": 1})
+            if is_required(content, path):
+                yield f"{shown}: left out", without(content, path)
+    if name.endswith("every-key.yaml"):
+        for path, values in FAULTS.items():
+            for value in values:
+                yield f"{name}: {'.'.join(map(str, path))}: {json.dumps(value)}", changed(content, path, value)
+
+
+def check(program, contents):
+    """What `signalbox check` finds in each: the codes of its errors."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = []
+        for number, content in enumerate(contents):
+            names.append(f"{folder}/{number}.yaml")
+            pathlib.Path(names[-1]).write_text(yaml.safe_dump(content, allow_unicode=True, sort_keys=False))
+        found = {name: [] for name in names}
+        for start in range(0, len(names), 200):
+            run = subprocess.run(
+                [program, "check", "--json"] + names[start:start + 200],
+                capture_output=True, cwd=ROOT, env=ENVIRONMENT, text=True,
+            )
+            assert run.returncode in (0, 65), run.stderr
+            for line in run.stdout.splitlines():
+                finding = json.loads(line)
+                if finding["severity"] == "error" and finding["code"] not in SURROUNDINGS:
+                    found[finding["file"]].append(f"{finding['code']} {finding['path']}: {finding['message']}")
+        return [found[name] for name in names]
+
+
+def keys(content):
+    if isinstance(content, dict):
+        for key, value in content.items():
+            yield key
+            yield from keys(value)
+    elif isinstance(content, list):
+        for value in content:
+            yield from keys(value)
+
+
+def main(program):
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    problems = []
+    good = list(configurations())
+    for (name, content), errors in zip(good, check(program, [content for _, content in good])):
+        problems += [f"{name}: the schema refuses it: {error.message}" for error in validator.iter_errors(content)]
+        problems += [f"{name}: check refuses it: {error}" for error in errors]
+    used = {key for _, content in good for key in keys(content)}
+    for definition, schema in SCHEMA["$defs"].items():
+        problems += [f"no configuration has {definition}.{key}" for key in schema.get("properties", {}) if key not in used]
+    bad = [fault for name, content in good for fault in faults(name, content)]
+    for (fault, content), errors in zip(bad, check(program, [content for _, content in bad])):
+        if validator.is_valid(content):
+            problems.append(f"{fault}: the schema takes it; check says {errors}")
+        if not errors:
+            problems.append(f"{fault}: check takes it")
+    for problem in problems[:SHOWN]:
+        print(problem)
+    print(f"{len(good)} configurations, {len(bad)} faults in them: {len(problems)} problems")
+    return 1 if problems or len(good) < 4 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

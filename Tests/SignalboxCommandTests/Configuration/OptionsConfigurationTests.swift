@@ -1,0 +1,198 @@
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite struct OptionsConfigurationTests {
+    private static func file(
+        source: String = "",
+        plugin: String = "use: log",
+        from: String = "{ source: push }",
+        rest: String = ""
+    )
+        -> String
+    {
+        """
+        sources:
+          push: { mqtt: { broker: 'mqtt://h', client_id: c, topics: [ { pattern: a } ] }\(source) }
+          page: { script: { files: [a.js] } }
+        plugins: [ { action: work, \(plugin), from: [ \(from) ] } ]
+        \(rest)
+        """
+    }
+
+    private static func plugin(_ text: String) throws -> PluginSection {
+        try #require(try ConfigurationFixture.read(file(plugin: "use: log, \(text)")).plugins.first)
+    }
+
+    @Test func theBoundsOfASourceAreRead() throws {
+        let text = OptionsConfigurationTests.file(
+            source: ", rate_limit: { per_second: 100, burst: 20 }, repeats: { count: 5, time: 1m, bytes: 1KiB }"
+        )
+        let source = try #require(try ConfigurationFixture.read(text).sources.first)
+        #expect(source.rateLimit == RateLimit(perSecond: 100, burst: 20))
+        #expect(source.repeats == .within(RepeatLimits(count: 5, time: .seconds(60), bytes: 1_024)))
+        let plain = try #require(try ConfigurationFixture.read(OptionsConfigurationTests.file()).sources.first)
+        #expect(plain.rateLimit == nil)
+        #expect(plain.repeats == .automatic)
+        let never = try ConfigurationFixture.read(OptionsConfigurationTests.file(source: ", repeats: never"))
+        #expect(never.sources.first?.repeats == .never)
+    }
+
+    @Test func theOptionsOfAPluginAreRead() throws {
+        let plugin = try OptionsConfigurationTests.plugin(
+            """
+            order: { key: customer.id }, max_concurrent: 8, retry: { attempts: 4, first_delay: 50ms, longest_delay: 2s },
+            circuit_breaker: { failures: 7, open_for: 1m }
+            """
+        )
+        #expect(plugin.order == .key(["customer", "id"]))
+        #expect(plugin.maxConcurrent == 8)
+        let retry = RetryPolicy(attempts: 4, firstDelay: .milliseconds(50), longestDelay: .seconds(2))
+        #expect(plugin.retry == retry)
+        #expect(plugin.circuitBreaker == CircuitBreakerPolicy(failures: 7, openFor: .seconds(60)))
+    }
+
+    @Test func whatIsNotWrittenIsTheLibrarysDefault() throws {
+        let plugin = try OptionsConfigurationTests.plugin("order: none, retry: {}, circuit_breaker: {}")
+        #expect(plugin.order == .none)
+        #expect(plugin.maxConcurrent == 1)
+        #expect(plugin.retry == RetryPolicy())
+        #expect(plugin.circuitBreaker == CircuitBreakerPolicy())
+        let plain = try OptionsConfigurationTests.plugin("timeout: 1s")
+        #expect(plain.order == .source)
+        #expect(plain.retry == nil)
+        #expect(plain.circuitBreaker == nil)
+    }
+
+    @Test func oneDelayMovesTheOther() throws {
+        let long = try OptionsConfigurationTests.plugin("retry: { first_delay: 10s }")
+        #expect(long.retry == RetryPolicy(attempts: 3, firstDelay: .seconds(10), longestDelay: .seconds(10)))
+        let short = try OptionsConfigurationTests.plugin("retry: { longest_delay: 20ms }")
+        #expect(short.retry == RetryPolicy(attempts: 3, firstDelay: .milliseconds(20), longestDelay: .milliseconds(20)))
+    }
+
+    @Test func theBoundsOfAllAreRead() throws {
+        let text = OptionsConfigurationTests.file(rest: "hold_limit: 20s\nlog_lines_per_second: 7")
+        let configuration = try ConfigurationFixture.read(text)
+        #expect(configuration.holdLimit == .seconds(20))
+        #expect(configuration.logLinesPerSecond == 7)
+        #expect(try ConfigurationFixture.read(OptionsConfigurationTests.file()).holdLimit == .seconds(5))
+    }
+
+    @Test func aFailureSaysWhetherAnotherCallMaySucceed() throws {
+        let uses = try ["", ", retryable: true", ", retryable: false"].map { more in
+            try ConfigurationFixture.read(OptionsConfigurationTests.file(plugin: "use: fail\(more)")).plugins.first?.use
+        }
+        #expect(uses == [.fail(retryable: false), .fail(retryable: true), .fail(retryable: false)])
+    }
+
+    @Test func rulesStandInEachOther() throws {
+        let from = """
+            { any: [ { source: page }, { all: [ { source: push, qos: 1, retained: false }, { not: { source: push, topic: a/# } } ] } ] },
+            { source: page, origin: 'https://APP.example:443', main_frame: false }, { source: page, main_frame: true }
+            """
+        let found = try ConfigurationFixture.read(OptionsConfigurationTests.file(from: from)).plugins.first?.from
+        let push = AccessSection.PushPart(topic: nil, qos: 1, retained: false)
+        let topic = AccessSection.PushPart(topic: try TopicFilter("a/#"))
+        let app = AccessSection.ScriptPart(origin: try WebOrigin("https://app.example"), mainFrame: false)
+        #expect(
+            found == [
+                .any([
+                    .origin("page", .all),
+                    .all([.origin("push", .push(push)), .not(.origin("push", .push(topic)))]),
+                ]),
+                .origin("page", .script(app)),
+                .origin("page", .script(AccessSection.ScriptPart(origin: nil, mainFrame: true))),
+            ]
+        )
+    }
+
+    @Test(arguments: [
+        ("{ any: [] }", "'any' is empty, and so allows nothing; list rules"),
+        ("{ any: [ { source: push } ], source: push }", "'source' and 'any' exclude each other; keep one of them"),
+        ("{ not: { source: push }, topic: a }", "only a rule with 'source' has 'topic'; leave it out"),
+        ("{ not: [ { source: push } ] }", "expected a mapping of keys to values, found a list"),
+        ("{ source: page, qos: 1 }", "the source 'page' is no broker's; leave 'qos' out"),
+        ("{ source: push, origin: 'https://a.example' }", "the source 'push' is no page; leave 'origin' out"),
+        ("{ source: push, qos: 2 }", "expected 0 to 1, found 2"),
+        ("{ source: page, origin: 'https://a.example/' }", "an origin ends with host and port"),
+        (
+            String(repeating: "{ not: ", count: 17) + "{ source: push }" + String(repeating: " }", count: 17),
+            "at most 16 deep"
+        ),
+    ])
+    func aRuleThatCannotBeMeantIsAMistake(_ from: String, _ words: String) {
+        let found = ConfigurationFixture.problems(OptionsConfigurationTests.file(from: from))
+        #expect(found.first?.contains(words) == true, "found: \(found)")
+    }
+
+    @Test(arguments: [
+        (", rate_limit: {}", "", "'per_second' is missing; say how many are let in"),
+        (", rate_limit: { per_second: 0 }", "", "expected 1 to 10000000, found 0"),
+        (", repeats: always", "", "'always' is not a way with repeats"),
+        (", repeats: { time: 0s }", "", "expected 1ms to 30d"),
+        ("", "order: sorce", "did you mean 'source'?"),
+        ("", "order: { key: a..b }", "expected names of members with dots between them"),
+        ("", "max_concurrent: 10001", "expected 1 to 10000, found 10001"),
+        ("", "retry: { attempts: 101 }", "expected 1 to 100, found 101"),
+        ("", "retry: { first_delay: 2s, longest_delay: 1s }", "expected at least 'first_delay'"),
+        ("", "circuit_breaker: { failures: 0 }", "expected 1 to 1000000, found 0"),
+        ("", "retryable: true", "only 'use: fail' has this"),
+    ])
+    func aBoundHasItsRange(_ source: String, _ plugin: String, _ words: String) {
+        let plugin = plugin.isEmpty ? "use: log" : "use: log, \(plugin)"
+        let found = ConfigurationFixture.problems(OptionsConfigurationTests.file(source: source, plugin: plugin))
+        #expect(found.count == 1)
+        #expect(found.first?.contains(words) == true, "found: \(found)")
+    }
+
+    @Test(
+        arguments: [
+            ("{ pattern: a, envelope: apns }", .apns, nil),
+            ("{ pattern: a }", .standard, nil),
+            (
+                "{ pattern: a, envelope: cloudevents }", nil,
+                "'cloudevents' is not an envelope; expected standard, apns, cloud_events"
+            ),
+            (
+                "{ pattern: 'a/{action}', envelope: apns }", nil,
+                "the pattern's {action} names the action, and no envelope does"
+            ),
+            (
+                "{ pattern: a, action: b, envelope: standard }", nil,
+                "'action' names the action, and no envelope does; keep one"
+            ),
+        ] as [(String, TopicEnvelope?, String?)]
+    )
+    func anEnvelopeIsForWhatNamesNoAction(_ topic: String, _ envelope: TopicEnvelope?, _ words: String?) throws {
+        let text = """
+            sources: { push: { mqtt: { broker: 'mqtt://h', client_id: c, topics: [ \(topic) ] } } }
+            plugins: [ { action: work, use: log, from: [ { source: push } ] } ]
+            """
+        let found = ConfigurationFixture.problems(text)
+        #expect(found.count == (words == nil ? 0 : 1))
+        if let words { #expect(found.first?.contains(words) == true, "found: \(found)") }
+        guard let envelope else { return }
+        guard case .mqtt(let mqtt)? = try ConfigurationFixture.read(text).sources.first?.kind else {
+            Issue.record("the source is not one of a broker")
+            return
+        }
+        #expect(mqtt.topics.map(\.envelope) == [envelope])
+    }
+
+    @Test(arguments: [
+        (#"{"customer":{"id":"a\u0062"}}"#, OrderKey.text("ab")), (#"{"customer":{"id":7}}"#, .value([0x37])),
+        (#"{"customer":{"id":null}}"#, .value(Array("null".utf8))),
+        (#"{"customer":{"id":[1, 2]}}"#, .value(Array("[1,2]".utf8))),
+        (#"{"customer":{"name":"x"}}"#, .absent), (#"{"customer":"x"}"#, .absent), ("[]", .absent), ("7", .absent),
+        ("", .absent),
+    ])
+    func anActionsKeyIsAMemberOfItsBody(_ body: String, _ key: OrderKey) {
+        let raw = RawBody(bytes: Bytes(body), kind: .json)
+        #expect(OrderKey(of: raw, at: ["customer", "id"]) == key)
+        #expect(OrderKey(of: RawBody(bytes: Bytes(body), kind: .text), at: ["customer", "id"]) == .absent)
+    }
+}

@@ -1,0 +1,127 @@
+import Testing
+
+@testable import Signalbox
+
+@Suite struct RedactionTests {
+    /// Each holds the secret `Canary7Q`, which must be gone; what is expected of the rest.
+    private static let secrets: [(String, String)] = [
+        // key=value
+        ("token=Canary7Q", "token=[redacted]"),
+        ("refused: token=Canary7Q&page=2", "refused: token=[redacted]&page=2"),
+        ("https://shop.example/a?x=1&access_token=Canary7Q#top", "https://shop.example/a?x=1&access_token=[redacted]"),
+        ("PASSWORD = Canary7Q and more", "PASSWORD = [redacted] and more"),
+        ("login(user: anna, password: Canary7Q)", "login(user: anna, password: [redacted])"),
+        ("Login(password=Canary7Q, user=anna)", "Login(password=[redacted], user=anna)"),
+        ("passwd:Canary7Q, then", "passwd:[redacted], then"),
+        ("client-secret: Canary7Q.", "client-secret: [redacted]."),
+        ("mqtt.password: Canary7Q\nbroker: b", "mqtt.password: [redacted]\nbroker: b"),
+        ("accessToken: Canary7Q", "accessToken: [redacted]"),
+        ("X-Api-Key: Canary7Q", "X-Api-Key: [redacted]"),
+        ("AWS_SECRET_ACCESS_KEY=Canary7Q/abc+def==", "AWS_SECRET_ACCESS_KEY=[redacted]"),
+        ("pwd=Canary7Q;server=db", "pwd=[redacted]"),
+        ("password => Canary7Q", "password => [redacted]"),
+        ("next=https%3A%2F%2Fa.example%3Ftoken%3DCanary7Q", "next=https%3A%2F%2Fa.example%3Ftoken%3D[redacted]"),
+        ("password=a,Canary7Q;b)c", "password=[redacted]"),
+        ("mosquitto_pub --password Canary7Q -t x", "mosquitto_pub --password [redacted] -t x"),
+        ("mosquitto_pub --password=Canary7Q -t x", "mosquitto_pub --password=[redacted] -t x"),
+        // quoted
+        (#"{"token":"Canary7Q","page":2}"#, #"{"token":"[redacted]","page":2}"#),
+        (#"{"password" : "Canary7Q with blanks", "page": 2}"#, #"{"password" : "[redacted]", "page": 2}"#),
+        (#"{"password":"a\"Canary7Q","page":2}"#, #"{"password":"[redacted]","page":2}"#),
+        (#"body was "{\"token\":\"Canary7Q\",\"page\":2}""#, #"body was "{\"token\":\"[redacted]\",\"page\":2}""#),
+        (#"["Authorization": "Bearer Canary7Q", "Accept": "a"]"#, #"["Authorization": "[redacted]", "Accept": "a"]"#),
+        ("{'token': 'Canary7Q', 'page': 2}", "{'token': '[redacted]', 'page': 2}"),
+        (#"token: Optional("Canary7Q"), page: 2"#, "token: [redacted], page: 2"),
+        (#"{"secret": {"value": "Canary7Q", "n": 1}, "page": 2}"#, #"{"secret": [redacted], "page": 2}"#),
+        (#"{"credentials":["a","Canary7Q"]}"#, #"{"credentials":[redacted]}"#),
+        (
+            #"cannot open "https://a.example/?token=Canary7Q", gone"#,
+            #"cannot open "https://a.example/?token=[redacted]", gone"#
+        ),
+        (#"{"token":7,"pin_secret":Canary7Q,"page":2}"#, #"{"token":[redacted],"pin_secret":[redacted],"page":2}"#),
+        (#"{"password":"Canary7Q"#, #"{"password":"[redacted]"#),
+        // headers
+        ("Authorization: Bearer Canary7Q", "Authorization: [redacted]"),
+        (
+            "Authorization: Digest username=\"a\", response=\"Canary7Q\"\nAccept: */*",
+            "Authorization: [redacted]\nAccept: */*"
+        ),
+        ("Cookie: theme=dark; session=Canary7Q\r\nHost: a", "Cookie: [redacted]\r\nHost: a"),
+        ("Set-Cookie: session=Canary7Q; Path=/", "Set-Cookie: [redacted]"),
+        (
+            #"curl -H "Authorization: Bearer Canary7Q" https://a.example"#,
+            #"curl -H "Authorization: [redacted]" https://a.example"#
+        ),
+        // schemes
+        ("sent Bearer Canary7Q to it", "sent Bearer [redacted] to it"),
+        ("sent bearer  Canary7Q", "sent bearer  [redacted]"),
+        ("401 for Basic Q2FuYXJ5N1E6Canary7Q=, try again", "401 for Basic [redacted], try again"),
+        ("basic dXNlcjpDYW5hcnk3UQ==Canary7Q", "basic [redacted]"),
+        ("Basic xyzCanary7Q", "Basic [redacted]"),
+        // URLs
+        ("mqtt://anna:Canary7Q@broker.example:1883/", "mqtt://[redacted]@broker.example:1883/"),
+        ("see https://Canary7Q@git.example/a.git.", "see https://[redacted]@git.example/a.git."),
+        ("postgres://u:p@Canary7Q@db/x", "postgres://[redacted]@db/x"),
+        ("mqtts://anna:pa/Canary7Q@broker.example", "mqtts://[redacted]@broker.example"),
+        (#"{"broker":"mqtt://anna:Canary7Q@b"}"#, #"{"broker":"mqtt://[redacted]@b"}"#),
+    ]
+
+    @Test(arguments: secrets) func aSecretIsTakenOutAndTheRestStays(_ text: String, _ expected: String) {
+        let redacted = Redaction.redacted(text)
+        #expect(redacted == expected)
+        #expect(!redacted.contains("Canary7Q"))
+        #expect(Redaction.redacted(redacted) == redacted, "a second look changes nothing")
+        #expect(!Redaction.redacted("before " + text + " behind").contains("Canary7Q"))
+    }
+
+    @Test(arguments: [
+        "", "plain", "unknownAction: no plugin is registered for this action",
+        "typeMismatch at body.token (byte 61): Int expected", "unexpected token: }", "token", "the token is missing",
+        "plugin payment allows source push, which does not cover this origin of chat",
+        "environment variable MQTT_PASSWORD is not set", "max_tokens=5", "tokenizer: fast", "passwords: 3",
+        "password: nil", #"{"token":null,"page":2}"#, "password=", "password: ", "if token == nil",
+        "bearer token missing", "Basic authentication failed", "basic checks failed", "Bearer", "Basic ",
+        "https://shop.example:8080/a@b?x=1", "mailto:anna@example.org", "anna@example.org", "git@git.example:a/b.git",
+        "https://[::1]:80/x@y", "wss://a.example/@anna/status", "http://host:port/ is expected",
+        "1:2 a=b c:d {\"e\":\"f\"}", "日本 = é, 🙂: 👨‍👩‍👧", "a://b://c", "://", "secret://x", "--token --verbose", "--token",
+        "key=value; keyboard: de", "passport: D123", "secretary: anna", "cookiecutter=1",
+    ])
+    func whatIsNoSecretStays(_ text: String) {
+        #expect(Redaction.redacted(text) == text)
+    }
+
+    @Test func nothingIsCutInTheMiddleOfACharacter() {
+        #expect(Redaction.redacted("é token=日本🙂 é") == "é token=[redacted] é")
+        #expect(Redaction.redacted("密token=x") == "密token=[redacted]")
+    }
+
+    @Test(arguments: [
+        "token=", "\"token\":\"", "token: (", "a://u:x/", "Authorization: ", "bearer \"", "basic ", "]", "\\\"",
+        "password ",
+        "://", "://u:p", "token=]", "-", "cookie: [\"", "token%3D", "{\"", "'",
+    ])
+    func theWorkGrowsWithTheLengthAlone(_ piece: String) {
+        // Anything quadratic would take minutes here.
+        let text = String(repeating: piece, count: 200_000 / piece.utf8.count)
+        #expect(Redaction.redacted(text).utf8.count <= text.utf8.count * 12)
+        #expect(Redaction.detail(text).unicodeScalars.count <= 500)
+    }
+
+    @Test func aDetailIsBoundedAndKeepsNoHalfOfASecret() {
+        #expect(Redaction.detail(String(repeating: "x", count: 10_000)).count == 500)
+        let combining = "a" + String(repeating: "\u{301}", count: 100_000)
+        #expect(Redaction.detail(combining).utf8.count <= 2_000)
+        // What is cut off at the limit of reading could be the `@` that shows what is before it.
+        let fill = "token=" + String(repeating: "y", count: Redaction.readLimit - 30)
+        let detail = Redaction.detail(fill + " mqtt://anna:Canary7Q" + String(repeating: "z", count: 50) + "@broker")
+        #expect(!detail.contains("Canary7Q"))
+    }
+
+    @Test func eachPrefixOfAnErrorIsRedacted() {
+        let secret = "Canary7Q"
+        let text = "refused by mqtt://anna:\(secret)@b with {\"token\":\"\(secret)\"} and Bearer \(secret)"
+        for count in stride(from: 0, to: 600, by: 7) {
+            #expect(!Redaction.detail(String(repeating: "-", count: count) + " " + text).contains(secret))
+        }
+    }
+}

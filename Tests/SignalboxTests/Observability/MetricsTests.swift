@@ -1,0 +1,199 @@
+import MetricsTestKit
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@testable import Signalbox
+
+@Suite struct MetricsTests {
+    private let metrics = TestMetrics()
+
+    @Test func everyOutcomeIsCountedWithItsSourcePluginAndCode() async throws {
+        let supervisor = try makeSupervisor()
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            _ = await intake.deliver(
+                arrivals([
+                    message("works"), message("works"), message("throws"), message("nobody"), "{", message("closed"),
+                    message("works", body: "1"),
+                ])
+            )
+        }
+        #expect(count("works", "handled", "handled") == 2)
+        #expect(count("works", "rejected", "invalidBody") == 1)
+        #expect(count("throws", "failed", "threw") == 1)
+        #expect(count("none", "rejected", "unknownAction") == 1)
+        #expect(count("none", "rejected", "malformed") == 1)
+        #expect(count("closed", "rejected", "sourceNotAllowed") == 1)
+        #expect(metrics.counterTotal(label: "signalbox_outcomes_total") == 7)
+        #expect(try metrics.expectCounter("signalbox_dead_letters_total", [("source", "push")]).totalValue == 5)
+    }
+
+    @Test func aNameThatWasSentIsNeverALabel() async throws {
+        let supervisor = try makeSupervisor()
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            _ = await intake.deliver(arrivals((0..<500).map { message("invented\($0)") }))
+        }
+        #expect(count("none", "rejected", "unknownAction") == 500)
+        #expect(metrics.counters.count < 12)
+        #expect(!metrics.counters.contains { $0.dimensions.contains { $0.1.hasPrefix("invented") } })
+    }
+
+    @Test func eachCallIsTimed() async throws {
+        let middleware = MetricsMiddleware(factory: metrics)
+        let outcome = await call(middleware, plugin: "works") { _ in .handled(reply: nil) }
+        #expect(outcome == .handled(reply: nil))
+        let timer = try metrics.expectTimer(
+            "signalbox_call_duration_seconds",
+            [("source", "push"), ("plugin", "works")]
+        )
+        #expect(timer.values.count == 1)
+        #expect((timer.lastValue ?? -1) >= 0)
+    }
+
+    @Test func theLabelOfACallIsThePluginAndNotWhatWasSent() async throws {
+        let middleware = MetricsMiddleware(factory: metrics)
+        _ = await call(middleware, plugin: "everything", action: "invented") { _ in .handled(reply: nil) }
+        #expect(metrics.timers.map { $0.dimensions.map(\.1) } == [["push", "everything"]])
+    }
+
+    @Test func attemptsRepeatsAndDeadLettersAreCounted() throws {
+        let middleware = MetricsMiddleware(factory: metrics)
+        let failed = Outcome.failed(Outcome.Failure(.threw, detail: "no"))
+        middleware.settled(settled("works", .handled(reply: nil), attempts: 3))
+        middleware.settled(settled("works", failed, attempts: 2))
+        middleware.settled(settled("works", .abandoned(.drain), attempts: 0))
+        middleware.settled(settled("works", .handled(reply: nil), attempts: 0, isRepeat: true))
+        middleware.settled(settled("works", failed, attempts: 0, isRepeat: true))
+        let labels = [("source", "push"), ("plugin", "works")]
+        #expect(try metrics.expectCounter("signalbox_attempts_total", labels).totalValue == 5)
+        #expect(try metrics.expectCounter("signalbox_repeats_total", [("source", "push")]).totalValue == 2)
+        #expect(try metrics.expectCounter("signalbox_dead_letters_total", [("source", "push")]).totalValue == 1)
+        #expect(count("works", "abandoned", "drain") == 1)
+    }
+
+    @Test func retriesAreAttemptsAndRepeatsAreNone() async throws {
+        let clock = ManualClock()
+        let supervisor = try makeSupervisor(clock: clock)
+        let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 3))
+        try supervisor.register("flaky", as: Empty.self, from: .source("push"), options: options) { _, context in
+            if context.attempt < 3 { throw RetryTests.Refused() }
+        }
+        let intake = try supervisor.intake(for: "push", repeats: .within(RepeatLimits()))
+        try await supervisor.whileRunning {
+            for _ in 0..<2 {
+                _ = await clock.tick {
+                    await intake.deliver(arrivals([message("flaky", id: "same"), message("nobody")]))
+                }
+            }
+        }
+        #expect(count("flaky", "handled", "handled") == 2)
+        let flaky = [("source", "push"), ("plugin", "flaky")]
+        #expect(try metrics.expectCounter("signalbox_attempts_total", flaky).totalValue == 3)
+        #expect(try metrics.expectTimer("signalbox_call_duration_seconds", flaky).values.count == 3)
+        #expect(try metrics.expectCounter("signalbox_repeats_total", [("source", "push")]).totalValue == 1)
+        let none = [("source", "push"), ("plugin", "none")]
+        #expect(metrics.counterTotal(label: "signalbox_attempts_total", dimensions: none) == 0)
+    }
+
+    @Test func aReportBecomesMetersAndWhatHasGrown() throws {
+        let middleware = MetricsMiddleware(factory: metrics)
+        middleware.reported(report(late: 2, arrivals: 7, bytes: 700, running: ["push/slow"], dropped: 3))
+        middleware.reported(report(late: 5, arrivals: 0, bytes: 0, running: [], dropped: 3))
+        let source = [("source", "push")]
+        #expect(try metrics.expectMeter("signalbox_window_arrivals", source).values == [7, 0])
+        #expect(try metrics.expectMeter("signalbox_window_bytes", source).values == [700, 0])
+        #expect(try metrics.expectMeter("signalbox_calls_stalled").values == [1, 0])
+        #expect(try metrics.expectCounter("signalbox_late_returns_total", source).values == [2, 3])
+        #expect(try metrics.expectCounter("signalbox_dead_letters_dropped_total").values == [3])
+    }
+
+    @Test func theSupervisorReportsOnceASecondByItsTimerAndAtItsEnd() async throws {
+        let clock = ManualClock()
+        let supervisor = try makeSupervisor(clock: clock) { $0.tick = .milliseconds(250) }
+        _ = try supervisor.intake(for: "push")
+        let seen = EventList<Int>()
+        supervisor.observe(ReportCounter(seen: seen))
+        try await supervisor.whileRunning {
+            await clock.tick(8, every: .milliseconds(250))
+            #expect(seen.all.count == 2)
+        }
+        #expect(seen.all.count == 3)
+        #expect(try metrics.expectMeter("signalbox_window_arrivals", [("source", "push")]).values == [0, 0, 0])
+    }
+
+    @Test func metricsAreMadeOnceAndNotLookedUp() throws {
+        let factory = CountingFactory(metrics)
+        let middleware = MetricsMiddleware(factory: factory, seriesLimit: 100)
+        let rejected = Outcome.rejected(Outcome.Rejection(.unknownAction, detail: ""))
+        for outcome in [Outcome.handled(reply: nil), rejected] {
+            middleware.settled(settled("works", outcome, attempts: 1))
+        }
+        let made = factory.made
+        for _ in 0..<1_000 {
+            middleware.settled(settled("works", .handled(reply: nil), attempts: 1))
+            middleware.settled(settled("works", rejected, attempts: 1))
+        }
+        #expect(factory.made == made)
+        #expect(made < 20)
+    }
+
+    @Test func whatIsOverTheLimitIsCountedTogether() throws {
+        let middleware = MetricsMiddleware(factory: metrics, seriesLimit: 3)
+        for number in 0..<10 {
+            let plugin = try ActionName("plugin\(number)")
+            middleware.settled(settled(plugin, .handled(reply: nil), attempts: 1))
+        }
+        let labels = [("source", "other"), ("plugin", "other"), ("outcome", "handled"), ("code", "handled")]
+        #expect(try metrics.expectCounter("signalbox_outcomes_total", labels).totalValue == 7)
+        #expect(metrics.counterTotal(label: "signalbox_outcomes_total") == 10)
+    }
+
+    @Test func everyNameIsInTheStandardForm() {
+        for name in MetricName.allCases {
+            #expect(name.rawValue.allSatisfy { $0 == "_" || ("a"..."z").contains($0) })
+            #expect(name.rawValue.hasPrefix("signalbox_"))
+            #expect(name.rawValue.hasSuffix("_total") == (name.kind == .counter))
+            if name.kind == .timer { #expect(name.rawValue.hasSuffix("_seconds")) }
+            #expect(!name.unit.isEmpty && !name.meaning.isEmpty)
+        }
+    }
+}
+
+extension MetricsTests {
+    private func makeSupervisor(
+        clock: any Clock<Duration> = ContinuousClock(),
+        _ configure: (inout SupervisorConfiguration) -> Void = { _ in }
+    ) throws -> Supervisor {
+        let supervisor = Supervisor.make(clock: clock, configure)
+        supervisor.use(MetricsMiddleware(factory: metrics))
+        try supervisor.register("works", as: [String: Int].self, from: .source("push")) { _, _ in }
+        try supervisor.register("closed", as: Empty.self, from: .source("chat")) { _, _ in }
+        try supervisor.register("throws", as: Empty.self, from: .source("push")) { _, _ in throw TestError() }
+        return supervisor
+    }
+
+    private func count(_ plugin: String, _ outcome: String, _ code: String) -> Int64 {
+        let labels = [("source", "push"), ("plugin", plugin), ("outcome", outcome), ("code", code)]
+        return metrics.counterTotal(label: "signalbox_outcomes_total", dimensions: labels)
+    }
+
+    private func report(
+        late: Int,
+        arrivals: Int,
+        bytes: Int,
+        running: [String],
+        dropped: Int
+    ) -> SupervisorReport {
+        SupervisorReport(
+            total: OutcomeCounts(lateReturns: late),
+            sources: ["push": OutcomeCounts(lateReturns: late)],
+            windows: ["push": WindowUse(arrivals: arrivals, bytes: bytes)],
+            unsettled: arrivals,
+            callsStillRunning: running,
+            deadLetters: dropped,
+            deadLettersDropped: dropped
+        )
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@Suite struct ReconfigureTests {
+    private struct Fault: Error {}
+
+    @Test func allChangesCountAtOnce() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("old", as: Empty.self, from: .source("push")) { _, _ in 1 }
+        try supervisor.register("kept", as: Empty.self, from: .source("push")) { _, _ in 1 }
+        let intake = try supervisor.intake(for: "push")
+        let messages = ["old", "kept", "new"].map { message($0) }
+        try await supervisor.whileRunning {
+            let before = await intake.deliver(arrivals(messages)).map(reason)
+            try supervisor.reconfigure {
+                try supervisor.remove("old")
+                try supervisor.register("kept", as: Empty.self, from: .source("push"), replacing: true) { _, _ in 2 }
+                try supervisor.register("new", as: Empty.self, from: .source("push")) { _, _ in 3 }
+            }
+            #expect(before == ["handled", "handled", "unknownAction"])
+            let after = await intake.deliver(arrivals(messages))
+            #expect(after.map(reason) == ["unknownAction", "handled", "handled"])
+            #expect(after[1] == .handled(reply: Bytes("2")))
+        }
+    }
+
+    @Test func nothingHasChangedWhenOneOfTheChangesFails() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("kept", as: Empty.self, from: .source("push")) { _, _ in 1 }
+        #expect(throws: RegistrationError.noSuchAction("absent")) {
+            try supervisor.reconfigure {
+                try supervisor.remove("kept")
+                try supervisor.remove("absent")
+            }
+        }
+        #expect(throws: Fault.self) {
+            try supervisor.reconfigure {
+                try supervisor.register("new", as: Empty.self, from: .source("push")) { _, _ in }
+                throw Fault()
+            }
+        }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let outcomes = await intake.deliver(arrivals([message("kept"), message("new")]))
+            #expect(outcomes.map(reason) == ["handled", "unknownAction"])
+        }
+    }
+
+    @Test func aChangeSeesTheChangesBeforeIt() throws {
+        let supervisor = Supervisor.make()
+        try supervisor.reconfigure {
+            try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+            #expect(throws: RegistrationError.duplicateAction("work", holder: "a closure for Empty")) {
+                try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+            }
+            try supervisor.remove("work")
+            try supervisor.reconfigure {
+                try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+            }
+        }
+        try supervisor.remove("work")
+    }
+
+    @Test func aChangeThatAnotherMadeMeanwhileStays() throws {
+        let supervisor = Supervisor.make()
+        let other = Supervisor.make()
+        try supervisor.reconfigure {
+            try other.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+            try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        }
+        try other.remove("work")
+        #expect(throws: RegistrationError.duplicateAction("late", holder: "a closure for Empty")) {
+            try supervisor.reconfigure {
+                try supervisor.register("late", as: Empty.self, from: .source("push")) { _, _ in }
+                try RegistrationElsewhere.register("late", in: supervisor)
+            }
+        }
+        try supervisor.remove("late")
+        try supervisor.remove("work")
+    }
+
+    /// In a hundred rounds of removing and adding the same plugin at once, no message finds it missing.
+    @Test func noMessageMeetsAMissingPluginThatIsInBoth() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            async let outcomes = withTaskGroup(of: [Outcome].self) { group in
+                group.addTask {
+                    var outcomes: [Outcome] = []
+                    for _ in 0..<1_000 { outcomes += await intake.deliver(arrivals([message("work")])) }
+                    return outcomes
+                }
+                return await group.reduce(into: []) { $0 += $1 }
+            }
+            for _ in 0..<100 {
+                try supervisor.reconfigure {
+                    try supervisor.remove("work")
+                    try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+                }
+                await Task.yield()
+            }
+            #expect(await outcomes == Array(repeating: .handled(reply: nil), count: 1_000))
+        }
+    }
+
+    @Test func tenThousandChangesTakeNoLongerEach() throws {
+        let supervisor = Supervisor.make()
+        let names = try (0..<10_000).map { try ActionName("action\($0)") }
+        for isReplacing in [false, true] {
+            try supervisor.reconfigure {
+                for name in names {
+                    try supervisor.register(name, as: Empty.self, from: .source("push"), replacing: isReplacing) {
+                        _,
+                        _ in
+                    }
+                }
+            }
+        }
+        try supervisor.reconfigure { for name in names { try supervisor.remove(name) } }
+        #expect(throws: RegistrationError.self) { try supervisor.remove(names[0]) }
+    }
+}
+
+/// Registers outside of whatever the current task gathers.
+private enum RegistrationElsewhere {
+    static func register(_ action: ActionName, in supervisor: Supervisor) throws {
+        let done = Watched<Result<Void, RegistrationError>?>(nil)
+        let thread = Thread {
+            let result = Result { () throws(RegistrationError) in
+                try supervisor.register(action, as: Empty.self, from: .source("push")) { _, _ in }
+            }
+            done.change { $0 = result }
+        }
+        thread.start()
+        while done.value == nil {}
+        try done.value?.get()
+    }
+}

@@ -1,0 +1,176 @@
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@Suite struct RemoveSourceTests {
+    @Test func aSourceEndsAloneAndItsNameIsFree() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in }
+        let (push, chat) = (InMemoryAdapter(source: "push"), InMemoryAdapter(source: "chat"))
+        try supervisor.add(push)
+        try supervisor.add(chat)
+        try await supervisor.whileRunning {
+            #expect(await push.send("work") == .handled(reply: nil))
+            #expect(await supervisor.remove(source: "push"))
+            #expect(await chat.send("work") == .handled(reply: nil))
+            try supervisor.add(push)
+            #expect(await push.send("work") == .handled(reply: nil))
+        }
+        #expect(supervisor.report.sources["push"]?.handled == 2)
+        #expect(supervisor.report.sources["chat"]?.handled == 1)
+        #expect(supervisor.report.isClean)
+    }
+
+    @Test func whatWasTakenIsHandledFirst() async throws {
+        let supervisor = Supervisor.make()
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2))
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals([message("work"), message("work")]), to: sink) == 2)
+            await gate.untilArrived(1)
+            async let isRemoved = supervisor.remove(source: "push")
+            await #expect(throws: SourceClosed.self) { try await intake.room() }
+            #expect(intake.submit(arrivals([message("work")]), to: sink) == 0)
+            gate.open()
+            #expect(await isRemoved)
+            #expect(sink.outcomes.values.allSatisfy { $0 == [.handled(reply: nil)] })
+            #expect(sink.acknowledged == [0, 1])
+        }
+    }
+
+    /// The call that goes on belongs to nobody's stall: the source that stays is served as soon as it returns.
+    @Test func afterTheDrainLimitWhatHasNotBegunIsAbandonedAndTheOtherSourceGoesOn() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { configuration in
+            configuration.timeout = .seconds(60)
+            configuration.drainLimit = .seconds(1)
+        }
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in
+            await gate.pass()
+        }
+        let (push, chat) = (
+            try supervisor.intake(for: "push", window: WindowLimits(arrivals: 2)), try supervisor.intake(for: "chat")
+        )
+        let (left, kept) = (RecordingSink(), RecordingSink())
+        try await supervisor.whileRunning {
+            #expect(push.submit(arrivals([message("work"), message("work")]), to: left) == 2)
+            await gate.untilArrived(1)
+            #expect(chat.submit(arrivals(from: "chat", [message("work")]), to: kept) == 1)
+            async let isRemoved = supervisor.remove(source: "push")
+            await #expect(throws: SourceClosed.self) { try await push.room() }
+            await clock.tick(10)
+            #expect(await isRemoved)
+            #expect(left.outcomes[1]?.map(reason) == ["drain"])
+            #expect(left.outcomes[0] == nil)
+            #expect(supervisor.report.unsettled == 2)
+            _ = try supervisor.intake(for: "push")
+            gate.open()
+            await left.untilSettled(2)
+            await kept.untilSettled(1)
+            #expect(left.outcomes[0] == [.handled(reply: nil)])
+            #expect(left.acknowledged == [0])
+            #expect(kept.outcomes[0] == [.handled(reply: nil)])
+        }
+        #expect(supervisor.report.sources["push"] == OutcomeCounts(handled: 1, abandoned: 1))
+        #expect(supervisor.report.unsettled == 0)
+    }
+
+    @Test func anAttemptThatWaitsForItsTimeIsAbandonedToo() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(300) }
+        let retry = RetryPolicy(attempts: 2, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
+        let calls = Watched(0)
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: PluginOptions(retry: retry)) {
+            _,
+            _ in
+            calls.change { $0 += 1 }
+            throw RetryableFault()
+        }
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+            await calls.untilUncancelled { $0 == 1 }
+            async let isRemoved = supervisor.remove(source: "push")
+            await #expect(throws: SourceClosed.self) { try await intake.room() }
+            await clock.tick(3)
+            #expect(await isRemoved)
+            #expect(sink.outcomes[0]?.map(reason) == ["drain"])
+        }
+    }
+
+    @Test func aSourceThatIsNotThereIsNotRemovedAndNoneTwice() async throws {
+        let supervisor = Supervisor.make()
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(await !supervisor.remove(source: "chat"))
+            #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+            async let isRemoved = supervisor.remove(source: "push")
+            await #expect(throws: SourceClosed.self) { try await intake.room() }
+            #expect(await !supervisor.remove(source: "push"))
+            #expect(throws: RegistrationError.duplicateSource("push")) { try supervisor.intake(for: "push") }
+            gate.open()
+            #expect(await isRemoved)
+        }
+        #expect(await supervisor.remove(source: "push") == false)
+    }
+
+    @Test func aSourceThatWasRemovedBeforeTheRunIsNeverRun() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        let first = InMemoryAdapter(source: "push", features: .redelivers)
+        try supervisor.add(first)
+        #expect(await supervisor.remove(source: "push"))
+        let second = InMemoryAdapter(source: "push")
+        try supervisor.add(second)
+        try await supervisor.whileRunning {
+            #expect(await second.send("work") == .handled(reply: nil))
+        }
+        #expect(first.acknowledged.isEmpty)
+    }
+
+    @Test func theLastSourceMayBeRemovedAndAnotherCome() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        let adapter = InMemoryAdapter(source: "push", features: .redelivers)
+        try supervisor.add(adapter)
+        try await supervisor.whileRunning {
+            for _ in 0..<50 {
+                #expect(await adapter.send("work") == .handled(reply: nil))
+                #expect(await supervisor.remove(source: "push"))
+                try supervisor.add(adapter)
+            }
+        }
+        #expect(supervisor.report.total == OutcomeCounts(handled: 50))
+    }
+
+    @Test func theEndOfTheRunEndsARemoval() async throws {
+        let supervisor = Supervisor.make { $0.drainLimit = .seconds(3_600) }
+        let gate = Gate()
+        let options = PluginOptions<Empty>(timeout: .seconds(3_600))
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
+            await gate.pass()
+        }
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
+        let sink = RecordingSink()
+        let run = Task { try await supervisor.run() }
+        #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+        await gate.untilArrived(1)
+        async let isRemoved = supervisor.remove(source: "push")
+        await #expect(throws: SourceClosed.self) { try await intake.room() }
+        run.cancel()
+        try await run.value
+        #expect(await isRemoved)
+        #expect(sink.outcomes[0]?.map(reason) == ["stop"])
+        gate.open()
+    }
+}
+
+private struct RetryableFault: RetryableError {}
