@@ -48,16 +48,17 @@ extension Lane {
     /// again at the next tick.
     func abandon(_ reason: Outcome.Abandonment) {
         let outcome = Outcome.abandoned(reason)
-        let verdicts = state.withLock { state -> [LaneVerdict] in
+        let (verdicts, wakeups) = state.withLock { state -> ([LaneVerdict], LaneWakeups) in
             var verdicts: [LaneVerdict] = []
             for position in state.places.indices {
                 let word = state.places[position].place.word
                 verdicts += expire(word, position, &state, running: outcome, waiting: outcome)
             }
             let left = state.takeWaiting() + state.takeSleepers()
-            return verdicts + left.map { LaneVerdict(run: $0, outcome: outcome) }
+            return (verdicts + left.map { LaneVerdict(run: $0, outcome: outcome) }, state.dispatch())
         }
         settle(verdicts)
+        carryOut(wakeups)
     }
 
     private var overdue: Outcome {
