@@ -103,6 +103,26 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(10)))
+    func aCallThatReturnsWhenItsSourceIsGoneIsCounted() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { $0.timeout = .milliseconds(100) }
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+            await gate.untilArrived(1)
+            await clock.tick { await sink.untilSettled(1) }
+            #expect(await supervisor.remove(source: "push"))
+            _ = try supervisor.intake(for: "push")
+            gate.open()
+            while supervisor.report.sources["push"]?.lateReturns != 1 { await Task.yield() }
+        }
+        #expect(supervisor.report.sources["push"] == OutcomeCounts(failed: 1, lateReturns: 1))
+    }
+
     @Test func aSourceThatIsNotThereIsNotRemovedAndNoneTwice() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()

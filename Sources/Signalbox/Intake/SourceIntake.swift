@@ -5,7 +5,7 @@ import Synchronization
 final class SourceIntake: Sendable {
     let source: SourceName
     let core: SupervisorCore
-    let counters = OutcomeCounters()
+    let counters: OutcomeCounters
     let log: SourceLog
     let window: Window
     let life = SourceLife()
@@ -30,9 +30,16 @@ final class SourceIntake: Sendable {
         var hasStoppedWaiting = false
     }
 
-    init(source: SourceName, core: SupervisorCore, features: AdapterFeatures, options: SourceOptions) {
+    init(
+        source: SourceName,
+        core: SupervisorCore,
+        features: AdapterFeatures,
+        options: SourceOptions,
+        counters: OutcomeCounters
+    ) {
         self.source = source
         self.core = core
+        self.counters = counters
         window = Window(limits: options.window)
         admission = Admission(options, features, core)
         holdTicks =

@@ -78,16 +78,11 @@ extension Supervisor.State {
 
     /// The outcomes by source, those of removed ones included.
     var counts: [SourceName: OutcomeCounts] {
-        var counts = past
-        for intake in everyIntake { counts[intake.source, default: OutcomeCounts()] += intake.counters.counts }
-        return counts
+        counters.mapValues(\.counts)
     }
 
-    /// Keeps of removed sources with nothing left inside their counts alone.
+    /// Lets go of removed sources with nothing left inside.
     fileprivate mutating func forgetEmptySources() {
-        let gone = leaving.filter { $0.window.isEmpty && intakes[$0.source] !== $0 }
-        guard !gone.isEmpty else { return }
-        for intake in gone { past[intake.source, default: OutcomeCounts()] += intake.counters.counts }
-        leaving.removeAll { intake in gone.contains { $0 === intake } }
+        leaving.removeAll { $0.window.isEmpty && intakes[$0.source] !== $0 }
     }
 }
