@@ -25,9 +25,9 @@ final class SourceIntake: Sendable {
         /// The lanes it has had arrivals for, so that these are found without another lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
         var roomWaiters: [UnsafeContinuation<Bool, Never>] = []
-        var emptyWaiters: [UnsafeContinuation<Void, Never>] = []
-        /// Nobody waits for the window to empty any more.
-        var hasStoppedWaiting = false
+        var emptyWaiters: [EmptyWaiter] = []
+        /// What waits for the window to empty no more.
+        var stoppedWaits: Set<EmptyWait> = []
     }
 
     init(
@@ -241,9 +241,9 @@ extension SourceIntake {
 
     private func wake() {
         let (room, empty) = state.withLock {
-            state -> ([UnsafeContinuation<Bool, Never>], [UnsafeContinuation<Void, Never>]) in
+            state -> ([UnsafeContinuation<Bool, Never>], [EmptyWaiter]) in
             var room: [UnsafeContinuation<Bool, Never>] = []
-            var empty: [UnsafeContinuation<Void, Never>] = []
+            var empty: [EmptyWaiter] = []
             if hasRoom { swap(&room, &state.roomWaiters) }
             if window.isEmpty { swap(&empty, &state.emptyWaiters) }
             let waits = !state.roomWaiters.isEmpty || !state.emptyWaiters.isEmpty
@@ -251,7 +251,7 @@ extension SourceIntake {
             return (room, empty)
         }
         for waiter in room { waiter.resume(returning: true) }
-        for waiter in empty { waiter.resume() }
+        for waiter in empty { waiter.continuation.resume() }
     }
 }
 
@@ -272,32 +272,28 @@ extension SourceIntake {
         settle(held.map { IntakeVerdict(run: $0, outcome: .abandoned(.drain), plugin: nil) })
     }
 
-    /// Returns when everything that was taken is settled, or after ``stopWaiting()``.
-    func untilEmpty() async {
+    /// Returns when everything that was taken is settled, or when the same wait is stopped.
+    func untilEmpty(_ wait: EmptyWait) async {
         await withUnsafeContinuation { continuation in
             let isEmpty = state.withLock { state -> Bool in
                 hasWaiters.store(true, ordering: .sequentiallyConsistent)
-                if window.isEmpty || state.hasStoppedWaiting { return true }
-                state.emptyWaiters.append(continuation)
+                if window.isEmpty || state.stoppedWaits.contains(wait) { return true }
+                state.emptyWaiters.append(EmptyWaiter(wait: wait, continuation: continuation))
                 return false
             }
             if isEmpty { continuation.resume() }
         }
     }
 
-    /// Lets ``untilEmpty()`` return although not everything is settled.
-    func stopWaiting() {
+    /// Lets ``untilEmpty(_:)`` return although not everything is settled.
+    func stop(_ wait: EmptyWait) {
         let waiters = state.withLock { state in
-            state.hasStoppedWaiting = true
-            defer { state.emptyWaiters = [] }
-            return state.emptyWaiters
+            state.stoppedWaits.insert(wait)
+            let waiters = state.emptyWaiters.filter { $0.wait == wait }
+            state.emptyWaiters.removeAll { $0.wait == wait }
+            return waiters
         }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    /// Takes ``stopWaiting()`` back.
-    func waitAgain() {
-        state.withLock { $0.hasStoppedWaiting = false }
+        for waiter in waiters { waiter.continuation.resume() }
     }
 
     /// Forgets the lane of a plugin that was removed.

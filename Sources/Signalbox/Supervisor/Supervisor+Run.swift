@@ -102,9 +102,9 @@ extension Supervisor {
     private func untilSettled() async {
         let intakes = state.withLock { $0.everyIntake }
         await withTaskCancellationHandler {
-            for intake in intakes { await intake.untilEmpty() }
+            for intake in intakes { await intake.untilEmpty(.drain) }
         } onCancel: {
-            for intake in intakes { intake.stopWaiting() }
+            for intake in intakes { intake.stop(.drain) }
         }
         // A cancelled task has no timer any more, so what is left is let go of from here.
         while Task.isCancelled, intakes.contains(where: { !$0.window.isEmpty }) {

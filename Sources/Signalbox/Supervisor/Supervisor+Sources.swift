@@ -21,13 +21,11 @@ extension Supervisor {
         guard let intake = beginRemoval(of: source) else { return false }
         intake.close()
         await intake.life.untilEnded()
-        await intake.untilEmpty()
+        await intake.untilEmpty(.removal)
         intake.log.flush()
         state.withLock { state in
             if state.intakes[source] === intake { state.intakes[source] = nil }
             state.forgetEmptySources()
-            // A call that goes on is waited for by the drain, if there is one.
-            intake.waitAgain()
         }
         intake.forgetLanes()
         core.logger.debug("source removed", metadata: ["source": "\(source)"])
@@ -40,7 +38,7 @@ extension Supervisor {
             guard let intake = state.intakes[source], intake.life.ask(until: core.now + limit) else { return nil }
             state.leaving.append(intake)
             // Nobody ticks any more, and all that can be settled is.
-            if state.phase == .stopped { intake.stopWaiting() }
+            if state.phase == .stopped { intake.stop(.removal) }
             return intake
         }
     }
@@ -56,7 +54,7 @@ extension Supervisor {
             state.withLock { state in
                 guard state.intakes[intake.source] === intake else { return }
                 intake.life.end()
-                intake.stopWaiting()
+                intake.stop(.removal)
             }
         }
     }
@@ -65,7 +63,7 @@ extension Supervisor {
     func endRemovals() {
         for intake in state.withLock({ $0.leaving }) {
             intake.life.end()
-            intake.stopWaiting()
+            intake.stop(.removal)
         }
     }
 }
