@@ -6,17 +6,18 @@ extension Lane {
     private static let ticksBetweenReports: UInt64 = 600
 
     /// What the timer does at each tick: settles calls that are overdue, lets go of what has waited too long, and lets
-    /// those begin that are to be called again.
+    /// those begin that are to be called again, unless the caller abandons what is left: what a place has just been given
+    /// cannot be taken from it, and would be called once more at each tick.
     ///
     /// A call counts from the tick at which it is first seen, so it has at least its timeout and at most two ticks more,
     /// and needs no look at the clock of its own.
-    func tick(_ now: UInt64) {
+    func tick(_ now: UInt64, wakesSleepers: Bool = true) {
         let (verdicts, wakeups) = state.withLock { state -> ([LaneVerdict], LaneWakeups) in
             var verdicts: [LaneVerdict] = []
             for position in state.places.indices { verdicts += look(at: position, &state, now) }
             let overdue = state.takeWaiting { $0.isOverdue(at: now) }
             verdicts += overdue.map { LaneVerdict(run: $0, outcome: .abandoned(.holdLimit)) }
-            verdicts += state.wakeSleepers(at: now)
+            if wakesSleepers { verdicts += state.wakeSleepers(at: now) }
             return (verdicts, state.dispatch())
         }
         carryOut(wakeups)
@@ -57,8 +58,8 @@ extension Lane {
             let left = state.takeWaiting() + state.takeSleepers()
             return (verdicts + left.map { LaneVerdict(run: $0, outcome: outcome) }, state.dispatch())
         }
-        settle(verdicts)
         carryOut(wakeups)
+        settle(verdicts)
     }
 
     private var overdue: Outcome {
