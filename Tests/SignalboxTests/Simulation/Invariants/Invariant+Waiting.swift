@@ -1,6 +1,11 @@
 extension Invariant {
-    /// When everything that can go on has gone on, nothing is left waiting that a free place of its plugin could call.
-    static let nothingWaitsWithoutReason = Invariant(name: "nothingWaitsWithoutReason") { ledger in
+    static let nothingWaitsWithoutReason = Invariant(
+        "nothingWaitsWithoutReason",
+        """
+        When everything that can go on has gone on, nothing is left waiting that a free place of its \
+        plugin could call.
+        """
+    ) { ledger in
         guard let began = ledger.began else { return [] }
         let end = ledger.stopped ?? ledger.ended?.at ?? ledger.events.count
         var reported: Set<ArrivalMark> = []
@@ -17,7 +22,8 @@ extension Invariant {
 
 extension Ledger {
     fileprivate func couldBegin(_ passage: Passage, at position: Int) -> Bool {
-        guard !sharesID(passage), passage.taken < position, !passage.isSettled(before: position), !hasBegun(passage, before: position),
+        guard !sharesID(passage), passage.taken < position, !passage.isSettled(before: position),
+            !hasBegun(passage, before: position),
             let registration = onlyRegistration(of: message(of: passage).action),
             registration.until.map({ $0 > position }) ?? true, registration.from.map({ $0 < passage.offered }) ?? false
         else { return false }
