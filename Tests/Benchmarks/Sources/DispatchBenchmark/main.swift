@@ -3,7 +3,7 @@ import Foundation
 let arguments = CommandLine.arguments.dropFirst()
 do {
     if arguments.first == "--allocations" {
-        exit(try await Allocations.check() ? 0 : 1)
+        exit(try await Allocations.check(only: arguments.dropFirst().first ?? "") ? 0 : 1)
     }
     if arguments.first == "--stages" {
         let rest = arguments.dropFirst()

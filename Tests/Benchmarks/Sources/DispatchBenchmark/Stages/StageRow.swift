@@ -4,7 +4,7 @@ struct StageRow: Sendable {
     /// The row it is timed side by side with.
     let base: String
     let setting: StageSetting
-    /// The most allocations an action, at a batch of 256.
+    /// How many allocations an action has, at a batch of 256; what a batch has beside them is ``perBatch`` at most.
     let allocations: Double
     /// Where they come from.
     let reason: String
@@ -28,6 +28,9 @@ struct StageRow: Sendable {
         change(&setting)
         self.setting = setting
     }
+
+    /// The most that a batch may add to an action: 64 in 256 actions. One more in every fourth action is too many.
+    static let perBatch = 0.25
 
     /// The row without any stage.
     static let nothing = "nothing on"

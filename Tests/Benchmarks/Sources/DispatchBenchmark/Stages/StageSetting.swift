@@ -16,6 +16,8 @@ struct StageSetting: Sendable {
     var configuration = SupervisorConfiguration()
     /// How many different `paymentId`s the messages have.
     var keys = 1
+    /// How many messages, one after the other, have the same id and content.
+    var messagesPerID = 1
     var hasDeadline = false
     /// Whether the handler may wait; it does not.
     var isAsync = false

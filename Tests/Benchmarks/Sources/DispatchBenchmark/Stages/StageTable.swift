@@ -35,9 +35,9 @@ enum StageTable {
     }
 
     private static func time(_ way: StageWay) async throws -> Double {
-        let start = clock()
+        let start = ProcessorTime.now
         try await way.dispatch(messages)
-        return Double(clock() - start) / Double(CLOCKS_PER_SEC) * 1e9 / Double(messages)
+        return (ProcessorTime.now - start) / Double(messages)
     }
 
     private static func show(_ row: StageRow, _ times: Times) {

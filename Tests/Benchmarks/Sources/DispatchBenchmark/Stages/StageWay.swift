@@ -99,7 +99,7 @@ final class StageWay: Sendable {
         let time = WallTime(seconds: 1_700_000_000)
         let deadline = row.setting.hasDeadline ? ContinuousClock.now + .seconds(60) : nil
         for number in numbers {
-            message.number(number)
+            message.number(number / row.setting.messagesPerID)
             message.withBytes { bytes in
                 batch.append(bytes, token: UInt64(number), origin: origin, receivedAt: time, deadline: deadline)
             }
