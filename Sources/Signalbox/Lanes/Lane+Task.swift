@@ -7,7 +7,12 @@ extension Lane {
 
     /// Begins the task of a place. It is nobody's child, as a plugin that never returns would hold its parent for ever.
     func start(_ place: LanePlace) {
-        Task.detached(executorPreference: core.executor) { await self.work(place) }
+        // A preference, also that for no executor, is looked up under a lock at each switch: several times a call.
+        if let executor = core.executor {
+            Task.detached(executorPreference: executor) { await self.work(place) }
+        } else {
+            Task.detached { await self.work(place) }
+        }
     }
 
     private func work(_ place: LanePlace) async {
@@ -31,13 +36,14 @@ extension Lane {
     }
 
     private func next(_ place: LanePlace) async -> LaneWork? {
-        let (work, wakeups) = state.withLock { state -> (LaneWork?, LaneWakeups) in
+        let (work, wakeups, handsOver) = state.withLock { state -> (LaneWork?, LaneWakeups, Bool) in
             state.finish(place.position)
-            let work = state.takeWork(for: place.position)
-            return (work, work == nil ? LaneWakeups() : state.dispatch())
+            if let work = state.takeWork(for: place.position) { return (work, state.dispatch(), false) }
+            return (nil, LaneWakeups(), state.takeHandover())
         }
         carryOut(wakeups)
         if let work { return work }
+        if handsOver { core.lanes.handOver(entry) }
         return await withUnsafeContinuation { continuation in
             let (answer, wakeups) = state.withLock { state -> (LaneWork??, LaneWakeups) in
                 if let work = state.takeWork(for: place.position) { return (.some(work), state.dispatch()) }

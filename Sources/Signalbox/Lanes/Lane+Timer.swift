@@ -22,6 +22,7 @@ extension Lane {
         }
         carryOut(wakeups)
         settle(verdicts)
+        handOver()
         reportStall(at: now)
     }
 

@@ -25,6 +25,10 @@ struct LaneState: Sendable {
     var sleepers: [LaneSleeper] = []
     /// No more runs come; the places' tasks end when nothing is left.
     var isClosed = false
+    /// Nothing begins before the plugin whose place this one took has nothing left.
+    var isHeldBack: Bool
+    /// The plugin that took the place of this one may begin.
+    var hasHandedOver = false
     /// Arrivals rejected because the lane is stalled, since the last log line about it.
     var unreported = 0
     /// When that line was written; `nil` when the stall has none yet.
@@ -35,7 +39,8 @@ struct LaneState: Sendable {
     /// How many actions a place learns the keys of at once.
     private static let sortedAtOnce = 32
 
-    init(order: LaneOptions.Order, maxConcurrent: Int, callsWholeRuns: Bool) {
+    init(order: LaneOptions.Order, maxConcurrent: Int, callsWholeRuns: Bool, isHeldBack: Bool) {
+        self.isHeldBack = isHeldBack
         self.order = order
         self.maxConcurrent = maxConcurrent
         self.callsWholeRuns = callsWholeRuns
@@ -48,6 +53,15 @@ struct LaneState: Sendable {
 
     private var isEmpty: Bool {
         sleepers.isEmpty && !isSorting && strands.allSatisfy(\.waiting.isEmpty)
+    }
+
+    /// Whether whoever took the place of this plugin may begin from now on, which is said once: nothing more comes, nothing
+    /// waits, and no call goes on that is not settled.
+    mutating func takeHandover() -> Bool {
+        guard isClosed, !hasHandedOver, !isHeldBack, isEmpty, places.allSatisfy({ $0.current == nil || $0.isStalled })
+        else { return false }
+        hasHandedOver = true
+        return true
     }
 
     mutating func takeUnreported(at now: UInt64) -> Int {
@@ -91,41 +105,41 @@ extension LaneState {
     mutating func strand(of intake: SourceIntake) -> Int {
         let source = ObjectIdentifier(intake)
         if let known = sources[source] { return known }
-        let strand = newStrand(LaneStrand())
+        let strand = newStrand(nil)
         sources[source] = strand
         return strand
     }
 
     private mutating func strand(of key: LaneKey) -> Int {
         if let known = keys[key] { return known }
-        let strand = newStrand(LaneStrand(key: key))
+        let strand = newStrand(key)
         keys[key] = strand
         return strand
     }
 
-    private mutating func newStrand(_ new: LaneStrand) -> Int {
+    private mutating func newStrand(_ key: LaneKey?) -> Int {
         guard let unused = unusedStrands.popLast() else {
-            strands.append(new)
+            strands.append(LaneStrand(key: key))
             return strands.count - 1
         }
-        strands[unused] = new
+        strands[unused].key = key
         return unused
     }
 
     /// Lets the strand have its turn, when something of it waits and may begin.
     private mutating func list(_ strand: Int) {
-        let state = strands[strand]
-        guard !state.isListed, !state.isHeld, !state.waiting.isEmpty else { return }
+        guard !strands[strand].isListed, !strands[strand].isHeld, !strands[strand].waiting.isEmpty else { return }
         strands[strand].isListed = true
-        if order == .key, state.key == nil { unsorted.append(strand) } else { ready.append(strand) }
+        if order == .key, strands[strand].key == nil { unsorted.append(strand) } else { ready.append(strand) }
     }
 
     /// Lists a strand that nobody holds; one of a key with nothing waiting is forgotten.
     private mutating func release(_ strand: Int) {
-        let state = strands[strand]
-        guard let key = state.key, state.waiting.isEmpty, !state.isHeld, !state.isListed else { return list(strand) }
+        guard strands[strand].waiting.isEmpty, !strands[strand].isHeld, !strands[strand].isListed,
+            let key = strands[strand].key
+        else { return list(strand) }
         keys[key] = nil
-        strands[strand] = LaneStrand()
+        strands[strand].forget()
         unusedStrands.append(strand)
     }
 
@@ -180,7 +194,7 @@ extension LaneState {
         return ready.isEmpty ? .max : 1
     }
 
-    private var hasWork: Bool { !ready.isEmpty || (!unsorted.isEmpty && !isSorting) }
+    private var hasWork: Bool { !isHeldBack && (!ready.isEmpty || (!unsorted.isEmpty && !isSorting)) }
 
     /// Gives what can begin to places that wait, and begins one more where there may be. When all are busy those with
     /// more than one action are asked to let others have their turn. When nothing will come any more, those that wait end.
@@ -254,7 +268,7 @@ extension LaneState {
         parked = []
     }
 
-    var hasEnded: Bool { isClosed && isEmpty && ended.count == places.count }
+    var hasEnded: Bool { isClosed && !isHeldBack && isEmpty && ended.count == places.count }
 
     /// What is left of the run of a place lets others go first.
     mutating func giveWay(_ position: Int, behindCall number: UInt64) {
