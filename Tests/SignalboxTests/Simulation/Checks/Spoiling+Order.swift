@@ -14,6 +14,19 @@ extension Spoiling {
             run.events[second] = .callBegan(call: 1, registration: 0, [SpoiledRun.first], attempt: 1)
         },
         Spoiling("nothingWaitsWithoutReason") { run in run.insertTicks(1, at: run.call(SpoiledRun.first)) },
+        Spoiling("stalledLaneIsUnavailable") { run in
+            // The first call goes on when it is settled, and the second arrival waits behind it.
+            run.events.removeAll { $0 == .callEnded(call: 0, .returned) }
+            run.insertTicks(1, at: run.call(SpoiledRun.second))
+        },
+        Spoiling("successorsWait") { run in
+            run.registrations.append(run.registrations[0])
+            run.insert([.registered(registration: 1, action: 0)], at: run.taking(SpoiledRun.first) + 1)
+            let second = run.call(SpoiledRun.second)
+            run.events[second] = .callBegan(call: 1, registration: 1, [SpoiledRun.second], attempt: 1)
+            let settled = run.events.remove(at: run.settling(SpoiledRun.first))
+            run.insert([settled], at: run.call(SpoiledRun.second) + 1)
+        },
         Spoiling("sourcesTakeTurns") { run in
             // The other source's arrival was there before the first call of all.
             let offer = run.position { event in

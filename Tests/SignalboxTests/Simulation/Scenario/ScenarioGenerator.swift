@@ -198,10 +198,10 @@ extension ScenarioGenerator {
     /// A change of a plugin.
     private mutating func change() -> Disturbance.Kind {
         let action = random.pick(plugins.map(\.action))
-        return switch random.number(in: 1...4) {
+        return switch random.number(in: 1...6) {
         case 1: .remove(action: action)
-        case 2: .replace(plugin(action))
-        case 3: .register(plugin(action))
+        case 2...4: .replace(plugin(action))
+        case 5: .register(plugin(action))
         default: .use(middleware(), action: action)
         }
     }
