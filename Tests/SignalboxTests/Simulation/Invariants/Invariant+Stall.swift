@@ -60,7 +60,7 @@ extension Ledger {
     }
 
     /// The registration whose place this one took, where both promise an order.
-    fileprivate func predecessor(of new: Int) -> Int? {
+    func predecessor(of new: Int) -> Int? {
         guard let from = registrations[new].from, registrations[new].plugin.order != .none else { return nil }
         return registrations.indices.first { old in
             old != new && registrations[old].until == from && registrations[old].plugin.order != .none

@@ -32,7 +32,7 @@ struct ScenarioGenerator {
         scenario.opensAt = random.chance(30) ? random.number(in: 1...6) : 0
         scenario.ending = ending()
         scenario.timeout = random.number(in: 2...12)
-        scenario.drainLimit = random.number(in: 1...30)
+        scenario.drainLimit = random.chance(40) ? random.number(in: 1...4) : random.number(in: 5...30)
         scenario.holdLimit = random.number(in: 2...20)
         if random.chance(30) {
             let bytes = random.chance(50) ? 1_000_000 : random.number(in: 1...400)
@@ -150,19 +150,23 @@ extension ScenarioGenerator {
         plugin.timeout = random.chance(50) ? random.number(in: 1...10) : nil
         plugin.order = random.pick(plugin.kind == .batch ? [.source, .none] : [.source, .source, .key, .none])
         plugin.maxConcurrent = random.chance(50) ? 1 : random.number(in: 2...4)
-        if random.chance(40) {
-            let first = random.number(in: 1...3)
-            plugin.retry = .init(
-                attempts: random.number(in: 2...4),
-                firstDelay: first,
-                longestDelay: first + random.number(in: 0...6)
-            )
-        }
+        plugin.retry = random.chance(40) ? retry() : nil
         if random.chance(20) {
             plugin.breaker = .init(failures: random.number(in: 1...3), openFor: random.number(in: 1...10))
         }
         if plugin.kind != .batch, random.chance(15) { plugin.middleware = [middleware()] }
         return plugin
+    }
+
+    /// A few attempts, or many in a row.
+    private mutating func retry() -> PluginScenario.Retry {
+        if random.chance(25) { return .init(attempts: random.number(in: 5...20), firstDelay: 1, longestDelay: 1) }
+        let first = random.number(in: 1...3)
+        return .init(
+            attempts: random.number(in: 2...4),
+            firstDelay: first,
+            longestDelay: first + random.number(in: 0...6)
+        )
     }
 
     private mutating func middleware() -> MiddlewareScenario {
