@@ -146,9 +146,10 @@ extension Lane {
         if case .failed(let failure) = outcome, failure.isRetryable,
             delay(run.part(position..<position + 1), [outcome], word, place)
         {
-            return entry.options.order == .none
+            guard entry.options.order == .none else { return false }
+        } else {
+            run.settle(position, outcome, plugin: entry)
         }
-        run.settle(position, outcome, plugin: entry)
         guard place.isAskedToYield.load(ordering: .relaxed) else { return true }
         state.withLock { $0.giveWay(place.position, behindCall: word.number) }
         return false
