@@ -30,7 +30,7 @@ extension Supervisor {
             intake.waitAgain()
         }
         intake.forgetLanes()
-        core.logger.debug("source removed", metadata: ["source": "\(source)"])
+        core.logger.write(.sourceRemoved, nil, [.source: source.text])
         return true
     }
 
