@@ -121,8 +121,13 @@ extension Lane {
     private func expiry(of arrival: Arrival) -> Outcome? {
         guard arrival.hasDeadline, let deadline = arrival.uncheckedAction.deadline else { return nil }
         guard ContinuousClock.now >= deadline else { return nil }
-        return .rejected(Outcome.Rejection(.expired, detail: "its deadline passed before the plugin could begin"))
+        return Lane.tooLate
     }
+
+    /// What an action ends in whose deadline passed while it waited, or while it was to be tried again.
+    static let tooLate = Outcome.rejected(
+        Outcome.Rejection(.expired, detail: "its deadline passed before the plugin could begin")
+    )
 }
 
 // MARK: - The end of a call

@@ -82,7 +82,9 @@ extension Lane {
     }
 
     func settle(_ verdicts: [LaneVerdict]) {
-        for verdict in verdicts { verdict.run.settle(verdict.outcome, plugin: entry) }
+        for verdict in verdicts {
+            verdict.run.settle(verdict.outcome, plugin: entry, isOfAttempt: verdict.isOfAttempt)
+        }
     }
 
     private func reportStall(at now: UInt64) {

@@ -52,17 +52,21 @@ struct LaneRun: Sendable {
         return now - tick >= limit
     }
 
-    /// Settles them without the call that comes next.
-    func settle(_ outcome: Outcome, plugin: PluginEntry?) {
+    /// Settles them without the attempt that comes next.
+    ///
+    /// - Parameter isOfAttempt: whether the last attempt ended in the outcome.
+    func settle(_ outcome: Outcome, plugin: PluginEntry?, isOfAttempt: Bool = false) {
+        let attempts = AttemptsMade(begun: attempt - 1, isOutcomeOfLast: isOfAttempt)
         for position in range {
-            intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempt - 1)
+            intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
         }
     }
 
-    /// Settles one that was called, unless it was found to be too late for that.
+    /// Settles one with what its attempt ended in, unless it was found to be too late to begin that.
     func settle(_ position: Int, _ outcome: Outcome, plugin: PluginEntry?) {
-        let attempts = outcome.isExpired ? attempt - 1 : attempt
-        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempts)
+        let isBegun = !outcome.isTooLate
+        let attempts = AttemptsMade(begun: isBegun ? attempt : attempt - 1, isOutcomeOfLast: isBegun)
+        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
     }
 
     /// The same behind the call that was next.
@@ -74,7 +78,5 @@ struct LaneRun: Sendable {
 }
 
 extension Outcome {
-    fileprivate var isExpired: Bool {
-        if case .rejected(let rejection) = self { rejection.reason == .expired } else { false }
-    }
+    fileprivate var isTooLate: Bool { if case .rejected = self { self == Lane.tooLate } else { false } }
 }

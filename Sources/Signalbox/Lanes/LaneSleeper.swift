@@ -10,6 +10,6 @@ struct LaneSleeper: Sendable {
     let failures: [Outcome]
 
     func verdicts() -> [LaneVerdict] {
-        zip(run.range, failures).map { LaneVerdict(run: run.part($0..<$0 + 1), outcome: $1) }
+        zip(run.range, failures).map { LaneVerdict(run: run.part($0..<$0 + 1), outcome: $1, isOfAttempt: true) }
     }
 }

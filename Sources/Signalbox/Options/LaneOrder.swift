@@ -23,6 +23,9 @@ public struct LaneOrder<Info>: Sendable {
 
     /// Those with equal keys, from whatever source, in the order in which they were submitted: `.key(\.customer)`.
     ///
+    /// The body is decoded once, before the action waits for its turn: before the lane, the second look at its deadline,
+    /// attempts, timeout and middleware. One that does not decode is rejected there, without an attempt.
+    ///
     /// - Parameter key: called once per action, on any thread; must not block.
     @inlinable
     public static func key<Key: Hashable & Sendable>(_ key: @escaping @Sendable (Info) -> Key) -> LaneOrder {
