@@ -21,15 +21,14 @@ extension Supervisor {
         guard let intake = beginRemoval(of: source) else { return false }
         intake.close()
         await intake.life.untilEnded()
-        await intake.untilEmpty()
+        await intake.untilEmpty(for: .removal)
         intake.log.flush()
         state.withLock { state in
             if state.intakes[source] === intake { state.intakes[source] = nil }
             state.forgetEmptySources()
-            // A call that goes on is waited for by the drain, if there is one.
-            intake.waitAgain()
         }
         intake.forgetLanes()
+        for lane in core.lanes.all { lane.forget(intake) }
         core.logger.debug("source removed", metadata: ["source": "\(source)"])
         return true
     }
@@ -40,7 +39,7 @@ extension Supervisor {
             guard let intake = state.intakes[source], intake.life.ask(until: core.now + limit) else { return nil }
             state.leaving.append(intake)
             // Nobody ticks any more, and all that can be settled is.
-            if state.phase == .stopped { intake.stopWaiting() }
+            if state.phase == .stopped { intake.stopWaiting(for: .removal) }
             return intake
         }
     }
@@ -56,7 +55,7 @@ extension Supervisor {
             state.withLock { state in
                 guard state.intakes[intake.source] === intake else { return }
                 intake.life.end()
-                intake.stopWaiting()
+                intake.stopWaiting(for: .removal)
             }
         }
     }
@@ -65,7 +64,7 @@ extension Supervisor {
     func endRemovals() {
         for intake in state.withLock({ $0.leaving }) {
             intake.life.end()
-            intake.stopWaiting()
+            intake.stopWaiting(for: .removal)
         }
     }
 }
