@@ -44,6 +44,21 @@ struct ReloadTrial: Sendable {
         return try #require(await process.errors.line(with: words))
     }
 
+    /// The same for several lines, in whatever order they come.
+    ///
+    /// - Returns: the line of the first words.
+    func reload(_ text: String, until words: String, and others: String...) async throws -> String {
+        try request(text)
+        var wanted = [words] + others
+        var found: String?
+        while !wanted.isEmpty {
+            let line = try #require(await process.errors.line(with: " "))
+            if line.contains(words) { found = line }
+            wanted.removeAll { line.contains($0) }
+        }
+        return try #require(found)
+    }
+
     /// Writes the configuration anew and sends SIGHUP, and does not wait.
     func request(_ text: String) throws {
         try ReloadTrial.write(text, in: folder)
