@@ -7,7 +7,12 @@ extension Lane {
 
     /// Begins the task of a place. It is nobody's child, as a plugin that never returns would hold its parent for ever.
     func start(_ place: LanePlace) {
-        Task.detached(executorPreference: core.executor) { await self.work(place) }
+        // A preference, also that for no executor, is looked up under a lock at each switch: several times a call.
+        if let executor = core.executor {
+            Task.detached(executorPreference: executor) { await self.work(place) }
+        } else {
+            Task.detached { await self.work(place) }
+        }
     }
 
     private func work(_ place: LanePlace) async {

@@ -105,41 +105,41 @@ extension LaneState {
     mutating func strand(of intake: SourceIntake) -> Int {
         let source = ObjectIdentifier(intake)
         if let known = sources[source] { return known }
-        let strand = newStrand(LaneStrand())
+        let strand = newStrand(nil)
         sources[source] = strand
         return strand
     }
 
     private mutating func strand(of key: LaneKey) -> Int {
         if let known = keys[key] { return known }
-        let strand = newStrand(LaneStrand(key: key))
+        let strand = newStrand(key)
         keys[key] = strand
         return strand
     }
 
-    private mutating func newStrand(_ new: LaneStrand) -> Int {
+    private mutating func newStrand(_ key: LaneKey?) -> Int {
         guard let unused = unusedStrands.popLast() else {
-            strands.append(new)
+            strands.append(LaneStrand(key: key))
             return strands.count - 1
         }
-        strands[unused] = new
+        strands[unused].key = key
         return unused
     }
 
     /// Lets the strand have its turn, when something of it waits and may begin.
     private mutating func list(_ strand: Int) {
-        let state = strands[strand]
-        guard !state.isListed, !state.isHeld, !state.waiting.isEmpty else { return }
+        guard !strands[strand].isListed, !strands[strand].isHeld, !strands[strand].waiting.isEmpty else { return }
         strands[strand].isListed = true
-        if order == .key, state.key == nil { unsorted.append(strand) } else { ready.append(strand) }
+        if order == .key, strands[strand].key == nil { unsorted.append(strand) } else { ready.append(strand) }
     }
 
     /// Lists a strand that nobody holds; one of a key with nothing waiting is forgotten.
     private mutating func release(_ strand: Int) {
-        let state = strands[strand]
-        guard let key = state.key, state.waiting.isEmpty, !state.isHeld, !state.isListed else { return list(strand) }
+        guard strands[strand].waiting.isEmpty, !strands[strand].isHeld, !strands[strand].isListed,
+            let key = strands[strand].key
+        else { return list(strand) }
         keys[key] = nil
-        strands[strand] = LaneStrand()
+        strands[strand].forget()
         unusedStrands.append(strand)
     }
 

@@ -9,4 +9,15 @@ struct LaneStrand: Sendable {
     var isStalled = false
     /// Of the strands of a key.
     var key: LaneKey?
+
+    init(key: LaneKey?) {
+        self.key = key
+    }
+
+    /// Makes it one for another key: nothing of it waits or is called.
+    mutating func forget() {
+        key = nil
+        isStalled = false
+        waiting.giveBackMemory()
+    }
 }

@@ -4,12 +4,12 @@ import Synchronization
 final class LaneTable: Sendable {
     private struct State {
         var lanes: [ObjectIdentifier: Lane] = [:]
-        /// Lanes of removed plugins that still have work.
-        var retired: [Lane] = []
+        /// In the order in which they were made; those of removed plugins too, as long as they have work.
+        var all: [Lane] = []
         var successions = LaneSuccessions()
 
         func known(for entry: PluginEntry) -> Lane? {
-            lanes[ObjectIdentifier(entry)] ?? retired.first { $0.entry === entry }
+            lanes[ObjectIdentifier(entry)] ?? all.first { $0.entry === entry }
         }
     }
 
@@ -20,6 +20,7 @@ final class LaneTable: Sendable {
             if let lane = state.lanes[ObjectIdentifier(entry)] { return lane }
             let lane = Lane(entry: entry, core: core, isHeldBack: state.successions.predecessor(of: entry) != nil)
             state.lanes[ObjectIdentifier(entry)] = lane
+            state.all.append(lane)
             return lane
         }
     }
@@ -49,15 +50,11 @@ final class LaneTable: Sendable {
         state.withLock { $0.lanes[ObjectIdentifier(entry)] }
     }
 
-    var all: [Lane] { state.withLock { $0.lanes.values + $0.retired } }
+    var all: [Lane] { state.withLock { $0.all } }
 
     /// Closes the lane of a plugin; what waits there is still handled.
     func retire(_ entry: PluginEntry) {
-        let lane = state.withLock { state in
-            let lane = state.lanes.removeValue(forKey: ObjectIdentifier(entry))
-            if let lane { state.retired.append(lane) }
-            return lane
-        }
+        let lane = state.withLock { $0.lanes.removeValue(forKey: ObjectIdentifier(entry)) }
         // Without a lane nothing came for it, and nothing will.
         if let lane { lane.close() } else { handOver(entry) }
     }
@@ -70,6 +67,6 @@ final class LaneTable: Sendable {
 
     /// The lane's tasks have ended: nothing comes to it any more.
     func letGo(of lane: Lane) {
-        state.withLock { state in state.retired.removeAll { $0 === lane } }
+        state.withLock { state in state.all.removeAll { $0 === lane } }
     }
 }

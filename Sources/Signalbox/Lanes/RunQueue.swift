@@ -42,6 +42,13 @@ struct RunQueue: Sendable {
         return all.filter(isMeant)
     }
 
+    /// Keeps memory for a few runs alone, while nothing waits: keys come and go, and most have one.
+    mutating func giveBackMemory() {
+        if isEmpty, runs.capacity > RunQueue.keptCapacity { self = RunQueue() }
+    }
+
+    private static let keptCapacity = 8
+
     private mutating func compact() {
         if isEmpty {
             runs.removeAll(keepingCapacity: true)

@@ -8,15 +8,15 @@ public import SignalboxCore
 /// for all plugins lie around those of one. What the supervisor decides by itself, a refusal or a timeout, passes no
 /// middleware: one that is an ``OutcomeObserver`` too is told of it.
 ///
-/// The calls of a ``/SignalboxCore/BatchPlugin`` pass none, as one call is for many actions.
+/// The calls of a `BatchPlugin` pass none, as one call is for many actions.
 public protocol Middleware: Sendable {
     /// Passes the action on, or not, and answers with what became of it.
     ///
     /// - Parameters:
     ///   - context: the action; its body is not decoded yet.
     ///   - next: what lies behind: further middleware, then the plugin. Called at most once.
-    /// - Returns: the outcome of `next`, or another. A ``/SignalboxCore/Outcome/failed(_:)`` that says it is retryable is
-    ///   retried where the plugin has a ``RetryPolicy``; ``/SignalboxCore/Outcome/abandoned(_:)`` lets the action go
+    /// - Returns: the outcome of `next`, or another. A `Outcome.failed` that says it is retryable is
+    ///   retried where the plugin has a ``RetryPolicy``; `Outcome.abandoned` lets the action go
     ///   unacknowledged.
     func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome
 }

@@ -29,6 +29,7 @@ final class MetricCache: Sendable {
         self.limit = limit
     }
 
+    /// - Parameter plugin: the name that the plugin is registered for, in the registration's own memory; it is kept.
     func metrics(of source: SourceName, _ plugin: ActionName?) -> PluginMetrics {
         state.withLock { state in
             if let last = state.last, last.pair.source == source, MetricCache.areEqual(last.pair.plugin, plugin) {
@@ -66,15 +67,16 @@ final class MetricCache: Sendable {
         }
         let plugin = pair.plugin?.text ?? MetricLabel.noPlugin
         let made = PluginMetrics(source: pair.source.text, plugin: plugin, maker: maker)
-        // The name that was asked with may keep a batch of arrivals alive.
-        let kept = Pair(source: pair.source, plugin: pair.plugin?.copied())
-        state.pairs[kept] = made
-        state.last = (kept, made)
+        state.pairs[pair] = made
+        state.last = (pair, made)
         return made
     }
 
     private static func areEqual(_ left: ActionName?, _ right: ActionName?) -> Bool {
         guard let left, let right else { return left == nil && right == nil }
+        // The same registration, nearly always.
+        let (own, other) = (left.bytes, right.bytes)
+        if own.storage === other.storage, own.start == other.start, own.length == other.length { return true }
         return left.bytes.withUnsafeBytes { left in
             right.bytes.withUnsafeBytes { ByteComparison.areEqual(left, $0) }
         }

@@ -10,7 +10,7 @@ public import Tracing
 ///   was settled without waiting for its call, one that came again. It has no attempt.
 ///
 /// The action of a span's name is the one that the plugin is registered for; where none was found the name is `process`,
-/// so that nobody outside can make names. Where the source's facts are ``/SignalboxCore/TraceCarrying`` and have a W3C
+/// so that nobody outside can make names. Where the source's facts are `TraceCarrying` and have a W3C
 /// `traceparent`, the span is a child of it. docs/observability.md lists the attributes. The body is never in a span.
 public struct TracingMiddleware: Middleware, OutcomeObserver {
     private let tracer: any Tracer

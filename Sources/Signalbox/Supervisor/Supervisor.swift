@@ -5,9 +5,9 @@ import Synchronization
 
 /// Routes every action to the plugin registered for it, bounds the call, and reports the one outcome of each arrival.
 ///
-/// It knows no transport. Sources come in through ``add(_:window:)`` or ``intake(for:features:window:)``, plugins through
-/// `register`; both also while messages flow. Nothing is routed before ``run()``: what arrives earlier waits in its
-/// source's window. The name comes from the plugin pattern: it supervises calls and does not restart anything.
+/// It knows no transport. Sources come in through `add` or `intake(for:)`, plugins through `register`; both also while
+/// messages flow. Nothing is routed before ``run()``: what arrives earlier waits in its source's window. The name comes
+/// from the plugin pattern: it supervises calls and does not restart anything.
 public final class Supervisor: Service, Sendable {
     let core: SupervisorCore
     let clock: any Clock<Duration>
@@ -136,6 +136,9 @@ extension Supervisor {
 }
 
 extension Supervisor.State {
+    /// In an order that is the same in each run.
+    var intakesByName: [SourceIntake] { intakes.values.sorted { "\($0.source)" < "\($1.source)" } }
+
     /// Adds a source, and says in which phase it joined.
     mutating func insert(_ intake: SourceIntake) throws(RegistrationError) -> Supervisor.Phase {
         guard phase != .draining, phase != .stopped else { throw .closed }

@@ -27,21 +27,20 @@ extension AccessRule {
     /// - Parameter byName: whether only what the rule names is allowed.
     private func answer(to origin: Origin, byName: Bool) -> AccessAnswer {
         let isAllowed = isAllowed(origin, byName)
-        switch structure {
-        case .one, .not:
+        if connective != .none, parts.count == 1 { return parts[0].answer(to: origin, byName: byName) }
+        switch connective {
+        case .none:
             return decided(isAllowed, lacksName: byName && permits(origin))
-        case .any(let rules):
-            if rules.count == 1 { return rules[0].answer(to: origin, byName: byName) }
-            if let first = rules.first(where: { $0.isAllowed(origin, byName) }) {
+        case .any:
+            if let first = parts.first(where: { $0.isAllowed(origin, byName) }) {
                 return first.answer(to: origin, byName: byName)
             }
-            return decided(false, lacksName: byName && rules.contains { $0.permits(origin) })
-        case .all(let rules):
-            if rules.count == 1 { return rules[0].answer(to: origin, byName: byName) }
-            if let first = rules.first(where: { !$0.permits(origin) }) {
+            return decided(false, lacksName: byName && parts.contains { $0.permits(origin) })
+        case .all:
+            if let first = parts.first(where: { !$0.permits(origin) }) {
                 return first.answer(to: origin, byName: false)
             }
-            return decided(isAllowed, lacksName: byName && !rules.isEmpty)
+            return decided(isAllowed, lacksName: byName && !parts.isEmpty)
         }
     }
 

@@ -11,7 +11,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     /// What is permitted and named: for an origin that must be named, this alone counts.
     let permitsByName: @Sendable (Origin) -> Bool
     /// What it is made of; ``allows(_:)`` does not look at it.
-    let structure: AccessStructure
+    let connective: AccessConnective
+    let parts: [AccessRule]
 
     /// A rule about origins of any kind.
     ///
@@ -51,17 +52,19 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         permits: @escaping @Sendable (Origin) -> Bool,
         permitsByName: @escaping @Sendable (Origin) -> Bool
     ) {
-        self.init(description, .one, permits: permits, permitsByName: permitsByName)
+        self.init(description, .none, of: [], permits: permits, permitsByName: permitsByName)
     }
 
     private init(
         _ description: String,
-        _ structure: AccessStructure,
+        _ connective: AccessConnective,
+        of parts: [AccessRule],
         permits: @escaping @Sendable (Origin) -> Bool,
         permitsByName: @escaping @Sendable (Origin) -> Bool
     ) {
         self.description = description
-        self.structure = structure
+        self.connective = connective
+        self.parts = parts
         self.permits = permits
         self.permitsByName = permitsByName
     }
@@ -82,7 +85,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         let (permits, names) = (rules.map(\.permits), rules.map(\.permitsByName))
         return AccessRule(
             "any of (\(list(rules)))",
-            .any(rules),
+            .any,
+            of: rules,
             permits: { origin in permits.contains { $0(origin) } },
             permitsByName: { origin in names.contains { $0(origin) } }
         )
@@ -99,7 +103,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         }
         return AccessRule(
             "all of (\(list(rules)))",
-            .all(rules),
+            .all,
+            of: rules,
             permits: permitsAll,
             permitsByName: { origin in permitsAll(origin) && names.contains { $0(origin) } }
         )
@@ -110,7 +115,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     /// To allow such an origin except where a rule holds, put ``all(_:)`` around a rule that names it and this one.
     public static func not(_ rule: AccessRule) -> AccessRule {
         let permits = rule.permits
-        return AccessRule("not (\(rule))", .not(rule), permits: { !permits($0) }, permitsByName: { _ in false })
+        return AccessRule("not (\(rule))", permits: { !permits($0) }, permitsByName: { _ in false })
     }
 
     private static func list(_ rules: [AccessRule]) -> String {

@@ -1,0 +1,113 @@
+import Logging
+import Signalbox
+import SignalboxCore
+import Synchronization
+
+/// An open supervisor set up for one row, fed by one task through the intakes of its sources.
+final class StageWay: Sendable {
+    let row: StageRow
+    private let supervisor: Supervisor
+    private let intakes: [(intake: any Intake, origin: Origin)]
+    private let running: Task<Void, any Error>
+    private let total = Atomic<Int>(0)
+    private let sent = Atomic<Int>(0)
+    private let pool = ArrivalPool(maximumKept: 16)
+
+    init(_ row: StageRow) throws {
+        self.row = row
+        let setting = row.setting
+        let logger = Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
+        let supervisor = Supervisor(configuration: setting.configuration, logger: logger)
+        self.supervisor = supervisor
+        intakes = try setting.sources.map { source in
+            let intake = try supervisor.intake(
+                for: source,
+                features: setting.features,
+                rateLimit: setting.rateLimit,
+                repeats: setting.repeats
+            )
+            return (intake, Origin(source: source, facts: BenchmarkFacts()))
+        }
+        for middleware in setting.middleware { supervisor.use(middleware) }
+        running = Task { try await supervisor.run() }
+        try supervisor.reconfigure { try register(setting) }
+    }
+
+    private func register(_ setting: StageSetting) throws {
+        let rule = AccessRule.any(setting.sources.map { AccessRule.source($0) })
+        let called = try setting.called.map { try ActionName($0) }
+        if setting.isHandled {
+            for action in called { try register(action, rule, setting) }
+        }
+        for number in 0..<max(0, setting.registered - called.count) {
+            try supervisor.register(try ActionName("other\(number)"), as: Payment.self, from: rule) { _, _ in }
+        }
+    }
+
+    private func register(_ action: ActionName, _ rule: AccessRule, _ setting: StageSetting) throws {
+        if setting.isAsync {
+            try supervisor.register(action, as: Payment.self, from: rule, options: setting.options) { info, _ in
+                await self.addLater(info)
+            }
+        } else {
+            try supervisor.register(action, as: Payment.self, from: rule, options: setting.options) { info, _ in
+                self.add(info)
+            }
+        }
+    }
+
+    private func add(_ info: Payment) {
+        let count = info.transactionId.utf8.count &+ info.paymentId.utf8.count &+ info.paymentGoodsName.utf8.count
+        total.wrappingAdd(info.amount &+ count, ordering: .relaxed)
+    }
+
+    private func addLater(_ info: Payment) async { add(info) }
+
+    /// Dispatches so many messages in batches, of each source in turns, and returns when all are settled.
+    func dispatch(_ count: Int, batch size: Int = 256) async throws {
+        let sink = CountingSink(expected: count)
+        var message = StageMessage(keys: row.setting.keys, actions: row.setting.called)
+        var batch = ArrivalBatch(pool: pool)
+        let first = sent.wrappingAdd(count, ordering: .relaxed).oldValue
+        var made = 0
+        while made < count {
+            let (intake, origin) = intakes[made / size % intakes.count]
+            fill(&batch, &message, (first + made)..<(first + min(made + size, count)), origin)
+            made += try await submit(batch.take(), to: intake, sink)
+        }
+        await sink.untilSettled()
+        let notHandled = sink.notHandled.load(ordering: .relaxed)
+        precondition(notHandled == (row.setting.isHandled ? 0 : count), "\(row.name): \(notHandled) were not handled")
+        row.setting.forget()
+    }
+
+    private func submit(_ arrivals: [Arrival], to intake: any Intake, _ sink: CountingSink) async throws -> Int {
+        var taken = intake.submit(arrivals, to: sink)
+        while taken < arrivals.count {
+            try await intake.room()
+            taken += intake.submit(Array(arrivals[taken...]), to: sink)
+        }
+        return taken
+    }
+
+    private func fill(
+        _ batch: inout ArrivalBatch,
+        _ message: inout StageMessage,
+        _ numbers: Range<Int>,
+        _ origin: Origin
+    ) {
+        let time = WallTime(seconds: 1_700_000_000)
+        let deadline = row.setting.hasDeadline ? ContinuousClock.now + .seconds(60) : nil
+        for number in numbers {
+            message.number(number / row.setting.messagesPerID)
+            message.withBytes { bytes in
+                batch.append(bytes, token: UInt64(number), origin: origin, receivedAt: time, deadline: deadline)
+            }
+        }
+    }
+
+    func stop() async {
+        running.cancel()
+        _ = try? await running.value
+    }
+}
