@@ -40,10 +40,14 @@ extension Supervisor {
     /// Lets the run go on although no adapter runs, as long as the body removes and adds some. When none runs afterwards the
     /// run ends.
     package func whileSourcesChange(_ body: () async throws -> Void) async rethrows {
-        state.withLock { $0.runningAdapters += 1 }
+        state.withLock { state in
+            state.runningAdapters += 1
+            state.endsWithRemovals = false
+        }
         defer {
             let starter = state.withLock { state in
                 state.runningAdapters -= 1
+                state.endsWithRemovals = true
                 return state.runningAdapters == 0 ? state.starter : nil
             }
             starter?.finish()
