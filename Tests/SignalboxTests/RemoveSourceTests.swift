@@ -152,6 +152,37 @@ import Testing
         #expect(supervisor.report.total == OutcomeCounts(handled: 50))
     }
 
+    /// The run would end with its last adapter, although another is about to come.
+    @Test func theLastAdapterMayEndWhileSourcesChange() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        let (push, brief) = (InMemoryAdapter(source: "push"), BriefAdapter())
+        try supervisor.add(push)
+        try supervisor.add(brief)
+        try await supervisor.whileRunning {
+            #expect(await push.send("work") == .handled(reply: nil))
+            try await supervisor.whileSourcesChange {
+                #expect(await supervisor.remove(source: "push"))
+                brief.end.open()
+                #expect(await supervisor.remove(source: "brief"))
+                try supervisor.add(push)
+            }
+            #expect(!supervisor.isEnding)
+            #expect(await push.send("work") == .handled(reply: nil))
+        }
+        #expect(supervisor.isEnding)
+    }
+
+    @Test func theRunEndsWhenNoSourceIsLeftAfterTheyChanged() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.add(InMemoryAdapter(source: "push"))
+        async let run: Void = supervisor.run()
+        await supervisor.whileSourcesChange { _ = await supervisor.remove(source: "push") }
+        try await run
+        #expect(supervisor.isEnding)
+        #expect(throws: RegistrationError.closed) { try supervisor.add(InMemoryAdapter(source: "push")) }
+    }
+
     @Test func theEndOfTheRunEndsARemoval() async throws {
         let supervisor = Supervisor.make { $0.drainLimit = .seconds(3_600) }
         let gate = Gate()
@@ -217,3 +248,12 @@ import Testing
 }
 
 private struct RetryableFault: RetryableError {}
+
+/// Ends by itself.
+private struct BriefAdapter: Adapter {
+    let end = Gate()
+    var source: SourceName { "brief" }
+    var features: AdapterFeatures { [] }
+
+    func run(into intake: any Intake) async { await end.pass() }
+}

@@ -69,11 +69,12 @@ extension Supervisor {
                 group.cancelAll()
             }
         }
-        life.end()
         let starter = state.withLock { state -> AsyncStream<SourceStart>.Continuation? in
             state.runningAdapters -= 1
-            return state.runningAdapters == 0 && !life.isAsked ? state.starter : nil
+            let ends = !life.isAsked || state.endsWithRemovals
+            return state.runningAdapters == 0 && ends ? state.starter : nil
         }
+        life.end()
         starter?.finish()
     }
 

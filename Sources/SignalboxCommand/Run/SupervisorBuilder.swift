@@ -11,6 +11,11 @@ struct SupervisorBuilder {
     /// The files of the plugins `file`, open from one configuration to the next.
     var ledgers = LedgerTable()
 
+    /// The same for another configuration, with the files that are open.
+    func with(_ configuration: RunConfiguration) -> SupervisorBuilder {
+        SupervisorBuilder(configuration: configuration, printing: printing, logger: logger, ledgers: ledgers)
+    }
+
     /// A supervisor with the plugins, and without sources.
     ///
     /// - Parameter onOutcome: told what became of each arrival; must not block.
