@@ -30,7 +30,7 @@ extension Supervisor {
             intake.waitAgain()
         }
         intake.forgetLanes()
-        core.logger.debug("source removed", metadata: ["source": "\(source)"])
+        intake.log.logger.write(.sourceRemoved)
         return true
     }
 
