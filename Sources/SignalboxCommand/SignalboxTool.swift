@@ -17,7 +17,7 @@ struct SignalboxTool: AsyncParsableCommand {
             """,
         subcommands: [
             RunCommand.self, CheckCommand.self, SubscribeCommand.self, BridgeCommand.self, SendCommand.self,
-            ParseCommand.self, NavigateCommand.self,
+            ParseCommand.self, NavigateCommand.self, ExplainCommand.self,
         ]
     )
 

@@ -22,7 +22,7 @@ public struct DeadLetter: Sendable {
     /// What ``explanation`` is made of.
     let trace: DeadLetterTrace
 
-    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginEntry?, attempts: Int) {
+    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginOutline?, attempts: Int) {
         let origin = arrival.origin
         source = origin.source
         facts = origin.facts
@@ -33,6 +33,6 @@ public struct DeadLetter: Sendable {
         original = arrival.original.copied()
         self.outcome = outcome
         self.attempts = attempts
-        trace = DeadLetterTrace(envelope: arrival.envelope, plugin: plugin?.outline)
+        trace = DeadLetterTrace(envelope: arrival.envelope, plugin: plugin)
     }
 }

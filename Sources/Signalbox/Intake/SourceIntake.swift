@@ -167,7 +167,8 @@ extension SourceIntake {
         case .handled: break
         case .abandoned: log.abandoned(arrival, outcome, attempts: attempts, plugin: plugin)
         case .rejected, .failed:
-            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin, attempts: attempts))
+            let letter = DeadLetter(arrival, outcome: outcome, plugin: plugin?.outline, attempts: attempts)
+            core.deadLetters.add(letter)
             log.deadLetter(arrival, outcome, attempts: attempts, plugin: plugin)
         }
         tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: false)
@@ -207,7 +208,8 @@ extension SourceIntake {
             plugin: plugin?.action,
             outcome: outcome,
             attempts: attempts,
-            isRepeat: isRepeat
+            isRepeat: isRepeat,
+            outline: plugin?.outline
         )
         onOutcome?(settled)
         for observer in core.middleware.observers { observer.settled(settled) }

@@ -36,13 +36,14 @@ extension Lane {
     }
 
     private func next(_ place: LanePlace) async -> LaneWork? {
-        let (work, wakeups) = state.withLock { state -> (LaneWork?, LaneWakeups) in
+        let (work, wakeups, handsOver) = state.withLock { state -> (LaneWork?, LaneWakeups, Bool) in
             state.finish(place.position)
-            let work = state.takeWork(for: place.position)
-            return (work, work == nil ? LaneWakeups() : state.dispatch())
+            if let work = state.takeWork(for: place.position) { return (work, state.dispatch(), false) }
+            return (nil, LaneWakeups(), state.takeHandover())
         }
         carryOut(wakeups)
         if let work { return work }
+        if handsOver { core.lanes.handOver(entry) }
         return await withUnsafeContinuation { continuation in
             let (answer, wakeups) = state.withLock { state -> (LaneWork??, LaneWakeups) in
                 if let work = state.takeWork(for: place.position) { return (.some(work), state.dispatch()) }

@@ -21,6 +21,7 @@ extension Lane {
         }
         carryOut(wakeups)
         settle(verdicts)
+        handOver()
         reportStall(at: now)
     }
 

@@ -11,7 +11,8 @@ final class Lane: Sendable {
     let timeoutTicks: UInt64
     let state: Mutex<LaneState>
 
-    init(entry: PluginEntry, core: SupervisorCore) {
+    /// - Parameter isHeldBack: calls begin only after ``open()``.
+    init(entry: PluginEntry, core: SupervisorCore, isHeldBack: Bool = false) {
         self.entry = entry
         self.core = core
         timeoutTicks = TickCount.ticks(in: entry.timeout, of: core.configuration.tick)
@@ -19,7 +20,8 @@ final class Lane: Sendable {
             LaneState(
                 order: entry.options.order,
                 maxConcurrent: entry.options.maxConcurrent,
-                callsWholeRuns: entry.call.takesWholeRuns
+                callsWholeRuns: entry.call.takesWholeRuns,
+                isHeldBack: isHeldBack
             )
         )
     }
@@ -35,6 +37,7 @@ final class Lane: Sendable {
     /// Adds a run. Gives it back when what comes for it cannot be called.
     func enqueue(_ run: LaneRun) -> LaneVerdict? {
         let task = run.sink is OutcomeCollector ? LanePlace.currentTask : nil
+        if let task, core.lanes.isHeldBack(entry, byCallIn: task) { return LaneVerdict(run: run, outcome: reentrant) }
         let (verdict, wakeups) = state.withLock { state -> (LaneVerdict?, LaneWakeups) in
             if let task, state.waitsForItself(run, in: task) {
                 return (LaneVerdict(run: run, outcome: reentrant), LaneWakeups())
@@ -53,6 +56,7 @@ final class Lane: Sendable {
             return (state.endParked(), state.hasEnded)
         }
         carryOut(wakeups)
+        handOver()
         if hasEnded { core.lanes.letGo(of: self) }
     }
 

@@ -25,6 +25,10 @@ struct LaneState: Sendable {
     var sleepers: [LaneSleeper] = []
     /// No more runs come; the places' tasks end when nothing is left.
     var isClosed = false
+    /// Nothing begins before the plugin whose place this one took has nothing left.
+    var isHeldBack: Bool
+    /// The plugin that took the place of this one may begin.
+    var hasHandedOver = false
     /// Arrivals rejected because the lane is stalled, since the last log line about it.
     var unreported = 0
     /// When that line was written; `nil` when the stall has none yet.
@@ -35,7 +39,8 @@ struct LaneState: Sendable {
     /// How many actions a place learns the keys of at once.
     private static let sortedAtOnce = 32
 
-    init(order: LaneOptions.Order, maxConcurrent: Int, callsWholeRuns: Bool) {
+    init(order: LaneOptions.Order, maxConcurrent: Int, callsWholeRuns: Bool, isHeldBack: Bool) {
+        self.isHeldBack = isHeldBack
         self.order = order
         self.maxConcurrent = maxConcurrent
         self.callsWholeRuns = callsWholeRuns
@@ -48,6 +53,15 @@ struct LaneState: Sendable {
 
     private var isEmpty: Bool {
         sleepers.isEmpty && !isSorting && strands.allSatisfy(\.waiting.isEmpty)
+    }
+
+    /// Whether whoever took the place of this plugin may begin from now on, which is said once: nothing more comes, nothing
+    /// waits, and no call goes on that is not settled.
+    mutating func takeHandover() -> Bool {
+        guard isClosed, !hasHandedOver, !isHeldBack, isEmpty, places.allSatisfy({ $0.current == nil || $0.isStalled })
+        else { return false }
+        hasHandedOver = true
+        return true
     }
 
     mutating func takeUnreported(at now: UInt64) -> Int {
@@ -180,7 +194,7 @@ extension LaneState {
         return ready.isEmpty ? .max : 1
     }
 
-    private var hasWork: Bool { !ready.isEmpty || (!unsorted.isEmpty && !isSorting) }
+    private var hasWork: Bool { !isHeldBack && (!ready.isEmpty || (!unsorted.isEmpty && !isSorting)) }
 
     /// Gives what can begin to places that wait, and begins one more where there may be. When all are busy those with
     /// more than one action are asked to let others have their turn.
@@ -247,7 +261,7 @@ extension LaneState {
         return wakeups
     }
 
-    var hasEnded: Bool { isClosed && isEmpty && ended.count == places.count }
+    var hasEnded: Bool { isClosed && !isHeldBack && isEmpty && ended.count == places.count }
 
     /// What is left of the run of a place lets others go first.
     mutating func giveWay(_ position: Int, behindCall number: UInt64) {

@@ -4,8 +4,13 @@ import Synchronization
 final class LaneTable: Sendable {
     private struct State {
         var lanes: [ObjectIdentifier: Lane] = [:]
-        /// Lanes of removed plugins that still have work.
-        var retired: [Lane] = []
+        /// In the order in which they were made; those of removed plugins too, as long as they have work.
+        var all: [Lane] = []
+        var successions = LaneSuccessions()
+
+        func known(for entry: PluginEntry) -> Lane? {
+            lanes[ObjectIdentifier(entry)] ?? all.first { $0.entry === entry }
+        }
     }
 
     private let state = Mutex(State())
@@ -13,10 +18,31 @@ final class LaneTable: Sendable {
     func lane(for entry: PluginEntry, core: SupervisorCore) -> Lane {
         state.withLock { state in
             if let lane = state.lanes[ObjectIdentifier(entry)] { return lane }
-            let lane = Lane(entry: entry, core: core)
+            let lane = Lane(entry: entry, core: core, isHeldBack: state.successions.predecessor(of: entry) != nil)
             state.lanes[ObjectIdentifier(entry)] = lane
+            state.all.append(lane)
             return lane
         }
+    }
+
+    /// The second plugin is about to take the place of the first: where both promise an order, its calls begin when nothing
+    /// of the first is left unsettled. ``retire(_:)`` of the first must follow.
+    func follow(_ old: PluginEntry, by new: PluginEntry) {
+        guard old.options.order != .none, new.options.order != .none else { return }
+        state.withLock { $0.successions.add(old, before: new) }
+    }
+
+    /// Whether what is sent to the plugin in a call of the task could begin only after that call has returned, as the call
+    /// is one of a plugin whose place it took.
+    func isHeldBack(_ entry: PluginEntry, byCallIn task: Int) -> Bool {
+        var entry = entry
+        while let (before, lane) = state.withLock({ state in
+            state.successions.predecessor(of: entry).map { ($0, state.known(for: $0)) }
+        }) {
+            if lane?.hasCall(in: task) == true { return true }
+            entry = before
+        }
+        return false
     }
 
     /// The lane of a plugin, if it has one; it makes none.
@@ -24,20 +50,23 @@ final class LaneTable: Sendable {
         state.withLock { $0.lanes[ObjectIdentifier(entry)] }
     }
 
-    var all: [Lane] { state.withLock { $0.lanes.values + $0.retired } }
+    var all: [Lane] { state.withLock { $0.all } }
 
     /// Closes the lane of a plugin; what waits there is still handled.
     func retire(_ entry: PluginEntry) {
-        let lane = state.withLock { state in
-            let lane = state.lanes.removeValue(forKey: ObjectIdentifier(entry))
-            if let lane { state.retired.append(lane) }
-            return lane
-        }
-        lane?.close()
+        let lane = state.withLock { $0.lanes.removeValue(forKey: ObjectIdentifier(entry)) }
+        // Without a lane nothing came for it, and nothing will.
+        if let lane { lane.close() } else { handOver(entry) }
+    }
+
+    /// Nothing is left unsettled of a plugin that was retired: the one that took its place may begin.
+    func handOver(_ entry: PluginEntry) {
+        let next = state.withLock { state in state.successions.remove(entry).flatMap { state.known(for: $0) } }
+        next?.open()
     }
 
     /// The lane's tasks have ended: nothing comes to it any more.
     func letGo(of lane: Lane) {
-        state.withLock { state in state.retired.removeAll { $0 === lane } }
+        state.withLock { state in state.all.removeAll { $0 === lane } }
     }
 }

@@ -4,6 +4,12 @@ import Synchronization
 /// The plugins by action name: a snapshot that is replaced as a whole, while messages flow.
 final class Registry: Sendable {
     private let table = Mutex(PluginTable(entries: []))
+    private let lanes: LaneTable
+
+    /// - Parameter lanes: told which plugin takes the place of which before any arrival can find it there.
+    init(lanes: LaneTable) {
+        self.lanes = lanes
+    }
 
     var snapshot: PluginTable { table.withLock { $0 } }
 
@@ -13,6 +19,10 @@ final class Registry: Sendable {
     ) throws(RegistrationError) -> Result {
         try table.withLock { (table) throws(RegistrationError) in
             let (next, result) = try change(table)
+            for entry in next.entries {
+                guard let held = table.entry(named: entry.action), held !== entry else { continue }
+                lanes.follow(held, by: entry)
+            }
             table = next
             return result
         }
@@ -31,6 +41,7 @@ final class Registry: Sendable {
     func replace(with entry: PluginEntry) throws(RegistrationError) -> PluginEntry {
         try table.withLock { (table) throws(RegistrationError) in
             guard let held = table.entry(named: entry.action) else { throw .noSuchAction(entry.action) }
+            lanes.follow(held, by: entry)
             table = table.removing(held).adding(entry)
             return held
         }

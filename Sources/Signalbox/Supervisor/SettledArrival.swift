@@ -13,4 +13,6 @@ public struct SettledArrival: Sendable {
     /// Whether it repeats an earlier arrival, by source and id, and was settled with that one's outcome: the plugin was not
     /// called for it, and it is no dead letter of its own.
     public let isRepeat: Bool
+    /// What ``explanation`` says of the plugin.
+    var outline: PluginOutline?
 }

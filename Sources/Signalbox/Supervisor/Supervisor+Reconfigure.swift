@@ -12,7 +12,8 @@ extension Supervisor {
     /// }
     /// ```
     ///
-    /// What waits for a plugin that was replaced or removed is still handled by it. Changes that another task makes meanwhile
+    /// What waits for a plugin that was replaced or removed is still handled by it, and one that takes the place of another
+    /// begins after it, as `register` says; to remove and register an action in one step is the same as to replace it. Changes that another task makes meanwhile
     /// stay; when the two do not go together this one is not made. Inside another `reconfigure` of the same supervisor it is
     /// a part of that one.
     ///

@@ -10,7 +10,9 @@ extension Supervisor {
     ///   - rule: which origins may call it; nothing else may.
     ///   - options: timeout, order, calls at once, retries, circuit breaker, middleware.
     ///   - replacing: take the place of the plugin that holds the action, while messages flow: what waits for the old one
-    ///     is still handled by it, what arrives from now on goes to the new one.
+    ///     is still handled by it, what arrives from now on goes to the new one. Where both promise an order the new one
+    ///     begins when nothing of the old one is left unsettled, so that the order is kept; a call that was overdue and has
+    ///     not returned is not waited for.
     ///   - handler: called in the order and as many at once as the options say; on any thread.
     /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` when the action is held and not to be replaced, so that
     ///   the first registration stays; ``RegistrationError/noSuchAction(_:)`` when there is none to replace.

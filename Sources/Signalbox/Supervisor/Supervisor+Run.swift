@@ -48,7 +48,7 @@ extension Supervisor {
             guard state.phase == .initial, let starts = state.starts else { throw RegistrationError.closed }
             state.phase = .running
             state.starts = nil
-            return (starts, Array(state.intakes.values))
+            return (starts, state.intakesByName)
         }
         // A task that was cancelled before it began opens nothing: what waits is abandoned by the drain.
         if !Task.isCancelled { for intake in intakes { intake.open() } }
@@ -93,7 +93,7 @@ extension Supervisor {
         let intakes = state.withLock { state in
             state.phase = .draining
             state.drainEnd = core.now + limit
-            return Array(state.intakes.values)
+            return state.intakesByName
         }
         for intake in intakes { intake.close() }
         core.logger.write(.draining, nil, [.limit: "\(core.configuration.drainLimit)"])

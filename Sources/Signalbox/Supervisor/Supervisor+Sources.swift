@@ -73,7 +73,7 @@ extension Supervisor {
 extension Supervisor.State {
     /// Everything that has something inside or may get it.
     var everyIntake: [SourceIntake] {
-        Array(intakes.values) + leaving.filter { intakes[$0.source] !== $0 }
+        intakesByName + leaving.filter { intakes[$0.source] !== $0 }
     }
 
     /// The outcomes by source, those of removed ones included.

@@ -136,6 +136,9 @@ extension Supervisor {
 }
 
 extension Supervisor.State {
+    /// In an order that is the same in each run.
+    var intakesByName: [SourceIntake] { intakes.values.sorted { "\($0.source)" < "\($1.source)" } }
+
     /// Adds a source, and says in which phase it joined.
     mutating func insert(_ intake: SourceIntake) throws(RegistrationError) -> Supervisor.Phase {
         guard phase != .draining, phase != .stopped else { throw .closed }

@@ -6,9 +6,9 @@ import Synchronization
 final class SupervisorCore: Sendable {
     let configuration: SupervisorConfiguration
     let logger: Logger
-    let registry = Registry()
-    let middleware = MiddlewareList()
     let lanes = LaneTable()
+    let registry: Registry
+    let middleware = MiddlewareList()
     let deadLetters: DeadLetterStore
     /// When the log tells of dead letters that were dropped.
     let drops: Mutex<DropReport>
@@ -21,6 +21,7 @@ final class SupervisorCore: Sendable {
     init(configuration: SupervisorConfiguration, logger: Logger, determinism: Determinism?) {
         executor = determinism?.executor
         random = Mutex(SeededRandom(seed: determinism?.seed ?? .random(in: .min ... .max)))
+        registry = Registry(lanes: lanes)
         self.configuration = configuration
         self.logger = logger
         ticksBetweenReports = TickCount.ticks(in: .seconds(1), of: configuration.tick)

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// Reads whole small files, with a bound.
@@ -10,6 +11,8 @@ enum FileContent {
     static let scriptLimit = 16 << 20
     /// The most bytes of a recorded run.
     static let recordLimit = 64 << 20
+    /// The most bytes of a message that `explain` is asked about.
+    static let payloadLimit = 16 << 20
 
     /// The bytes of a file.
     ///
@@ -36,6 +39,15 @@ enum FileContent {
             guard bytes.count <= limit else {
                 return .failure(FileReadError(description: "it has more than \(limit) bytes"))
             }
+        }
+    }
+
+    /// Reads on a thread that may wait, as whoever writes may take any time.
+    static func waiting(
+        for read: @escaping @Sendable () -> Result<[UInt8], FileReadError>
+    ) async -> Result<[UInt8], FileReadError> {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: read()) }
         }
     }
 }

@@ -26,6 +26,13 @@ enum NavigateProgram {
         guard let navigation = configuration.navigation else {
             throw CommandRefusal(.invalidConfiguration, "\(file): it has no navigation chain")
         }
+        return try rehearsal(of: navigation, file: file)
+    }
+
+    /// The chain, whose openers do nothing.
+    ///
+    /// - Parameter file: the configuration's, for messages.
+    static func rehearsal(of navigation: NavigationSection, file: String) throws(CommandRefusal) -> NavigationRouter {
         do throws(NavigationChainError) {
             return try navigation.rehearsal()
         } catch {

@@ -30,6 +30,12 @@ struct VerdictLine {
     var jsonLine: [UInt8] {
         var object = JSONObject()
         if let url { object.add("url", url.text) } else { object.add(input) }
+        addDecision(to: &object)
+        return object.line
+    }
+
+    /// `policy`, `decider`, `reason`, `trace`.
+    func addDecision(to object: inout JSONObject) {
         object.add("policy", policy.rawValue)
         object.add("decider", decider)
         object.add("reason", reason)
@@ -44,8 +50,10 @@ struct VerdictLine {
             default: break
             }
         }
-        return object.line
     }
+
+    /// What shall be done, who decided and why, in words.
+    var decisionText: String { "\(policy.rawValue) by \(decider): \(reason)" }
 
     /// Policy, decider, URL, reason.
     var terminalLine: [UInt8] {

@@ -15,7 +15,7 @@ struct OutcomeLine {
     }
 
     /// A line of `run --outcomes`: `source`, `action`, `id`, and of a push the topic, of a link the scheme and host, where
-    /// known; the outcome, and for a dead letter the message as it came.
+    /// known; the outcome, and for a dead letter the stages that it came through and the message as it came.
     var runLine: [UInt8] {
         var object = JSONObject()
         object.add("source", source)
@@ -27,6 +27,9 @@ struct OutcomeLine {
         default: break
         }
         object.add(settled.outcome)
+        if let explanation = settled.explanation {
+            object.add("explanation", stages: explanation.steps.map { ExplainedStage($0) })
+        }
         if settled.outcome.isDeadLetter { object.add("deadLetter", content: settled.arrival.original) }
         return object.line
     }

@@ -6,7 +6,7 @@ enum CommandStatus: Int32, CaseIterable {
     case done = 0
     /// `bridge` and `send`: a message was not handled; `bridge`: a script failed, a limit closed the page, or the lines
     /// are not those of `--expect`. `parse`: a URL or its query was refused, or has no route. `navigate`: a URL was
-    /// cancelled.
+    /// cancelled. `explain`: no plugin would be called.
     case notAsExpected = 1
     /// The arguments are not right (sysexits: EX_USAGE).
     case usage = 64
@@ -43,7 +43,8 @@ enum CommandStatus: Int32, CaseIterable {
         switch self {
         case .done: "done"
         case .notAsExpected:
-            "a message was not handled, a script failed, or --expect differs; a URL was refused or has no route"
+            "a message was not handled, a script failed, or --expect differs; a URL was refused or has no route; explain: "
+                + "no plugin would be called"
         case .usage: "the arguments are not right"
         case .invalidConfiguration: "the configuration, or the body to send, is not right"
         case .unreadableFile: "a file that was named cannot be read"

@@ -1,3 +1,5 @@
+import Foundation
+
 /// A file of lines that is only ever appended to, shared by the plugins that name the same path.
 ///
 /// Lines that wait at the same time go to the disk with one write and one fsync. When a write fails what it left is cut
@@ -17,6 +19,12 @@ final class Ledger: Sendable {
         committer = LineCommitter(name: "signalbox.file") { (bytes) throws(OutputFailure) in
             try file.append(bytes)
         }
+    }
+
+    /// A ledger of no file, to which nothing can be appended: for plugins that nobody calls.
+    init() {
+        identity = FileIdentity(stat())
+        committer = LineCommitter(name: "signalbox.file") { (_) throws(OutputFailure) in throw .closed }
     }
 
     /// Returns when the lines, each of which ends in a newline, are all on the disk.

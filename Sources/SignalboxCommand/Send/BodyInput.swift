@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 /// The body that `send` is given.
@@ -25,7 +24,7 @@ enum BodyInput: Sendable {
         case .text(let text): bytes = Array(text.utf8)
         case .standardInput:
             do throws(FileReadError) {
-                bytes = try await BodyInput.standardInput(limit).get()
+                bytes = try await FileContent.waiting { FileContent.read(STDIN_FILENO, limit: limit) }.get()
             } catch {
                 throw CommandRefusal(.invalidConfiguration, "the body on stdin cannot be read: \(error)")
             }
@@ -34,14 +33,5 @@ enum BodyInput: Sendable {
             throw CommandRefusal(.invalidConfiguration, "the body is empty; leave --body out, or write null")
         }
         return bytes
-    }
-
-    /// On a thread that may wait, as whoever writes may take any time.
-    private static func standardInput(_ limit: Int) async -> Result<[UInt8], FileReadError> {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                continuation.resume(returning: FileContent.read(STDIN_FILENO, limit: limit))
-            }
-        }
     }
 }

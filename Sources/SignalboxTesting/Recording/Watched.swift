@@ -28,9 +28,10 @@ package final class Watched<Value: Sendable>: Sendable {
         let (result, ready) = state.withLock { state -> (Result, [Waiter]) in
             let result = body(&state.value)
             guard !state.waiters.isEmpty else { return (result, []) }
-            let ready = state.waiters.filter { $0.value.isSatisfied(state.value) }
-            for number in ready.keys { state.waiters[number] = nil }
-            return (result, Array(ready.values))
+            // Who came first is woken first, so that a simulated run can be repeated.
+            let ready = state.waiters.filter { $0.value.isSatisfied(state.value) }.sorted { $0.key < $1.key }
+            for waiter in ready { state.waiters[waiter.key] = nil }
+            return (result, ready.map(\.value))
         }
         for waiter in ready { waiter.continuation.resume(returning: true) }
         return result

@@ -54,7 +54,7 @@ import Testing
             levels.map { "\(first)/\($0.replacing("x", with: "y"))" }
         }
         let patterns = try (levels + pairs).map { try TopicPattern($0) }
-        let words = ["a", "7", "b", ""]
+        let words = ["a", "7", "8", "b", ""]
         let topics =
             words.filter { !$0.isEmpty } + words.flatMap { one in words.map { "\(one)/\($0)" } } + ["a/7/b", "b/b/b"]
         for left in patterns {

@@ -93,15 +93,30 @@ final class PushReceiver {
             brokeProtocol = true
             return
         }
-        if batch.count == 0 { receivedAt = .now() }
-        let route = routes.route(
-            topic: UnsafeRawBufferPointer(start: topic, count: strlen(topic)),
-            retained: message.pointee.retain,
-            qos: message.pointee.qos
-        )
-        if !route.isExpected { unexpected += 1 }
         let length = message.pointee.payload == nil ? 0 : max(0, Int(message.pointee.payloadlen))
-        append(UnsafeRawBufferPointer(start: message.pointee.payload, count: length), route, properties)
+        take(
+            UnsafeRawBufferPointer(start: message.pointee.payload, count: length),
+            on: UnsafeRawBufferPointer(start: topic, count: strlen(topic)),
+            retained: message.pointee.retain,
+            qos: message.pointee.qos,
+            properties
+        )
+    }
+
+    /// Appends a message to the batch, as its topic says.
+    ///
+    /// - Parameter qos: 0 or 1.
+    func take(
+        _ payload: UnsafeRawBufferPointer,
+        on topic: UnsafeRawBufferPointer,
+        retained: Bool,
+        qos: Int32,
+        _ properties: OpaquePointer?
+    ) {
+        if batch.count == 0 { receivedAt = .now() }
+        let route = routes.route(topic: topic, retained: retained, qos: qos)
+        if !route.isExpected { unexpected += 1 }
+        append(payload, route, properties)
     }
 
     private func append(_ payload: UnsafeRawBufferPointer, _ route: PushRoute, _ properties: OpaquePointer?) {

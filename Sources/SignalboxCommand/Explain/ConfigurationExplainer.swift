@@ -1,0 +1,138 @@
+import AppScheme
+import JSBridge
+import Logging
+import MQTTPush
+import NavigationChain
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+
+/// Says what a configuration would make of messages and links. Nothing of it is brought to life.
+struct ConfigurationExplainer {
+    let configuration: RunConfiguration
+    /// The configuration's file, for messages.
+    let file: String
+    private let logger = Logger(label: "signalbox") { _ in SwiftLogNoOpLogHandler() }
+
+    init(_ configuration: RunConfiguration, file: String) {
+        self.configuration = configuration
+        self.file = file
+    }
+
+    /// The source with this name, or the only one.
+    ///
+    /// - Throws: ``CommandRefusal`` when there is none, or several and no name.
+    func source(_ name: String?) throws(CommandRefusal) -> SourceSection {
+        let sources = configuration.sources.map { ($0.name.text, $0) }
+        return try SourceChoice(kind: "source", none: "it has no sources", file: file).one(name, of: sources)
+    }
+
+    /// What would become of a message.
+    ///
+    /// - Throws: ``CommandRefusal``, and what keeps the configuration from being set up.
+    func line(about bytes: [UInt8], _ facts: MessageFacts, of source: SourceSection) throws -> ExplanationLine {
+        let message = try ExplainedMessage(bytes, facts, of: source, in: configuration)
+        return try line(about: message)
+    }
+
+    /// What would become of a link: of the source with this name, or of the first that has a route for it.
+    ///
+    /// - Throws: ``CommandRefusal``, and what keeps the configuration from being set up.
+    func line(about link: String, of name: String?) async throws -> ExplanationLine {
+        let sources = try linkSources(name)
+        let takers = sources.filter { $0.links.takes(link) }
+        if takers.count > 1 {
+            let names = takers.dropFirst().map(\.section.name.text).joined(separator: ", ")
+            DiagnosticOutput.shared.tell("\(file): also a link of \(names); choose with --source")
+        }
+        var answer: ExplanationLine
+        if let (section, links) = takers.first ?? (sources.count == 1 ? sources.first : nil) {
+            let message = try ExplainedMessage(link: link, links, of: section, in: configuration)
+            answer = try line(about: message)
+        } else {
+            answer = ExplanationLine(untaken: untaken(link, sources))
+        }
+        answer.link = InputLine(link)
+        answer.navigation = try await navigation(about: link)
+        return answer
+    }
+
+    private func line(about message: ExplainedMessage) throws -> ExplanationLine {
+        let builder = SupervisorBuilder(
+            configuration: configuration,
+            printing: .diagnostics,
+            logger: logger,
+            ledgers: LedgerTable(opensFiles: false)
+        )
+        let supervisor = try builder.supervisor(onOutcome: nil)
+        let source = message.source
+        _ = try supervisor.intake(
+            for: source.name,
+            features: try features(of: source),
+            window: source.window,
+            rateLimit: source.rateLimit,
+            repeats: source.repeats
+        )
+        return ExplanationLine(message, supervisor.explain(message.arrival), plugins: configuration.plugins)
+    }
+
+    /// What the source's adapter says of itself. It is made, and not run: a page without its scripts.
+    private func features(of source: SourceSection) throws -> AdapterFeatures {
+        let (name, limits) = (source.name, configuration.limits)
+        switch source.kind {
+        case .mqtt(let mqtt):
+            let push = mqtt.push(from: name, limits: limits, holdLimit: configuration.holdLimit)
+            return try MQTTPushAdapter(push, logger: logger).features
+        case .script(let script):
+            let page = script.page(from: name, scripts: [], limits: limits)
+            return try JavaScriptCoreEngine(page, logger: logger).features
+        case .links(let links): return LinkAdapter(links, source: name, limits: limits, logger: logger).features
+        }
+    }
+}
+
+// MARK: - Links
+
+extension ConfigurationExplainer {
+    private typealias LinkSection = (section: SourceSection, links: LinksSection)
+
+    private func linkSources(_ name: String?) throws(CommandRefusal) -> [LinkSection] {
+        let sources = configuration.sources.compactMap { section -> (name: String, value: LinkSection)? in
+            guard case .links(let links) = section.kind else { return nil }
+            return (section.name.text, (section, links))
+        }
+        guard let name else { return sources.map(\.value) }
+        return [try SourceChoice(kind: "links source", none: "no source has links", file: file).one(name, of: sources)]
+    }
+
+    private func untaken(_ link: String, _ sources: [LinkSection]) -> Outcome.Rejection {
+        guard let first = sources.first, case .failure(let rejection) = first.links.routes.match(link).reading else {
+            return Outcome.Rejection(.unknownAction, detail: "no source of the configuration has links")
+        }
+        let names = sources.map(\.section.name.text).joined(separator: ", ")
+        return Outcome.Rejection(rejection.reason, detail: "none of the sources \(names) takes it: \(rejection.detail)")
+    }
+
+    private func navigation(about link: String) async throws(CommandRefusal) -> VerdictLine? {
+        guard let navigation = configuration.navigation else { return nil }
+        let router = try NavigateProgram.rehearsal(of: navigation, file: file)
+        return VerdictLine(InputLine(link), await router.decide(link, kind: .link, frame: .main))
+    }
+}
+
+extension LinksSection {
+    /// Whether one of the routes matches, or the fallback takes it.
+    fileprivate func takes(_ link: String) -> Bool {
+        let match = routes.match(link)
+        if case .success = match.reading { return true }
+        return match.pattern != nil
+    }
+}
+
+extension InputLine {
+    /// An argument, of which no more is kept than a URL may have.
+    fileprivate init(_ link: String) {
+        let bytes = Array(link.utf8.prefix(URLText.maximumLength))
+        self.init(bytes, isCut: bytes.count < link.utf8.count)
+    }
+}

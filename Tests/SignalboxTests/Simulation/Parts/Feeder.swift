@@ -1,0 +1,113 @@
+import SignalboxCore
+import SignalboxTesting
+
+/// Sends what a source's scenario says, and sends again what was let go of where the source redelivers.
+final class Feeder: SettlementSink {
+    private struct State: Sendable {
+        /// What was taken and is not settled: token and message.
+        var inside: [UInt64: Int] = [:]
+        /// What was abandoned, the oldest first.
+        var again: [Int] = []
+        var tokens: UInt64 = 0
+        var isDone = false
+    }
+
+    private let scenario: SourceScenario
+    private let world: SimulationWorld
+    private let origin: Origin
+    private let state = Watched(State())
+
+    init(_ scenario: SourceScenario, _ world: SimulationWorld) {
+        self.scenario = scenario
+        self.world = world
+        origin = Origin(source: scenario.name, facts: TestFacts())
+    }
+
+    /// Sends all of it and waits until it is settled; nothing more is sent when the task is cancelled or the intake
+    /// closes.
+    func feed(into intake: any Intake) async {
+        await sendAll(into: intake)
+        await state.untilUncancelled { $0.inside.isEmpty }
+        finish()
+    }
+
+    /// Waits until all is sent and settled, or the task is cancelled.
+    func untilDone() async {
+        await state.until { $0.isDone }
+    }
+
+    /// Says that somebody else has sent it all.
+    func finish() {
+        state.change { $0.isDone = true }
+    }
+
+    private func sendAll(into intake: any Intake) async {
+        for feed in scenario.feeds {
+            await world.wait(feed.pause)
+            guard await send(feed.messages, into: intake) else { return }
+        }
+        while await state.until({ $0.inside.isEmpty || !$0.again.isEmpty }) {
+            let again = state.change { state in
+                defer { state.again = [] }
+                return state.again
+            }
+            guard !again.isEmpty else { return }
+            await world.wait(1)
+            guard await send(again, into: intake) else { return }
+        }
+    }
+
+    /// - Returns: whether to go on.
+    private func send(_ messages: [Int], into intake: any Intake) async -> Bool {
+        var rest = arrivals(messages)[...]
+        while !Task.isCancelled {
+            rest = rest.dropFirst(intake.submit(Array(rest), to: self))
+            if rest.isEmpty { return true }
+            do throws(SourceClosed) { try await intake.room() } catch { break }
+            await world.wait(scenario.lingers)
+        }
+        let left = rest.map(\.token)
+        state.change { state in for token in left { state.inside[token] = nil } }
+        return false
+    }
+
+    private func arrivals(_ messages: [Int]) -> [Arrival] {
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        for message in messages {
+            let token = state.change { state in
+                state.tokens += 1
+                state.inside[state.tokens] = message
+                return state.tokens
+            }
+            batch.append(world.scenario.messages[message], token: token, origin: origin)
+        }
+        return batch.take()
+    }
+}
+
+extension Feeder {
+    func mayAcknowledge(_ token: UInt64) {}
+
+    func settle(_ token: UInt64, _ outcome: Outcome) {
+        var comesAgain = false
+        if case .abandoned = outcome { comesAgain = scenario.features.contains(.redelivers) }
+        state.change { [comesAgain] state in
+            guard let message = state.inside.removeValue(forKey: token), comesAgain else { return }
+            state.again.append(message)
+        }
+    }
+}
+
+extension ArrivalBatch {
+    mutating func append(_ message: MessageScenario, token: UInt64, origin: Origin) {
+        let deadline: ContinuousClock.Instant? =
+            switch message.deadline {
+            case .none: nil
+            case .past: .now
+            case .far: .now + .seconds(86_400)
+            }
+        Array(message.text.utf8).withUnsafeBytes { bytes in
+            append(bytes, token: token, origin: origin, receivedAt: WallTime(seconds: 0), deadline: deadline)
+        }
+    }
+}

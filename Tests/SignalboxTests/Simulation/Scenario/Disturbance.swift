@@ -1,0 +1,14 @@
+/// Something that changes the supervisor while messages flow.
+struct Disturbance: Sendable {
+    var at: Int
+    var kind: Kind
+
+    enum Kind: Sendable {
+        /// Registers the plugin; refused when its action has one.
+        case register(PluginScenario)
+        /// Registers it in the place of the one there; refused when there is none.
+        case replace(PluginScenario)
+        case remove(action: Int)
+        case use(MiddlewareScenario, action: Int?)
+    }
+}

@@ -1,0 +1,187 @@
+import Signalbox
+import SignalboxCore
+
+/// Makes a scenario from a seed: small ones, as what goes wrong goes wrong with few messages too, and can be read.
+struct ScenarioGenerator {
+    private var random: SimulationRandom
+    private let seed: UInt64
+    private var sources: [SourceScenario] = []
+    private var plugins: [PluginScenario] = []
+    private var messages: [MessageScenario] = []
+
+    private init(seed: UInt64) {
+        self.seed = seed
+        random = SimulationRandom(seed: seed)
+    }
+
+    static func scenario(seed: UInt64) -> Scenario {
+        var generator = ScenarioGenerator(seed: seed)
+        return generator.make()
+    }
+
+    private mutating func make() -> Scenario {
+        let count = random.number(in: 1...4)
+        sources = (0..<count).map { source($0) }
+        plugins = (0..<random.number(in: 1...6)).map { plugin($0) }
+        // Message 0 is what closed intakes are offered.
+        messages = [MessageScenario(action: MessageScenario.unknown)]
+        for index in sources.indices { sources[index].feeds = feeds(of: index) }
+        addDeliveries()
+        var scenario = Scenario(seed: seed, sources: sources, plugins: plugins, messages: messages)
+        scenario.disturbances = random.chance(40) ? disturbances() : []
+        scenario.opensAt = random.chance(30) ? random.number(in: 1...6) : 0
+        scenario.ending = ending()
+        scenario.timeout = random.number(in: 2...12)
+        scenario.drainLimit = random.number(in: 1...30)
+        scenario.holdLimit = random.number(in: 2...20)
+        return scenario
+    }
+
+    private mutating func ending() -> Scenario.Ending {
+        switch random.number(in: 1...4) {
+        case 1: .shutDown(at: random.number(in: 0...25))
+        case 2: .cancel(at: random.number(in: 0...25))
+        default: .whenIdle
+        }
+    }
+}
+
+// MARK: - Sources and messages
+
+extension ScenarioGenerator {
+    private mutating func source(_ index: Int) -> SourceScenario {
+        var source = SourceScenario(index: index)
+        source.kind = random.pick([.adapter, .adapter, .endingAdapter, .inMemory, .intake, .intake])
+        if random.chance(50) { source.features.insert(.redelivers) }
+        if random.chance(50) { source.features.insert(.replies) }
+        if random.chance(50) { source.features.insert(.stableIDs) }
+        source.window = WindowLimits(
+            arrivals: random.chance(60) ? random.number(in: 1...6) : 1_000,
+            bytes: random.chance(30) ? random.number(in: 1...400) : 1_000_000
+        )
+        source.rateLimit =
+            random.chance(20)
+            ? RateLimit(perSecond: random.number(in: 5...30), burst: random.number(in: 1...5)) : nil
+        source.repeats = random.pick([
+            .automatic, .automatic, .never, .within(count: random.number(in: 1...4), time: random.number(in: 3...30)),
+        ])
+        source.joinsAt = random.chance(20) ? random.number(in: 0...10) : nil
+        source.lingers = random.chance(30) ? random.number(in: 1...4) : 0
+        return source
+    }
+
+    private mutating func feeds(of source: Int) -> [SourceScenario.Feed] {
+        (0..<random.number(in: 1...4)).map { _ in
+            let fed = (0..<random.number(in: 1...6)).map { _ in message(from: source) }
+            return SourceScenario.Feed(pause: random.chance(50) ? 0 : random.number(in: 1...6), messages: fed)
+        }
+    }
+
+    /// A new message, or one of the same source again.
+    private mutating func message(from source: Int) -> Int {
+        let own = messages.indices.filter { messages[$0].source == source }
+        if !own.isEmpty, random.chance(12) { return random.pick(own) }
+        var message = MessageScenario(index: messages.count, source: source)
+        let allowed = plugins.filter { $0.sources.contains(source) }.map(\.action)
+        message.action =
+            if random.chance(85), !allowed.isEmpty { random.pick(allowed) }
+            else if random.chance(70) { random.pick(plugins.map(\.action)) }
+            else { MessageScenario.unknown }
+        message.id = id(source)
+        message.key = random.number(in: 1...3)
+        if random.chance(6) { message.content = random.pick([.invalidBody, .unreadable]) }
+        // Those of the in-memory adapter have no deadline.
+        if sources[source].kind != .inMemory, random.chance(8) { message.deadline = random.pick([.past, .far]) }
+        message.acts = (0..<random.number(in: 1...3)).map { _ in act() }
+        messages.append(message)
+        return message.index
+    }
+
+    /// None, one of its own, or now and then one that another message of the source has.
+    private mutating func id(_ source: Int) -> String? {
+        let taken = messages.filter { $0.source == source }.compactMap(\.id)
+        if !taken.isEmpty, random.chance(8) { return random.pick(taken) }
+        return random.chance(50) ? "m\(messages.count)" : nil
+    }
+
+    private mutating func act() -> PluginAct {
+        switch random.number(in: 1...100) {
+        case ...40: .returns
+        case ...55: .yields(random.number(in: 1...5))
+        case ...75: .waits(random.number(in: 1...6))
+        case ...82: .waits(random.number(in: 7...30))
+        case ...96: .fails(retryable: random.chance(70), after: random.chance(50) ? 0 : random.number(in: 1...4))
+        default: .hangs
+        }
+    }
+
+    /// Lets some plugins deliver a message through a source that has an intake.
+    private mutating func addDeliveries() {
+        let intakes = sources.filter { $0.kind == .intake && $0.joinsAt == nil }.map(\.index)
+        guard !intakes.isEmpty, random.chance(50) else { return }
+        for _ in 0..<random.number(in: 1...3) {
+            let source = random.pick(intakes)
+            var inner = MessageScenario(index: messages.count, source: source)
+            inner.action = random.pick(plugins.map(\.action))
+            inner.key = random.number(in: 1...3)
+            let outer = random.number(in: 0...messages.count - 1)
+            messages.append(inner)
+            messages[outer].acts = [.delivers(message: inner.index, through: source)]
+        }
+    }
+}
+
+// MARK: - Plugins and changes
+
+extension ScenarioGenerator {
+    private mutating func plugin(_ action: Int) -> PluginScenario {
+        var plugin = PluginScenario(action: action)
+        plugin.kind = random.pick([.async, .async, .async, .sync, .batch])
+        plugin.sources = sources.indices.filter { _ in random.chance(75) }
+        plugin.timeout = random.chance(50) ? random.number(in: 1...10) : nil
+        plugin.order = random.pick(plugin.kind == .batch ? [.source, .none] : [.source, .source, .key, .none])
+        plugin.maxConcurrent = random.chance(50) ? 1 : random.number(in: 2...4)
+        if random.chance(40) {
+            let first = random.number(in: 1...3)
+            plugin.retry = .init(
+                attempts: random.number(in: 2...4),
+                firstDelay: first,
+                longestDelay: first + random.number(in: 0...6)
+            )
+        }
+        if random.chance(20) {
+            plugin.breaker = .init(failures: random.number(in: 1...3), openFor: random.number(in: 1...10))
+        }
+        if plugin.kind != .batch, random.chance(15) { plugin.middleware = [middleware()] }
+        return plugin
+    }
+
+    private mutating func middleware() -> MiddlewareScenario {
+        MiddlewareScenario(acts: (0..<random.number(in: 1...5)).map { _ in middlewareAct() })
+    }
+
+    private mutating func middlewareAct() -> MiddlewareAct {
+        switch random.number(in: 1...100) {
+        case ...60: .passes
+        case ...75: .waits(random.number(in: 1...6))
+        case ...85: .answers
+        case ...95: .fails(retryable: random.chance(50))
+        default: .throwsAway
+        }
+    }
+
+    private mutating func disturbances() -> [Disturbance] {
+        (0..<random.number(in: 1...3)).map { _ in
+            let action = random.pick(plugins.map(\.action))
+            let kind: Disturbance.Kind =
+                switch random.number(in: 1...5) {
+                case 1: .remove(action: action)
+                case 2: .replace(plugin(action))
+                case 3: .register(plugin(action))
+                case 4: .use(middleware(), action: action)
+                default: .use(middleware(), action: nil)
+                }
+            return Disturbance(at: random.number(in: 0...20), kind: kind)
+        }
+    }
+}
