@@ -110,6 +110,61 @@ import Testing
         #expect(!run.errors.isEmpty && !run.everything.contains(Self.c), "\(run.errors)")
     }
 
+    /// Each as stdin, with the options that say what it is; of a message `id` and `body` may show it.
+    private static let explained: [(String, [String])] =
+        urls.map { ($0, ["--url", "-", "--source", "links"]) } + [
+            (#"{"token":"\#(c)"}"#, ["--payload", "-", "--source", "push", "--topic", "push/\(c)/closed"]),
+            (#"{"token":"\#(c)"}"#, ["--payload", "-", "--source", "push", "--topic", "nowhere/\(c)"]),
+            (#"{"token":"\#(c)","token":1}"#, ["--payload", "-", "--source", "push", "--topic", "push/\(c)/closed"]),
+            (
+                #"{"action":"token=\#(c)","body":"\#(c)"}"#,
+                ["--payload", "-", "--source", "page", "--origin", "https://app.example"]
+            ),
+            (#"{"action":"closed","id":"token=\#(c)","body":{"a":"\#(c)"}}"#, ["--payload", "-", "--source", "page"]),
+            (
+                #"{"action":"closed","id":"\#(c)\#(String(repeating: c, count: 100))"}"#,
+                ["--payload", "-", "--source", "page"]
+            ),
+            ("\(c)", ["--payload", "-", "--source", "page", "--handler", "closed"]),
+        ]
+
+    @Test(arguments: explained.indices)
+    func anExplanationShowsTheMessageInItsOwnMembersAlone(_ number: Int) async throws {
+        let (input, options) = Self.explained[number]
+        let configuration = """
+            sources:
+              page: { script: {} }
+              push:
+                mqtt:
+                  broker: mqtt://127.0.0.1:1
+                  client_id: canary-test
+                  username: { env: TEST_USER }
+                  password: { env: TEST_PASSWORD }
+                  topics: [ { pattern: 'push/{device}/{action}' } ]
+              links:
+                links:
+                  routes: [ { pattern: 'myapp://do/{action}' }, { pattern: 'https://shop.example/{action}?token={token}' } ]
+                  urls: [ 'myapp://do/x' ]
+            plugins:
+              - { action: closed, use: reply, value: 1, from: [ { source: internal } ] }
+              - { action: pay, use: reply, value: 1, from: [ { source: links } ] }
+            navigation:
+              chain: [ { schemes: [https, http, myapp] }, { hosts: [shop.example], ports: standard } ]
+              fallback: cancel
+            """
+        let run = try await CanaryRun(
+            ["explain"] + options + ["--config", "FOLDER/c.yaml"],
+            files: ["c.yaml": configuration],
+            environment: ["TEST_USER": "\(Self.c)-user", "TEST_PASSWORD": "\(Self.c)-password"],
+            input: input
+        )
+        #expect(run.status == 0 || run.status == CommandStatus.notAsExpected.rawValue, "\(run.errors)")
+        #expect(!run.errors.contains(Self.c), "\(run.errors)")
+        let objects = try run.objects(without: ["url", "input", "topic", "id", "body", "navigation"])
+        #expect(objects.count == 1)
+        #expect(!objects.description.contains(Self.c), "\(objects)")
+    }
+
     @Test func aSubscriptionShowsMessagesOnStdoutAlone() async throws {
         try await Broker.with(BrokerOptions(users: ["\(Self.c)-user": "\(Self.c)-password"])) { broker in
             let environment = ["TEST_PASSWORD": "\(Self.c)-password"]
