@@ -29,7 +29,7 @@ extension Supervisor {
         }
         intake.forgetLanes()
         for lane in core.lanes.all { lane.forget(intake) }
-        core.logger.debug("source removed", metadata: ["source": "\(source)"])
+        intake.log.logger.write(.sourceRemoved)
         return true
     }
 

@@ -55,7 +55,7 @@ struct SupervisorBuilder {
         let action = section.action
         let place = PluginPlace(supervisor: supervisor, section: section, timeout: configuration.timeout, replacing)
         switch section.use {
-        case .log: try place.take(LogPlugin(action: action, logger: logger))
+        case .log: try place.take(LogPlugin(action: action))
         case .print: try place.take(PrintPlugin(action: action, target: printing))
         case .fail(let isRetryable): try place.take(FailPlugin(action: action, isRetryable: isRetryable))
         case .suspend: try place.take(SuspendPlugin(action: action))
