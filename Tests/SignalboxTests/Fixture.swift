@@ -23,6 +23,11 @@ extension Supervisor {
         return Supervisor(configuration: configuration, logger: quiet, clock: clock)
     }
 
+    /// Returns when so many calls have returned that were settled without them. No event tells of it.
+    func untilLateReturns(_ count: Int) async {
+        while report.total.lateReturns < count { await Task.yield() }
+    }
+
     static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 

@@ -1,4 +1,4 @@
-import Signalbox
+@testable import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
@@ -223,5 +223,29 @@ import Testing
             #expect(outcomes.map(reason) == ["handled", "invalidBody", "handled"])
         }
         #expect(called.all == [[1, 3], [1, 3]])
+    }
+
+    /// The wait is longer than the deadline allows: the action fails as its call did, and is not said to have come too late.
+    @Test func anActionWhoseDeadlineComesBeforeItsNextAttemptHasFailed() async throws {
+        let supervisor = Supervisor.make(clock: ManualClock())
+        let ages = Duration.seconds(1_000_000_000)
+        let options = PluginOptions<Empty>(retry: RetryPolicy(firstDelay: ages, longestDelay: ages))
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
+            throw Outcome.Failure(.threw, detail: "not now", isRetryable: true)
+        }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let soon = ContinuousClock.now + .seconds(600)
+            let outcomes = await intake.deliver(arrivals(deadline: soon, [message("work")]))
+            #expect(outcomes.map(reason) == ["threw"])
+        }
+        #expect(supervisor.deadLetters.letters.map(\.attempts) == [1])
+    }
+
+    @Test func theLongestWaitDoublesUpToItsLimit() {
+        let policy = RetryPolicy(attempts: 100, firstDelay: .milliseconds(250), longestDelay: .seconds(3))
+        let ticks = (1...8).map { policy.longestTicks(afterAttempt: $0, .milliseconds(100)) }
+        #expect(ticks == [3, 5, 10, 20, 30, 30, 30, 30])
+        #expect(policy.longestTicks(afterAttempt: .max, .milliseconds(100)) == 30)
     }
 }

@@ -25,9 +25,9 @@ final class SourceIntake: Sendable {
         /// The lanes it has had arrivals for, so that these are found without another lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
         var roomWaiters: [UnsafeContinuation<Bool, Never>] = []
-        var emptyWaiters: [UnsafeContinuation<Void, Never>] = []
-        /// Nobody waits for the window to empty any more.
-        var hasStoppedWaiting = false
+        var emptyWaiters: [EmptyWait: [UnsafeContinuation<Void, Never>]] = [:]
+        /// What does not wait for the window to empty any more.
+        var stoppedWaits: Set<EmptyWait> = []
     }
 
     init(source: SourceName, core: SupervisorCore, features: AdapterFeatures, options: SourceOptions) {
@@ -246,7 +246,10 @@ extension SourceIntake {
             var room: [UnsafeContinuation<Bool, Never>] = []
             var empty: [UnsafeContinuation<Void, Never>] = []
             if hasRoom { swap(&room, &state.roomWaiters) }
-            if window.isEmpty { swap(&empty, &state.emptyWaiters) }
+            if window.isEmpty {
+                empty = state.emptyWaiters.values.flatMap { $0 }
+                state.emptyWaiters = [:]
+            }
             let waits = !state.roomWaiters.isEmpty || !state.emptyWaiters.isEmpty
             hasWaiters.store(waits, ordering: .sequentiallyConsistent)
             return (room, empty)
@@ -276,32 +279,26 @@ extension SourceIntake {
     /// Whether nothing more is taken: the supervisor drains or has stopped, or the source is being removed.
     var isClosed: Bool { state.withLock { $0.phase == .closed } }
 
-    /// Returns when everything that was taken is settled, or after ``stopWaiting()``.
-    func untilEmpty() async {
+    /// Returns when everything that was taken is settled, or after ``stopWaiting(for:)``.
+    func untilEmpty(for wait: EmptyWait) async {
         await withUnsafeContinuation { continuation in
             let isEmpty = state.withLock { state -> Bool in
                 hasWaiters.store(true, ordering: .sequentiallyConsistent)
-                if window.isEmpty || state.hasStoppedWaiting { return true }
-                state.emptyWaiters.append(continuation)
+                if window.isEmpty || state.stoppedWaits.contains(wait) { return true }
+                state.emptyWaiters[wait, default: []].append(continuation)
                 return false
             }
             if isEmpty { continuation.resume() }
         }
     }
 
-    /// Lets ``untilEmpty()`` return although not everything is settled.
-    func stopWaiting() {
+    /// Lets ``untilEmpty(for:)`` return although not everything is settled.
+    func stopWaiting(for wait: EmptyWait) {
         let waiters = state.withLock { state in
-            state.hasStoppedWaiting = true
-            defer { state.emptyWaiters = [] }
-            return state.emptyWaiters
+            state.stoppedWaits.insert(wait)
+            return state.emptyWaiters.removeValue(forKey: wait)
         }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    /// Takes ``stopWaiting()`` back.
-    func waitAgain() {
-        state.withLock { $0.hasStoppedWaiting = false }
+        for waiter in waiters ?? [] { waiter.resume() }
     }
 
     /// Forgets the lane of a plugin that was removed.

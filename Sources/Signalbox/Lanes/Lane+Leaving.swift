@@ -5,7 +5,7 @@ extension Lane {
     /// Abandons what a source that is removed has left here and has not begun. A call in progress goes on: to take it away
     /// would stall the lane for the sources that stay.
     func letGo(of intake: SourceIntake) {
-        let runs = state.withLock { state -> [LaneRun] in
+        let (runs, wakeups) = state.withLock { state -> ([LaneRun], LaneWakeups) in
             var runs = state.takeWaiting { $0.intake === intake } + state.takeSleepers { $0.intake === intake }
             for position in state.places.indices where state.places[position].current?.intake === intake {
                 let word = state.places[position].place.word
@@ -14,8 +14,14 @@ extension Lane {
                 else { continue }
                 runs.append(rest)
             }
-            return runs
+            return (runs, state.endParked())
         }
+        carryOut(wakeups)
         settle(runs.map { LaneVerdict(run: $0, outcome: .abandoned(.drain)) })
+    }
+
+    /// Forgets a source that was removed, at once or when its call returns.
+    func forget(_ intake: SourceIntake) {
+        state.withLock { $0.forget(intake) }
     }
 }

@@ -1,7 +1,7 @@
-/// Every field that a log line of the supervisor may have. The one place where their names are written.
-enum LogField: String, CaseIterable, Sendable {
+/// Every field that a log line may have: of the supervisor, of an adapter and of the command.
+package enum LogField: String, CaseIterable, Sendable {
     case source, action, id, plugin, outcome, code, attempts, advice, unavailable, failures, openFor, why
-    case rejectedMeanwhile, dropped, droppedInAll, call, limit, linesWithheldBefore
+    case rejectedMeanwhile, dropped, droppedInAll, call, limit, linesWithheldBefore, body
 
     /// What it says, for docs/observability.md.
     var meaning: String {
@@ -25,6 +25,7 @@ enum LogField: String, CaseIterable, Sendable {
         case .call: "the source and the plugin of a call that is still running, as `source/action`"
         case .limit: "how long the drain may take"
         case .linesWithheldBefore: "how many lines were over the source's budget and are told of by this one alone"
+        case .body: "the message's body, which the command's plugin `log` shows on purpose, and nothing else ever does"
         }
     }
 }

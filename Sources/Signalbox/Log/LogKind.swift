@@ -52,7 +52,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .dropped: "one a minute, and one at the end"
         case .withheld: "one per source at the end, when lines were withheld and no other told of them"
         case .sourceEnded, .sourceFailed: "one per run of an adapter"
-        case .sourceRemoved: "one per source that is removed"
+        case .sourceRemoved: "one per removal"
         case .draining: "one per run"
         case .notReturned: "one per plugin at the end of the drain"
         }

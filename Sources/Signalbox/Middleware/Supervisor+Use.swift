@@ -18,9 +18,15 @@ extension Supervisor {
     /// that replaces this one begins with its own. One that is an ``OutcomeObserver`` too is told of the outcomes of actions
     /// that were meant for the plugin.
     ///
+    /// Inside `reconfigure` it is put at once around what is registered there, and stays there if nothing else comes of it.
+    ///
+    /// - Precondition: the plugin is no `BatchPlugin`, whose calls pass no middleware.
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action.
     public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
-        guard let entry = core.registry.snapshot.entry(named: action) else { throw .noSuchAction(action) }
+        let draft = RegistryDraft.open(for: core.registry)
+        let found = draft.map { $0.entry(named: action) } ?? core.registry.snapshot.entry(named: action)
+        guard let entry = found else { throw .noSuchAction(action) }
+        precondition(!entry.call.takesWholeRuns, "the calls of a BatchPlugin pass no middleware")
         entry.middleware.add(middleware)
     }
 }

@@ -21,17 +21,37 @@ extension Supervisor {
         guard let intake = beginRemoval(of: source) else { return false }
         intake.close()
         await intake.life.untilEnded()
-        await intake.untilEmpty()
+        await intake.untilEmpty(for: .removal)
         intake.log.flush()
         state.withLock { state in
             if state.intakes[source] === intake { state.intakes[source] = nil }
             state.forgetEmptySources()
-            // A call that goes on is waited for by the drain, if there is one.
-            intake.waitAgain()
         }
         intake.forgetLanes()
-        core.logger.write(.sourceRemoved, nil, [.source: source.text])
+        for lane in core.lanes.all { lane.forget(intake) }
+        intake.log.logger.write(.sourceRemoved)
         return true
+    }
+
+    /// Whether it drains or has stopped, so that nothing can be added any more.
+    package var isEnding: Bool { state.withLock { $0.phase == .draining || $0.phase == .stopped } }
+
+    /// Lets the run go on although no adapter runs, as long as the body removes and adds some. When none runs afterwards the
+    /// run ends.
+    package func whileSourcesChange(_ body: () async throws -> Void) async rethrows {
+        state.withLock { state in
+            state.runningAdapters += 1
+            state.endsWithRemovals = false
+        }
+        defer {
+            let starter = state.withLock { state in
+                state.runningAdapters -= 1
+                state.endsWithRemovals = true
+                return state.runningAdapters == 0 ? state.starter : nil
+            }
+            starter?.finish()
+        }
+        try await body()
     }
 
     private func beginRemoval(of source: SourceName) -> SourceIntake? {
@@ -40,7 +60,7 @@ extension Supervisor {
             guard let intake = state.intakes[source], intake.life.ask(until: core.now + limit) else { return nil }
             state.leaving.append(intake)
             // Nobody ticks any more, and all that can be settled is.
-            if state.phase == .stopped { intake.stopWaiting() }
+            if state.phase == .stopped { intake.stopWaiting(for: .removal) }
             return intake
         }
     }
@@ -56,7 +76,7 @@ extension Supervisor {
             state.withLock { state in
                 guard state.intakes[intake.source] === intake else { return }
                 intake.life.end()
-                intake.stopWaiting()
+                intake.stopWaiting(for: .removal)
             }
         }
     }
@@ -65,7 +85,7 @@ extension Supervisor {
     func endRemovals() {
         for intake in state.withLock({ $0.leaving }) {
             intake.life.end()
-            intake.stopWaiting()
+            intake.stopWaiting(for: .removal)
         }
     }
 }

@@ -22,6 +22,8 @@ public final class Supervisor: Service, Sendable {
         let starter: AsyncStream<SourceStart>.Continuation
         var starts: AsyncStream<SourceStart>?
         var runningAdapters = 0
+        /// Sources were changed in one step, so that nobody is about to add one in the place of one that was removed.
+        var endsWithRemovals = false
         /// Those that are being removed, and those that were and still have something inside.
         var leaving: [SourceIntake] = []
         /// What became of all that removed sources had.

@@ -7,7 +7,7 @@ import Testing
 @Suite struct CommandStatusTests {
     @Test(arguments: [
         ["--help"], ["run", "--help"], ["subscribe", "--help"], ["bridge", "--help"], ["send", "--help"],
-        ["parse", "--help"], ["navigate", "--help"], ["check", "--help"],
+        ["parse", "--help"], ["navigate", "--help"], ["check", "--help"], ["explain", "--help"],
     ])
     func helpHasAnExampleAndTheStatuses(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
@@ -32,6 +32,14 @@ import Testing
         ["check"], ["check", "--strict"], ["navigate"], ["navigate", "a:b"],
         ["navigate", "a:b", "--stdin", "--config", "c"],
         ["navigate", "a:b", "--config", "c", "--kind", "lnik"], ["navigate", "a:b", "--config", "c", "--frame", "top"],
+        ["explain"], ["explain", "--config", "c"], ["explain", "--url", "a:b"],
+        ["explain", "--url", "a:b", "--payload", "1", "--config", "c"],
+        ["explain", "--url", "a:b", "--config", "c", "--topic", "t"],
+        ["explain", "--url", "a:b", "--config", "c", "--frame", "main"],
+        ["explain", "--payload", "1", "--config", "c", "--topic", "a/+"],
+        ["explain", "--payload", "1", "--config", "c", "--topic", "a", "--qos", "2"],
+        ["explain", "--payload", "1", "--config", "c", "--origin", "null"],
+        ["explain", "--payload", "1", "--config", "c", "--handler", "a b"],
     ])
     func wrongArgumentsAreUsageErrors(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)

@@ -34,7 +34,11 @@ import Testing
                 == #"{"source":"page","action":"pay","body":{"amount":"1"},"# + members + "}\n"
         )
         let run = String(decoding: line.runLine, as: UTF8.self)
-        #expect(run.contains(members + #","deadLetter":"{\"action\":"#), "\(run)")
+        let stages =
+            #","explanation":[{"stage":"envelope","passes":true,"detail":"standard"},"#
+            + #"{"stage":"plugin","passes":false,"detail":"typeMismatch at body.amount (byte 31): Int expected"}]"#
+        #expect(run.contains(members + stages + #","deadLetter":"{\"action\":"#), "\(run)")
+        #expect(!String(decoding: line.recordLine, as: UTF8.self).contains("explanation"))
     }
 
     @Test func anAbandonedMessageHasNoDetailAndIsNoDeadLetter() throws {

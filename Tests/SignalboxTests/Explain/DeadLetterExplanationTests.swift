@@ -1,8 +1,9 @@
-import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
 import Testing
+
+@testable import Signalbox
 
 @Suite(.timeLimit(.minutes(1))) struct DeadLetterExplanationTests {
     private struct Refused: Error {}
@@ -87,6 +88,31 @@ import Testing
             #expect(letter.explanation.steps.last?.stage == first?.stage)
             #expect(letter.explanation.verdict.code == explanation.verdict.code)
         }
+    }
+
+    @Test func whoeverIsToldOfAnOutcomeHasTheExplanationOfItsDeadLetter() async throws {
+        let told = Mutex<[SettledArrival]>([])
+        let supervisor = Supervisor.make { $0.onOutcome = { settled in told.withLock { $0.append(settled) } } }
+        try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
+        let intake = try supervisor.intake(for: "push", repeats: .within(RepeatLimits()))
+        let good = message("loading", id: "1", body: #"{"isShow":true}"#)
+        let texts = [good, good, message("loading", id: "2", body: "7"), "not json"]
+        try await supervisor.whileRunning { for text in texts { _ = await intake.deliver(arrivals([text])) } }
+        let explanations = told.withLock { $0 }.map(\.explanation)
+        #expect(explanations.count == 4 && explanations[0] == nil && explanations[1] == nil)
+        let letters = supervisor.deadLetters.letters.map(\.explanation)
+        #expect(Array(explanations.dropFirst(2)) == letters)
+        #expect(letters.first?.steps.last?.stage == .body)
+    }
+
+    @Test func aRepeatOfAFailureIsNoDeadLetterAndHasNoExplanation() throws {
+        let arrival = try #require(arrivals(["not json"]).first)
+        let rejected = Outcome.rejected(Outcome.Rejection(.malformed, detail: "why"))
+        func settled(isRepeat: Bool) -> SettledArrival {
+            SettledArrival(arrival: arrival, plugin: nil, outcome: rejected, attempts: 0, isRepeat: isRepeat)
+        }
+        #expect(settled(isRepeat: true).explanation == nil)
+        #expect(settled(isRepeat: false).explanation?.steps.last?.detail == "why")
     }
 
     private final class Held: Sendable {}

@@ -182,6 +182,35 @@ import Testing
         #expect(try BodyWriter.write(explanation).text == expected)
     }
 
+    private struct Payment: Decodable, Sendable { let amount: Int }
+
+    private struct Ledger: BatchPlugin {
+        let action: ActionName = "pay"
+        func callAsActions(_ batch: [(info: Payment, context: ActionContext)]) async {}
+    }
+
+    @Test(arguments: [
+        (Envelope.apns, #"{"aps":{},"action":"pay","amount":"1"}"#),
+        (.cloudEvents, #"{"specversion":"1.0","id":"1","source":"/x","type":"pay","data":{"amount":"1"}}"#),
+        (.handler("pay"), #"{"amount":"1"}"#), (.standard, #"{"action":"pay","body":{"amount":"1"}}"#),
+        (.route(RouteNaming(action: "pay", captures: [RouteNaming.Capture(name: "amount", value: "one")])), "{}"),
+    ])
+    func aBodyThatDoesNotDecodeIsExplainedWithItsPlaceWhateverTheEnvelope(_ envelope: Envelope, _ text: String) throws {
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        let origin = Origin(source: "push", facts: TestFacts(label: ""))
+        Array(text.utf8).withUnsafeBytes {
+            batch.append($0, token: 0, origin: origin, receivedAt: WallTime(seconds: 0), envelope: envelope)
+        }
+        let arrival = try #require(batch.take().first)
+        let supervisor = Supervisor.make()
+        try supervisor.register(Ledger(), from: .source("push"))
+        let explanation = supervisor.explain(arrival)
+        #expect(explanation.verdict.code == "invalidBody")
+        let body = try #require(Self.step(explanation, .body))
+        #expect(!body.passes)
+        #expect(body.detail.contains("at body.amount"), "\(body.detail)")
+    }
+
     @Test func theKindsOfPluginsAreExplainedAlike() throws {
         struct Sync: SyncPlugin {
             let action: ActionName = "sync"

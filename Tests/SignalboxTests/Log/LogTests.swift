@@ -28,7 +28,7 @@ import Testing
             #expect(Set(kind.fields).count == kind.fields.count)
             #expect(!kind.text.isEmpty && !kind.frequency.isEmpty)
         }
-        let used = Set(LogKind.allCases.flatMap(\.fields)).union([.source])
+        let used = Set(LogKind.allCases.flatMap(\.fields)).union([.source, .body])
         #expect(used == Set(LogField.allCases), "a field that no line has, or a line with one that is not documented")
     }
 }

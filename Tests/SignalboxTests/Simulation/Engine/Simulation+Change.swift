@@ -45,11 +45,19 @@ extension Simulation {
         switch plugin.kind {
         case .async:
             try supervisor.register(
-                plugin.name, as: SimulatedInfo.self, from: rule, options: options, replacing: replacing
+                plugin.name,
+                as: SimulatedInfo.self,
+                from: rule,
+                options: options,
+                replacing: replacing
             ) { [world] info, context async throws -> Int in try await world.call(number, [context], info) }
         case .sync:
             try supervisor.register(
-                plugin.name, as: SimulatedInfo.self, from: rule, options: options, replacing: replacing
+                plugin.name,
+                as: SimulatedInfo.self,
+                from: rule,
+                options: options,
+                replacing: replacing
             ) { [world] info, context throws -> Int in try world.callWithoutWaiting(number, context, info) }
         case .batch:
             let batch = SimulatedBatchPlugin(world: world, registration: number, action: plugin.name)

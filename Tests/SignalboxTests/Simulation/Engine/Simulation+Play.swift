@@ -99,7 +99,9 @@ extension Simulation {
     /// Adds the source.
     ///
     /// - Returns: what feeds it.
-    private func add(_ source: SourceScenario, _ feeder: Feeder, to supervisor: Supervisor) -> @Sendable () async -> Void {
+    private func add(_ source: SourceScenario, _ feeder: Feeder, to supervisor: Supervisor)
+        -> @Sendable () async -> Void
+    {
         do {
             switch source.kind {
             case .adapter, .endingAdapter:

@@ -36,7 +36,14 @@ final class SimulationSweep: Sendable {
     private func differences(_ run: SimulationRun) -> [Violation] {
         let again = Simulation.run(run.scenario).events
         guard again != run.events else { return [] }
-        let position = zip(run.events, again).enumerated().first { $1.0 != $1.1 }?.offset ?? min(run.events.count, again.count)
-        return [Violation(invariant: "sameSeedSameRun", at: position, text: "a second run differs from event \(position) on")]
+        let position =
+            zip(run.events, again).enumerated().first { $1.0 != $1.1 }?.offset ?? min(run.events.count, again.count)
+        return [
+            Violation(
+                invariant: "sameSeedSameRun",
+                at: position,
+                text: "a second run differs from event \(position) on"
+            )
+        ]
     }
 }

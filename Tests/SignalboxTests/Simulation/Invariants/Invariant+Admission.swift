@@ -8,7 +8,9 @@ extension Invariant {
             guard let limits = ledger.source(of: first).remembered, !ledger.attempts(of: first).isEmpty,
                 let id = ledger.message(of: first).id
             else { return [] }
-            let ids = Set(ledger.passages.filter { $0.mark.source == first.mark.source }.map { ledger.message(of: $0).id })
+            let ids = Set(
+                ledger.passages.filter { $0.mark.source == first.mark.source }.map { ledger.message(of: $0).id }
+            )
             // Beyond the count the oldest are forgotten.
             guard ids.count <= limits.count else { return [] }
             return ledger.passages.dropFirst(place + 1).compactMap { later in
@@ -16,19 +18,22 @@ extension Invariant {
                     ledger.isRemembered(first, at: ledger.asked(later), for: limits.time),
                     let call = ledger.attempts(of: later).first
                 else { return nil }
-                return Ledger.Fault(at: call.began, text: "\(later.mark) was called, and its id is that of \(first.mark)")
+                return Ledger.Fault(
+                    at: call.began,
+                    text: "\(later.mark) was called, and its id is that of \(first.mark)"
+                )
             }
         }
     }
 
-    /// Observers are told how many attempts were begun. One that ended with the decoding is not seen here where there is no
-    /// middleware.
+    /// Observers are told how often the plugin was called. A body that does not fit is found out in the first call, or in one
+    /// for other arrivals too, and before it where there are keys.
     static let attemptsAreTold = Invariant(name: "attemptsAreTold") { ledger in
         ledger.passages.compactMap { passage in
             guard let observed = passage.observed.first, !passage.isRepeat else { return nil }
             let made = ledger.attempts(of: passage).filter { $0.began < observed.at }.count
-            let most = ledger.message(of: passage).content == .invalidBody ? max(1, made) : made
-            guard !(made...most).contains(passage.attemptsTold) else { return nil }
+            let isUnfit = made == 0 && ledger.message(of: passage).content == .invalidBody && passage.attemptsTold == 1
+            guard passage.attemptsTold != made, !isUnfit else { return nil }
             let text = "\(passage.mark) had \(made) attempts, and \(passage.attemptsTold) were told"
             return Ledger.Fault(at: observed.at, text: text)
         }
@@ -40,12 +45,15 @@ extension Invariant {
             guard let limit = source.rateLimit else { return [] }
             let ticks = ledger.letIn(source).map { ($0.taken, ledger.ticks[ledger.asked($0)]) }
             return ticks.indices.compactMap { first in
-                guard let over = ticks.indices.dropFirst(first).first(where: { last in
-                    // Part of a tick may have gone by at both ends.
-                    let time = ticks[last].1 - ticks[first].1 + 1
-                    return last - first + 1 > limit.burst + (limit.perSecond * time + 9) / 10
-                }) else { return nil }
-                let text = "\(over - first + 1) arrivals of s\(source.index) from tick \(ticks[first].1) on, of \(limit)"
+                guard
+                    let over = ticks.indices.dropFirst(first).first(where: { last in
+                        // Part of a tick may have gone by at both ends.
+                        let time = ticks[last].1 - ticks[first].1 + 1
+                        return last - first + 1 > limit.burst + (limit.perSecond * time + 9) / 10
+                    })
+                else { return nil }
+                let text =
+                    "\(over - first + 1) arrivals of s\(source.index) from tick \(ticks[first].1) on, of \(limit)"
                 return Ledger.Fault(at: ticks[over].0, text: text)
             }
         }
@@ -55,7 +63,8 @@ extension Invariant {
     static let openBreakerLeavesAlone = Invariant(name: "openBreakerLeavesAlone") { ledger in
         ledger.registrations.flatMap { registration -> [Ledger.Fault] in
             let plugin = registration.plugin
-            guard let breaker = plugin.breaker, ledger.onlyRegistration(of: plugin.action) != nil,
+            guard let breaker = plugin.breaker, registration.from != nil,
+                ledger.onlyRegistration(of: plugin.action) != nil,
                 let opened = ledger.opening(of: plugin.action, breaker.failures)
             else { return [] }
             let end = ledger.ticks[opened] + breaker.openFor - 1
@@ -129,7 +138,9 @@ extension Ledger {
 
     func hadFailures(_ action: Int, _ position: Int) -> Bool {
         let breakers = registrations.filter { $0.plugin.action == action }.compactMap(\.plugin.breaker)
-        let failed = passages.filter { message(of: $0).action == action && $0.failure != nil && $0.isSettled(before: position) }
+        let failed = passages.filter {
+            message(of: $0).action == action && $0.failure != nil && $0.isSettled(before: position)
+        }
         return breakers.contains { failed.count >= $0.failures }
     }
 

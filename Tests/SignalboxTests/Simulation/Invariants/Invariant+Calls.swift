@@ -9,12 +9,16 @@ extension Invariant {
                 let message = ledger.message(of: passage)
                 let plugin = ledger.plugin(of: call)
                 let fault: String? =
-                    if message.content != .readable { "whose content is \(message.content)" }
-                    else if message.action != plugin.action { "which is for p\(message.action)" }
-                    else if !plugin.sources.contains(mark.source) { "whose source it does not allow" }
-                    else if message.deadline == .past { "whose deadline had passed" }
-                    else if !ledger.isInForce(call.registration, passage, call.began) { "after it was removed" }
-                    else { nil }
+                    if message.content != .readable {
+                        "whose content is \(message.content)"
+                    } else if message.action != plugin.action {
+                        "which is for p\(message.action)"
+                    } else if !plugin.sources.contains(mark.source) {
+                        "whose source it does not allow"
+                    } else if message.deadline == .past {
+                        "whose deadline had passed"
+                    } else if !ledger.isInForce(call.registration, passage, call.began) { "after it was removed" } else
+                    { nil }
                 guard let fault else { return nil }
                 return Ledger.Fault(at: call.began, text: "plugin p\(plugin.action) was called with \(mark), \(fault)")
             }

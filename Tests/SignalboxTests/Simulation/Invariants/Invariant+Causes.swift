@@ -49,7 +49,9 @@ extension Ledger {
 
     private func hasFailed(_ failure: Outcome.Failure, _ passage: Passage, _ at: Int) -> Bool {
         if failure.reason == .timeout { return hasBegun(passage, before: at) || isInBatchCall(passage, at) }
-        if passage.middleware.contains(where: { if case .fails = $0.act { $0.began < at } else { false } }) { return true }
+        if passage.middleware.contains(where: { if case .fails = $0.act { $0.began < at } else { false } }) {
+            return true
+        }
         guard let call = passage.calls.last.map({ calls[$0] }), let ended = call.ended, ended < at else { return false }
         if case .failed? = call.result { return true }
         return false

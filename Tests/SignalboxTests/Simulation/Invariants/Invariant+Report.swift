@@ -63,7 +63,9 @@ extension Ledger {
         else { return false }
         guard isLeftOutOfBatches(passage) else { return false }
         return calls.contains { call in
-            guard plugin(of: call).kind == .batch, plugin(of: call).action == message(of: passage).action else { return false }
+            guard plugin(of: call).kind == .batch, plugin(of: call).action == message(of: passage).action else {
+                return false
+            }
             let others = call.marks.compactMap { self.passage($0) }
             guard others.contains(where: { $0.taken == passage.taken }) else { return false }
             return call.isRunning(at: settled.at) && call.ended.map { $0 < position } ?? false

@@ -14,7 +14,9 @@ extension Invariant {
 
     /// Nothing vanishes: when `run()` has returned, every arrival that was taken has its outcome.
     static let allIsSettledWhenTheRunEnds = Invariant(name: "allIsSettledWhenTheRunEnds") { ledger in
-        guard let ended = ledger.ended else { return [Ledger.Fault(at: ledger.events.count, text: "run() did not return")] }
+        guard let ended = ledger.ended else {
+            return [Ledger.Fault(at: ledger.events.count, text: "run() did not return")]
+        }
         return ledger.passages.compactMap { passage in
             guard !passage.isSettled(before: ended.at) else { return nil }
             return Ledger.Fault(at: ended.at, text: "\(passage.mark) was taken, and not settled when run() returned")

@@ -20,14 +20,18 @@ extension Invariant {
     }
 
     /// What a source that redelivers has inside begins, or is abandoned when the hold limit is over, less the part of a
-    /// tick that had gone by when it came.
+    /// tick that had gone by when it came. When a body that does not fit was found in a call for others nobody sees.
     static let holdLimitIsKept = Invariant(name: "holdLimitIsKept") { ledger in
         ledger.passages.compactMap { passage in
-            guard ledger.source(of: passage).features.contains(.redelivers), !passage.isRepeat, let began = ledger.began
+            guard ledger.source(of: passage).features.contains(.redelivers), !passage.isRepeat,
+                let began = ledger.began,
+                ledger.message(of: passage).content != .invalidBody
             else { return nil }
             let from = ledger.ticks[max(passage.offered, began)]
             let begun = ledger.attempts(of: passage).first?.began
-            guard let end = [begun, passage.settled.first?.at, ledger.ended?.at].compactMap({ $0 }).min() else { return nil }
+            guard let end = [begun, passage.settled.first?.at, ledger.ended?.at].compactMap({ $0 }).min() else {
+                return nil
+            }
             let ticks = ledger.ticks[end] - from
             let limit = ledger.scenario.holdLimit
             let isLetGo = passage.settled.first?.at == end && passage.outcome == .abandoned(.holdLimit)

@@ -7,7 +7,7 @@ extension Invariant {
         ledger.registrations.flatMap { registration -> [Ledger.Fault] in
             let plugin = registration.plugin
             guard plugin.maxConcurrent == 1, plugin.order != .key, plugin.kind != .batch,
-                registration.until == nil, ledger.onlyRegistration(of: plugin.action) != nil
+                registration.from != nil, registration.until == nil, ledger.onlyRegistration(of: plugin.action) != nil
             else { return [] }
             let most = plugin.order == .source ? 1 : 2
             let turns = ledger.turns(of: plugin.action)
@@ -46,7 +46,8 @@ extension Ledger {
 
     /// Whether the arrival could have been called all the time, and was not.
     fileprivate func waits(_ passage: Passage, for plugin: PluginScenario, from: Int, to: Int) -> Bool {
-        guard !sharesID(passage), message(of: passage).action == plugin.action, plugin.sources.contains(passage.mark.source),
+        guard !sharesID(passage), message(of: passage).action == plugin.action,
+            plugin.sources.contains(passage.mark.source),
             max(passage.taken, began ?? .max) < from, !passage.isSettled(before: to + 1),
             message(of: passage).content != .unreadable, !hasBegun(passage, before: to + 1)
         else { return false }

@@ -17,7 +17,8 @@ extension Invariant {
 
 extension Ledger {
     fileprivate func couldBegin(_ passage: Passage, at position: Int) -> Bool {
-        guard !sharesID(passage), passage.taken < position, !passage.isSettled(before: position), !hasBegun(passage, before: position),
+        guard !sharesID(passage), passage.taken < position, !passage.isSettled(before: position),
+            !hasBegun(passage, before: position),
             let registration = onlyRegistration(of: message(of: passage).action),
             registration.until.map({ $0 > position }) ?? true, registration.from.map({ $0 < passage.offered }) ?? false
         else { return false }

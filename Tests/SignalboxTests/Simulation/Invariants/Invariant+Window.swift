@@ -59,7 +59,10 @@ extension Invariant {
         return ledger.takings.compactMap { taking in
             let end = min(closed[taking.source] ?? .max, ledger.ended?.at ?? .max)
             guard taking.count > 0, taking.from > end else { return nil }
-            return Ledger.Fault(at: taking.at, text: "s\(taking.source) is closed, and \(taking.count) arrivals were taken")
+            return Ledger.Fault(
+                at: taking.at,
+                text: "s\(taking.source) is closed, and \(taking.count) arrivals were taken"
+            )
         }
     }
 }

@@ -56,7 +56,9 @@ extension SimulationWorld {
     }
 
     /// Records that a plugin's code begins, and finds what it does for the first of the arrivals.
-    func beginCall(_ registration: Int, _ marks: [ArrivalMark], message: Int, attempt: Int) -> (call: Int, act: PluginAct) {
+    func beginCall(_ registration: Int, _ marks: [ArrivalMark], message: Int, attempt: Int) -> (
+        call: Int, act: PluginAct
+    ) {
         state.withLock { state in
             let call = state.calls
             let before = state.callsOfMessage[message, default: 0]

@@ -84,9 +84,9 @@ extension ScenarioGenerator {
         var message = MessageScenario(index: messages.count, source: source)
         let allowed = plugins.filter { $0.sources.contains(source) }.map(\.action)
         message.action =
-            if random.chance(85), !allowed.isEmpty { random.pick(allowed) }
-            else if random.chance(70) { random.pick(plugins.map(\.action)) }
-            else { MessageScenario.unknown }
+            if random.chance(85), !allowed.isEmpty { random.pick(allowed) } else if random.chance(70) {
+                random.pick(plugins.map(\.action))
+            } else { MessageScenario.unknown }
         message.id = id(source)
         message.key = random.number(in: 1...3)
         if random.chance(6) { message.content = random.pick([.invalidBody, .unreadable]) }

@@ -1,0 +1,150 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite struct ExplainLiveTests {
+    /// A broker that listens, a script and links that are not there, and plugins that would be seen.
+    private static func configuration(port: Int) -> String {
+        """
+        sources:
+          push:
+            mqtt:
+              broker: mqtt://127.0.0.1:\(port)
+              client_id: explain
+              topics: [ { pattern: 'push/{action}' } ]
+          page:
+            script: { files: [ nowhere.js ] }
+          links:
+            links:
+              routes: [ { pattern: 'myapp://{action}' } ]
+              file: nowhere.txt
+              standard_input: true
+        plugins:
+          - { action: file, use: file, path: ledger.jsonl, from: [ { source: push } ] }
+          - { action: keyed, use: file, path: ledger.jsonl, from: [ { source: push } ], order: { key: id } }
+          - { action: print, use: print, from: [ { source: push }, { source: page }, { source: links } ] }
+          - { action: log, use: log, from: [ { source: push } ] }
+          - { action: hang, use: suspend, from: [ { source: push } ] }
+        """
+    }
+
+    @Test func nothingIsRun() async throws {
+        let listener = try QuietListener()
+        try await LinkTrial.with(["c.yaml": Self.configuration(port: listener.port)]) { trial in
+            for action in ["file", "keyed", "print", "log", "hang"] {
+                let arguments = ["explain", "--payload", "{}", "--source", "push", "--topic", "push/\(action)"]
+                let finished = try await trial.run(arguments + ["--config", "c.yaml"])
+                #expect(finished.status == 0)
+                #expect(finished.output.count == 1 && finished.errors.isEmpty, "\(finished)")
+                #expect(finished.output.first?.contains(#""verdict":{"code":"called","detail":""}"#) == true)
+            }
+            let page = #"{"action":"print"}"#
+            let arguments = ["explain", "--payload", page, "--source", "page", "--config", "c.yaml"]
+            #expect(try await trial.run(arguments).status == 0)
+            let link = try await trial.run(
+                ["explain", "--url", "myapp://print", "--config", "c.yaml"],
+                input: "myapp://a"
+            )
+            #expect(link.status == 0 && link.output.count == 1)
+            let files = try FileManager.default.contentsOfDirectory(atPath: trial.folder.path)
+            #expect(files.sorted() == ["c.yaml", "stdin"])
+        }
+        #expect(!listener.takeConnection())
+        // So that the line above could fail.
+        #expect(try listener.connect())
+        #expect(listener.takeConnection())
+    }
+
+    @Test func aMessageIsReadFromAFileOrStandardInput() async throws {
+        try await LinkTrial.with(["c.yaml": Self.configuration(port: 1), "message": "[1,\n2]"]) { trial in
+            let arguments = ["explain", "--source", "push", "--topic", "push/print", "--config", "c.yaml", "--payload"]
+            let argument = try await trial.run(arguments + ["[1,2]"])
+            #expect(argument.output.first?.contains(#""body":[1,2]"#) == true)
+            #expect(try await trial.run(arguments + ["@message"]).output == argument.output)
+            #expect(try await trial.run(arguments + ["-"], input: "[1,2]").output == argument.output)
+            let link = try await trial.run(["explain", "--url", "-", "--config", "c.yaml"], input: "myapp://print\r\n")
+            #expect(link.output.first?.hasPrefix(#"{"url":"myapp://print","source":"links","#) == true)
+        }
+    }
+
+    @Test func whatWouldNotBeCalledIsStatusOne() async throws {
+        try await LinkTrial.with(["c.yaml": Self.configuration(port: 1)]) { trial in
+            for arguments in [
+                ["--payload", "{", "--source", "push", "--topic", "push/print"],
+                ["--payload", "1", "--source", "push", "--topic", "elsewhere"],
+                ["--payload", #"{"action":"file"}"#, "--source", "page"], ["--url", "https://shop.example/"],
+                ["--url", "myapp://dance"],
+            ] {
+                let finished = try await trial.run(["explain", "--config", "c.yaml"] + arguments)
+                #expect(finished.status == CommandStatus.notAsExpected.rawValue)
+                #expect(finished.output.count == 1 && finished.errors.isEmpty, "\(finished)")
+            }
+        }
+    }
+
+    @Test func whatCannotBeAskedHasItsStatusAndALine() async throws {
+        try await LinkTrial.with(["c.yaml": Self.configuration(port: 1)]) { trial in
+            let rows: [(arguments: [String], status: CommandStatus, words: String)] = [
+                (
+                    ["--payload", "1"], .invalidConfiguration,
+                    "there are several sources; choose one with --source: push, page, links"
+                ),
+                (
+                    ["--payload", "1", "--source", "push"], .usage,
+                    "'push' has messages of a broker; say on which topic with --topic"
+                ),
+                (
+                    ["--payload", "@none", "--source", "page"], .unreadableFile,
+                    "none: cannot be read: No such file or directory"
+                ),
+                (
+                    ["--url", "myapp://x", "--source", "page"], .invalidConfiguration,
+                    "there is no links source 'page'; links sources are: links"
+                ),
+            ]
+            for row in rows {
+                let finished = try await trial.run(["explain", "--config", "c.yaml"] + row.arguments)
+                #expect(finished.status == row.status.rawValue)
+                #expect(finished.output.isEmpty)
+                #expect(
+                    finished.errors.count == 1 && finished.errors.first?.contains(row.words) == true,
+                    "\(finished.errors)"
+                )
+            }
+        }
+        let missing = try await CommandProcess.run(["explain", "--url", "a:b", "--config", "/nowhere.yaml"])
+        #expect(missing.status == CommandStatus.unreadableFile.rawValue)
+    }
+
+    @Test func theStagesOfADeadLetterAreInItsOutcomeLine() async throws {
+        let configuration = """
+            sources:
+              links:
+                links:
+                  routes: [ { pattern: 'myapp://{action}' } ]
+                  urls: [ 'myapp://print', 'myapp://broken', 'myapp://closed', 'myapp://dance', 'other:x' ]
+            plugins:
+              - { action: print, use: print, from: [ { source: links } ] }
+              - { action: broken, use: fail, from: [ { source: links } ] }
+              - { action: closed, use: print, from: [ { source: internal } ] }
+            """
+        try await LinkTrial.with(["c.yaml": configuration]) { trial in
+            let finished = try await trial.run(["run", "c.yaml", "--outcomes"])
+            func stages(_ words: String) throws -> [String]? {
+                let line = try #require(finished.output.first { $0.contains("\"outcome\":") && $0.contains(words) })
+                let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+                let steps = object?["explanation"] as? [[String: Any]]
+                #expect(steps?.dropLast().contains { $0["passes"] as? Bool != true } != true)
+                #expect(steps.map { $0.last?["passes"] as? Bool == false } != false)
+                return steps?.compactMap { $0["stage"] as? String }
+            }
+            #expect(try stages(#""action":"print""#) == nil)
+            #expect(try stages(#""action":"broken""#) == ["envelope", "plugin", "access", "attempts"])
+            #expect(try stages(#""action":"closed""#) == ["envelope", "plugin", "access"])
+            #expect(try stages(#""action":"dance""#) == ["envelope", "plugin"])
+            #expect(try stages(#""scheme":"other""#) == ["envelope"])
+        }
+    }
+}
