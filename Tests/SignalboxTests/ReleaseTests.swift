@@ -32,34 +32,37 @@ import Testing
         for await _ in released {}
     }
 
-    /// A removed plugin, one of whose actions waits for its next attempt when the supervisor ends.
-    private func failOnce(_ witness: Witness) async throws {
+    /// The plugin is removed while its next attempt waits, and the attempt is let go of: by the removal of the source, or
+    /// by the drain.
+    private func removeWhileItWaits(_ witness: Witness, alsoItsSource: Bool) async throws {
         let clock = ManualClock()
-        let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .zero }
-        let failed = Gate(isOpen: true)
-        let patience = RetryPolicy(firstDelay: .seconds(1_000_000_000), longestDelay: .seconds(1_000_000_000))
-        let options = PluginOptions<Empty>(retry: patience)
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
+        let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(100) }
+        let retry = RetryPolicy(attempts: 2, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
+        let called = Watched(false)
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: PluginOptions(retry: retry)) {
+            _,
+            _ in
             withExtendedLifetime(witness) {}
-            await failed.pass()
-            throw Outcome.Failure(.threw, detail: "not now", isRetryable: true)
+            called.change { $0 = true }
+            throw RetryTests.Refused()
         }
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await clock.tick {
             try await supervisor.whileRunning {
                 #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
-                await failed.untilArrived(1)
+                await called.untilUncancelled { $0 }
                 try supervisor.remove("work")
+                if alsoItsSource { #expect(await supervisor.remove(source: "push")) }
             }
         }
         #expect(sink.outcomes[0]?.map(reason) == ["drain"])
     }
 
-    @Test(.timeLimit(.minutes(10)))
-    func aRemovedPluginWhoseRetryIsAbandonedIsReleased() async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
+    func aPluginRemovedWhileItsNextAttemptWaitedIsReleased(alsoItsSource: Bool) async throws {
         let (released, continuation) = AsyncStream.makeStream(of: Never.self)
-        try await failOnce(Witness(continuation))
+        try await removeWhileItWaits(Witness(continuation), alsoItsSource: alsoItsSource)
         for await _ in released {}
     }
 }

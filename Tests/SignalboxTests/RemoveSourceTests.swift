@@ -1,8 +1,9 @@
-@testable import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
 import Testing
+
+@testable import Signalbox
 
 @Suite struct RemoveSourceTests {
     @Test func aSourceEndsAloneAndItsNameIsFree() async throws {
@@ -102,6 +103,52 @@ import Testing
             #expect(await isRemoved)
             #expect(sink.outcomes[0]?.map(reason) == ["drain"])
         }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aCallThatReturnsWhenItsSourceIsGoneIsCounted() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { $0.timeout = .milliseconds(100) }
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+            await gate.untilArrived(1)
+            await clock.tick { await sink.untilSettled(1) }
+            #expect(await supervisor.remove(source: "push"))
+            _ = try supervisor.intake(for: "push")
+            gate.open()
+            while supervisor.report.sources["push"]?.lateReturns != 1 { await Task.yield() }
+        }
+        #expect(supervisor.report.sources["push"] == OutcomeCounts(failed: 1, lateReturns: 1))
+    }
+
+    /// The removal does not wait for the call when its time is over; the drain that has begun meanwhile does.
+    @Test func aDrainWaitsForACallOfASourceThatIsBeingRemoved() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { configuration in
+            configuration.timeout = .seconds(60)
+            configuration.drainLimit = .seconds(1)
+        }
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
+        let sink = RecordingSink()
+        let run = Task { try await supervisor.run() }
+        #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+        await gate.untilArrived(1)
+        async let isRemoved = supervisor.remove(source: "push")
+        await #expect(throws: SourceClosed.self) { try await intake.room() }
+        await clock.tick(5)
+        supervisor.shutDown()
+        await clock.tick(5)
+        #expect(await isRemoved)
+        try await clock.tick { try await run.value }
+        #expect(sink.outcomes[0]?.map(reason) == ["drain"])
+        #expect(supervisor.report.unsettled == 0)
+        gate.open()
     }
 
     @Test func aSourceThatIsNotThereIsNotRemovedAndNoneTwice() async throws {
@@ -213,7 +260,7 @@ import Testing
         }
         let gate = Gate()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
-        let intake = try supervisor.intake(for: "push")
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         let sink = RecordingSink()
         try await supervisor.whileRunning {
             #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)

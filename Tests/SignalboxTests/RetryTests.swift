@@ -1,8 +1,9 @@
-@testable import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
 import Testing
+
+@testable import Signalbox
 
 /// Calls that failed and are made again.
 @Suite struct RetryTests {
@@ -197,6 +198,26 @@ import Testing
         try await clock.tick { try await run.value }
         #expect(sink.outcomes[0]?.map(reason) == ["drain"])
         #expect(sink.acknowledged.isEmpty)
+    }
+
+    @Test func nothingIsCalledAgainBehindTheDrainLimit() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(300) }
+        let plugin = Unsteady(Array(repeating: Refused(), count: 1_000))
+        let policy = RetryPolicy(attempts: 100, firstDelay: .milliseconds(100), longestDelay: .milliseconds(100))
+        let options = PluginOptions<Empty>(retry: policy)
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, context in
+            try plugin.call(context)
+        }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        let run = Task { try await supervisor.run() }
+        #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+        while plugin.attempts.isEmpty { await Task.yield() }
+        supervisor.shutDown()
+        try await clock.tick { try await run.value }
+        #expect(sink.outcomes[0]?.map(reason) == ["drain"])
+        #expect(plugin.attempts.count <= 5)
     }
 
     @Test func ofABatchWhatFailedIsCalledAgainTogether() async throws {

@@ -26,7 +26,14 @@ import Testing
 
     @Test func aBodyThatDoesNotGetDecodedIsOverdueLikeACall() async throws {
         let clock = ManualClock()
-        let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
+        var configuration = SupervisorConfiguration()
+        configuration.timeout = .seconds(1)
+        let supervisor = Supervisor(
+            configuration: configuration,
+            logger: Supervisor.quiet,
+            clock: clock,
+            determinism: Determinism(executor: QueueExecutor(), seed: 1)
+        )
         let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 2)
         let rule = AccessRule.any([.source("push"), .source("page")])
         try supervisor.register("order", as: Order.self, from: rule, options: options) { _, _ in }

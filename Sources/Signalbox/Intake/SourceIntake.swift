@@ -5,7 +5,7 @@ import Synchronization
 final class SourceIntake: Sendable {
     let source: SourceName
     let core: SupervisorCore
-    let counters = OutcomeCounters()
+    let counters: OutcomeCounters
     let log: SourceLog
     let window: Window
     let life = SourceLife()
@@ -25,14 +25,21 @@ final class SourceIntake: Sendable {
         /// The lanes it has had arrivals for, so that these are found without another lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
         var roomWaiters: [UnsafeContinuation<Bool, Never>] = []
-        var emptyWaiters: [EmptyWait: [UnsafeContinuation<Void, Never>]] = [:]
-        /// What does not wait for the window to empty any more.
+        var emptyWaiters: [EmptyWaiter] = []
+        /// What waits for the window to empty no more.
         var stoppedWaits: Set<EmptyWait> = []
     }
 
-    init(source: SourceName, core: SupervisorCore, features: AdapterFeatures, options: SourceOptions) {
+    init(
+        source: SourceName,
+        core: SupervisorCore,
+        features: AdapterFeatures,
+        options: SourceOptions,
+        counters: OutcomeCounters
+    ) {
         self.source = source
         self.core = core
+        self.counters = counters
         window = Window(limits: options.window)
         admission = Admission(options, features, core)
         holdTicks =
@@ -242,20 +249,17 @@ extension SourceIntake {
 
     private func wake() {
         let (room, empty) = state.withLock {
-            state -> ([UnsafeContinuation<Bool, Never>], [UnsafeContinuation<Void, Never>]) in
+            state -> ([UnsafeContinuation<Bool, Never>], [EmptyWaiter]) in
             var room: [UnsafeContinuation<Bool, Never>] = []
-            var empty: [UnsafeContinuation<Void, Never>] = []
+            var empty: [EmptyWaiter] = []
             if hasRoom { swap(&room, &state.roomWaiters) }
-            if window.isEmpty {
-                empty = state.emptyWaiters.values.flatMap { $0 }
-                state.emptyWaiters = [:]
-            }
+            if window.isEmpty { swap(&empty, &state.emptyWaiters) }
             let waits = !state.roomWaiters.isEmpty || !state.emptyWaiters.isEmpty
             hasWaiters.store(waits, ordering: .sequentiallyConsistent)
             return (room, empty)
         }
         for waiter in room { waiter.resume(returning: true) }
-        for waiter in empty { waiter.resume() }
+        for waiter in empty { waiter.continuation.resume() }
     }
 }
 
@@ -279,26 +283,28 @@ extension SourceIntake {
     /// Whether nothing more is taken: the supervisor drains or has stopped, or the source is being removed.
     var isClosed: Bool { state.withLock { $0.phase == .closed } }
 
-    /// Returns when everything that was taken is settled, or after ``stopWaiting(for:)``.
-    func untilEmpty(for wait: EmptyWait) async {
+    /// Returns when everything that was taken is settled, or when the same wait is stopped.
+    func untilEmpty(_ wait: EmptyWait) async {
         await withUnsafeContinuation { continuation in
             let isEmpty = state.withLock { state -> Bool in
                 hasWaiters.store(true, ordering: .sequentiallyConsistent)
                 if window.isEmpty || state.stoppedWaits.contains(wait) { return true }
-                state.emptyWaiters[wait, default: []].append(continuation)
+                state.emptyWaiters.append(EmptyWaiter(wait: wait, continuation: continuation))
                 return false
             }
             if isEmpty { continuation.resume() }
         }
     }
 
-    /// Lets ``untilEmpty(for:)`` return although not everything is settled.
-    func stopWaiting(for wait: EmptyWait) {
+    /// Lets ``untilEmpty(_:)`` return although not everything is settled.
+    func stop(_ wait: EmptyWait) {
         let waiters = state.withLock { state in
             state.stoppedWaits.insert(wait)
-            return state.emptyWaiters.removeValue(forKey: wait)
+            let waiters = state.emptyWaiters.filter { $0.wait == wait }
+            state.emptyWaiters.removeAll { $0.wait == wait }
+            return waiters
         }
-        for waiter in waiters ?? [] { waiter.resume() }
+        for waiter in waiters { waiter.continuation.resume() }
     }
 
     /// Forgets the lane of a plugin that was removed.

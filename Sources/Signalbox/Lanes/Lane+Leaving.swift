@@ -14,7 +14,7 @@ extension Lane {
                 else { continue }
                 runs.append(rest)
             }
-            return (runs, state.endParked())
+            return (runs, state.dispatch())
         }
         carryOut(wakeups)
         settle(runs.map { LaneVerdict(run: $0, outcome: .abandoned(.drain)) })

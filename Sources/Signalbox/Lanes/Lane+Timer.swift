@@ -3,17 +3,18 @@ import Synchronization
 
 extension Lane {
     /// What the timer does at each tick: settles calls that are overdue, lets go of what has waited too long, and lets
-    /// those begin that are to be called again.
+    /// those begin that are to be called again, unless the caller abandons what is left: what a place has just been given
+    /// cannot be taken from it, and would be called once more at each tick.
     ///
     /// A call counts from the tick at which it is first seen, so it has at least its timeout and at most two ticks more,
     /// and needs no look at the clock of its own.
-    func tick(_ now: UInt64) {
+    func tick(_ now: UInt64, wakesSleepers: Bool = true) {
         let (verdicts, wakeups) = state.withLock { state -> ([LaneVerdict], LaneWakeups) in
             var verdicts: [LaneVerdict] = []
             for position in state.places.indices { verdicts += look(at: position, &state, now) }
             let overdue = state.takeWaiting { $0.isOverdue(at: now) }
             verdicts += overdue.map { LaneVerdict(run: $0, outcome: .abandoned(.holdLimit)) }
-            verdicts += state.wakeSleepers(at: now)
+            if wakesSleepers { verdicts += state.wakeSleepers(at: now) }
             return (verdicts, state.dispatch())
         }
         carryOut(wakeups)
@@ -53,7 +54,7 @@ extension Lane {
                 verdicts += expire(word, position, &state, running: outcome, waiting: outcome)
             }
             let left = state.takeWaiting() + state.takeSleepers()
-            return (verdicts + left.map { LaneVerdict(run: $0, outcome: outcome) }, state.endParked())
+            return (verdicts + left.map { LaneVerdict(run: $0, outcome: outcome) }, state.dispatch())
         }
         carryOut(wakeups)
         settle(verdicts)

@@ -212,7 +212,7 @@ extension LaneState {
     private var hasWork: Bool { !isHeldBack && (!ready.isEmpty || (!unsorted.isEmpty && sorter == nil)) }
 
     /// Gives what can begin to places that wait, and begins one more where there may be. When all are busy those with
-    /// more than one action are asked to let others have their turn.
+    /// more than one action are asked to let others have their turn. When nothing will come any more, those that wait end.
     mutating func dispatch() -> LaneWakeups {
         var wakeups = LaneWakeups()
         while hasWork, let position = parked.popLast() {
@@ -223,7 +223,10 @@ extension LaneState {
             if let continuation = places[position].parked { wakeups.resume(continuation, with: work) }
             places[position].parked = nil
         }
-        guard hasWork else { return wakeups }
+        guard hasWork else {
+            endParked(&wakeups)
+            return wakeups
+        }
         if let position = ended.popLast() {
             wakeups.start(places[position].place)
         } else if places.count < maxConcurrent {
@@ -270,14 +273,18 @@ extension LaneState {
     /// Ends the places that wait, when nothing will come any more.
     mutating func endParked() -> LaneWakeups {
         var wakeups = LaneWakeups()
-        guard isClosed, isEmpty else { return wakeups }
+        endParked(&wakeups)
+        return wakeups
+    }
+
+    private mutating func endParked(_ wakeups: inout LaneWakeups) {
+        guard isClosed, isEmpty else { return }
         for position in parked {
             if let continuation = places[position].parked { wakeups.resume(continuation, with: nil) }
             places[position].parked = nil
         }
         ended += parked
         parked = []
-        return wakeups
     }
 
     var hasEnded: Bool { isClosed && !isHeldBack && isEmpty && ended.count == places.count }

@@ -2,6 +2,8 @@
 package enum LogField: String, CaseIterable, Sendable {
     case source, action, id, plugin, outcome, code, attempts, advice, unavailable, failures, openFor, why
     case rejectedMeanwhile, dropped, droppedInAll, call, limit, linesWithheldBefore, body
+    case file, at, key, problem, sourcesAdded, sourcesChanged, sourcesRemoved, pluginsAdded, pluginsChanged,
+        pluginsRemoved
 
     /// What it says, for docs/observability.md.
     var meaning: String {
@@ -26,6 +28,12 @@ package enum LogField: String, CaseIterable, Sendable {
         case .limit: "how long the drain may take"
         case .linesWithheldBefore: "how many lines were over the source's budget and are told of by this one alone"
         case .body: "the message's body, which the command's plugin `log` shows on purpose, and nothing else ever does"
+        case .file: "the configuration's file"
+        case .at: "where a new configuration is wrong: file, line, column"
+        case .key: "the key of the configuration that is meant"
+        case .problem: "what is wrong with it, and what to write instead; redacted"
+        case .sourcesAdded, .sourcesChanged, .sourcesRemoved: "names of sources, after a configuration was read anew"
+        case .pluginsAdded, .pluginsChanged, .pluginsRemoved: "actions of plugins, after a configuration was read anew"
         }
     }
 }

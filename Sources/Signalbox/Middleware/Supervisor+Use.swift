@@ -20,13 +20,13 @@ extension Supervisor {
     ///
     /// Inside `reconfigure` it is put at once around what is registered there, and stays there if nothing else comes of it.
     ///
-    /// - Precondition: the plugin is no `BatchPlugin`, whose calls pass no middleware.
-    /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action.
+    /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action,
+    ///   ``RegistrationError/passesNoMiddleware(_:)`` when it is a `BatchPlugin`.
     public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
         let draft = RegistryDraft.open(for: core.registry)
         let found = draft.map { $0.entry(named: action) } ?? core.registry.snapshot.entry(named: action)
         guard let entry = found else { throw .noSuchAction(action) }
-        precondition(!entry.call.takesWholeRuns, "the calls of a BatchPlugin pass no middleware")
+        guard !entry.call.takesWholeRuns else { throw .passesNoMiddleware(action) }
         entry.middleware.add(middleware)
     }
 }

@@ -35,7 +35,11 @@ extension RetryPolicy {
     /// The longest wait after so many attempts, in ticks.
     func longestTicks(afterAttempt attempt: Int, _ tick: Duration) -> UInt64 {
         var longest = firstDelay
-        for _ in 1..<max(1, attempt) where longest < longestDelay { longest += longest }
+        var doublings = attempt - 1
+        while doublings > 0, longest < longestDelay {
+            longest += longest
+            doublings -= 1
+        }
         return TickCount.ticks(in: min(longest, longestDelay), of: tick)
     }
 }

@@ -43,8 +43,4 @@ public struct OutcomeCounts: Sendable, Hashable {
             repeats: left.repeats + right.repeats
         )
     }
-
-    static func += (left: inout OutcomeCounts, right: OutcomeCounts) {
-        left = left + right
-    }
 }

@@ -106,9 +106,9 @@ extension Supervisor {
     private func untilSettled() async {
         let intakes = state.withLock { $0.everyIntake }
         await withTaskCancellationHandler {
-            for intake in intakes { await intake.untilEmpty(for: .drain) }
+            for intake in intakes { await intake.untilEmpty(.drain) }
         } onCancel: {
-            for intake in intakes { intake.stopWaiting(for: .drain) }
+            for intake in intakes { intake.stop(.drain) }
         }
         // A cancelled task has no timer any more, so what is left is let go of from here.
         while Task.isCancelled, intakes.contains(where: { !$0.window.isEmpty }) {
@@ -159,15 +159,16 @@ extension Supervisor {
 
     private func tick() {
         let now = core.advance()
-        let (intakes, drainEnd) = state.withLock { (Array($0.intakes.values), $0.drainEnd) }
+        let (intakes, drainEnd) = state.withLock { ($0.intakesByName, $0.drainEnd) }
         let isDrainOver = drainEnd.map { now >= $0 } ?? false
         core.tellOfDrops(at: now)
         for intake in intakes { intake.tick(now) }
         if now.isMultiple(of: core.ticksBetweenReports) { tellReport() }
+        // Before their lanes are asked to call again what waits for its next attempt.
+        tickLeavingSources(now)
         for lane in core.lanes.all {
-            lane.tick(now)
+            lane.tick(now, wakesSleepers: !isDrainOver)
             if isDrainOver { lane.abandon(.drain) }
         }
-        tickLeavingSources(now)
     }
 }

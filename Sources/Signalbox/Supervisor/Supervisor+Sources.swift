@@ -21,7 +21,7 @@ extension Supervisor {
         guard let intake = beginRemoval(of: source) else { return false }
         intake.close()
         await intake.life.untilEnded()
-        await intake.untilEmpty(for: .removal)
+        await intake.untilEmpty(.removal)
         intake.log.flush()
         state.withLock { state in
             if state.intakes[source] === intake { state.intakes[source] = nil }
@@ -60,7 +60,7 @@ extension Supervisor {
             guard let intake = state.intakes[source], intake.life.ask(until: core.now + limit) else { return nil }
             state.leaving.append(intake)
             // Nobody ticks any more, and all that can be settled is.
-            if state.phase == .stopped { intake.stopWaiting(for: .removal) }
+            if state.phase == .stopped { intake.stop(.removal) }
             return intake
         }
     }
@@ -76,7 +76,7 @@ extension Supervisor {
             state.withLock { state in
                 guard state.intakes[intake.source] === intake else { return }
                 intake.life.end()
-                intake.stopWaiting(for: .removal)
+                intake.stop(.removal)
             }
         }
     }
@@ -85,7 +85,7 @@ extension Supervisor {
     func endRemovals() {
         for intake in state.withLock({ $0.leaving }) {
             intake.life.end()
-            intake.stopWaiting(for: .removal)
+            intake.stop(.removal)
         }
     }
 }
@@ -98,16 +98,11 @@ extension Supervisor.State {
 
     /// The outcomes by source, those of removed ones included.
     var counts: [SourceName: OutcomeCounts] {
-        var counts = past
-        for intake in everyIntake { counts[intake.source, default: OutcomeCounts()] += intake.counters.counts }
-        return counts
+        counters.mapValues(\.counts)
     }
 
-    /// Keeps of removed sources with nothing left inside their counts alone.
+    /// Lets go of removed sources with nothing left inside.
     fileprivate mutating func forgetEmptySources() {
-        let gone = leaving.filter { $0.window.isEmpty && intakes[$0.source] !== $0 }
-        guard !gone.isEmpty else { return }
-        for intake in gone { past[intake.source, default: OutcomeCounts()] += intake.counters.counts }
-        leaving.removeAll { intake in gone.contains { $0 === intake } }
+        leaving.removeAll { $0.window.isEmpty && intakes[$0.source] !== $0 }
     }
 }

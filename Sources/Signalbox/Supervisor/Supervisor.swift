@@ -26,8 +26,9 @@ public final class Supervisor: Service, Sendable {
         var endsWithRemovals = false
         /// Those that are being removed, and those that were and still have something inside.
         var leaving: [SourceIntake] = []
-        /// What became of all that removed sources had.
-        var past: [SourceName: OutcomeCounts] = [:]
+        /// Of every source that was ever there: one that is added again goes on with its own, and a call that returns when
+        /// its source is long removed is still counted.
+        var counters: [SourceName: OutcomeCounters] = [:]
         var firstFailure: (any Error)?
         /// The tick from which on a drain abandons what is left.
         var drainEnd: UInt64?
@@ -99,16 +100,18 @@ extension Supervisor {
         repeats: RepeatPolicy = .automatic
     ) throws(RegistrationError) {
         let options = SourceOptions(window: window, rateLimit: rateLimit, repeats: repeats)
-        let intake = makeIntake(adapter.source, adapter.features, options)
-        let phase = try state.withLock { (state) throws(RegistrationError) in
-            let phase = try state.insert(intake)
+        let (source, features) = (adapter.source, adapter.features)
+        let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
+            let known = state.counters[source]
+            let intake = try state.insert(source, features, options, core)
             // A drain that has begun has finished the stream, and nobody would run the adapter.
             guard case .enqueued = state.starter.yield(SourceStart(adapter: adapter, intake: intake)) else {
-                state.intakes[adapter.source] = nil
+                state.intakes[source] = nil
+                state.counters[source] = known
                 throw .closed
             }
             state.runningAdapters += 1
-            return phase
+            return (intake, state.phase)
         }
         if phase == .running { intake.open() }
     }
@@ -125,15 +128,11 @@ extension Supervisor {
         repeats: RepeatPolicy = .automatic
     ) throws(RegistrationError) -> any Intake {
         let options = SourceOptions(window: window, rateLimit: rateLimit, repeats: repeats)
-        let intake = makeIntake(source, features, options)
-        let phase = try state.withLock { (state) throws(RegistrationError) in try state.insert(intake) }
+        let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
+            (try state.insert(source, features, options, core), state.phase)
+        }
         if phase == .running { intake.open() }
         return intake
-    }
-
-    private func makeIntake(_ source: SourceName, _ features: AdapterFeatures, _ options: SourceOptions) -> SourceIntake
-    {
-        SourceIntake(source: source, core: core, features: features, options: options)
     }
 }
 
@@ -141,11 +140,18 @@ extension Supervisor.State {
     /// In an order that is the same in each run.
     var intakesByName: [SourceIntake] { intakes.values.sorted { "\($0.source)" < "\($1.source)" } }
 
-    /// Adds a source, and says in which phase it joined.
-    mutating func insert(_ intake: SourceIntake) throws(RegistrationError) -> Supervisor.Phase {
+    mutating func insert(
+        _ source: SourceName,
+        _ features: AdapterFeatures,
+        _ options: SourceOptions,
+        _ core: SupervisorCore
+    ) throws(RegistrationError) -> SourceIntake {
         guard phase != .draining, phase != .stopped else { throw .closed }
-        guard intakes[intake.source] == nil else { throw .duplicateSource(intake.source) }
-        intakes[intake.source] = intake
-        return phase
+        guard intakes[source] == nil else { throw .duplicateSource(source) }
+        let counters = counters[source] ?? OutcomeCounters()
+        let intake = SourceIntake(source: source, core: core, features: features, options: options, counters: counters)
+        intakes[source] = intake
+        self.counters[source] = counters
+        return intake
     }
 }

@@ -14,6 +14,7 @@ import Testing
         "Sources/Signalbox/Log/LogFields.swift",
         "Sources/SignalboxCommand/Output/RedactedLog.swift",
         "Sources/SignalboxCommand/Plugins/LogPlugin.swift",
+        "Sources/SignalboxCommand/Reload/ConfigurationReload.swift",
         "Sources/SignalboxCommand/Plugins/SuspendPlugin.swift",
         "Sources/SignalboxCommand/Run/RunProgram.swift",
         "adapters/AppScheme/Running/LinkLog.swift",

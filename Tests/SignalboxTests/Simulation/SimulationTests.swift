@@ -12,6 +12,7 @@ import Testing
         let state = sweep.state
         for failure in state.failures { Issue.record("\(failure)") }
         #expect(isDone == true, "seed \(state.seed) is blocked; replay: \(SimulationSeeds.replay(state.seed))")
-        print("simulation: \(seeds.all.count) seeds, \(state.events) events")
+        let digest = String(state.digest, radix: 16)
+        print("simulation: \(seeds.all.count) seeds, \(state.events) events, digest \(digest)")
     }
 }

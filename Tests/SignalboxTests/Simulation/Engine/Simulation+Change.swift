@@ -1,42 +1,77 @@
 import Signalbox
 import SignalboxCore
 
+extension Disturbance.Kind {
+    /// The action that it is about.
+    fileprivate var action: Int {
+        switch self {
+        case .register(let plugin), .replace(let plugin): plugin.action
+        case .remove(let action): action
+        case .use(_, let action): action ?? 0
+        case .together, .removeSource, .addSource: 0
+        }
+    }
+}
+
 extension Simulation {
-    /// Changes the supervisor, and records whether it let itself be changed.
+    /// Changes the plugins or the middleware, and records whether that was refused.
     func change(_ supervisor: Supervisor, _ kind: Disturbance.Kind) {
         switch kind {
-        case .register(let plugin): register(plugin, supervisor, replacing: false)
-        case .replace(let plugin): register(plugin, supervisor, replacing: true)
-        case .remove(let action):
-            do throws(RegistrationError) {
-                try supervisor.remove(ActionName(stringLiteral: "p\(action)"))
-                world.add(.removed(action: action))
+        case .together(let changes):
+            var events: [SimulationEvent] = []
+            do {
+                try supervisor.reconfigure {
+                    for change in changes { events += try apply(change, supervisor) }
+                }
+                for event in events { world.add(event) }
             } catch {
-                world.add(.refused(action: action))
+                world.add(.refused(action: changes.first?.action ?? 0))
             }
-        case .use(let scenario, let action):
-            let middleware = SimulatedMiddleware(scenario: scenario, world: world)
-            if let action {
-                try? supervisor.use(middleware, for: ActionName(stringLiteral: "p\(action)"))
-            } else {
-                supervisor.use(middleware)
+        default:
+            do throws(RegistrationError) {
+                for event in try apply(kind, supervisor) { world.add(event) }
+            } catch {
+                world.add(.refused(action: kind.action))
             }
         }
     }
 
-    private func register(_ plugin: PluginScenario, _ supervisor: Supervisor, replacing: Bool) {
-        let number = world.nextRegistration(plugin)
-        do throws(RegistrationError) {
-            try register(plugin, number, supervisor, replacing: replacing)
-            world.add(.registered(registration: number, action: plugin.action))
-        } catch {
-            world.add(.refused(action: plugin.action))
+    /// - Returns: what has happened, once it counts.
+    private func apply(
+        _ kind: Disturbance.Kind,
+        _ supervisor: Supervisor
+    ) throws(RegistrationError) -> [SimulationEvent] {
+        switch kind {
+        case .register(let plugin): return [try register(plugin, supervisor, replacing: false)]
+        case .replace(let plugin): return [try register(plugin, supervisor, replacing: true)]
+        case .remove(let action):
+            try supervisor.remove(ActionName(stringLiteral: "p\(action)"))
+            return [.removed(action: action)]
+        case .use(let scenario, let action):
+            let middleware = SimulatedMiddleware(scenario: scenario, world: world)
+            if let action {
+                try supervisor.use(middleware, for: ActionName(stringLiteral: "p\(action)"))
+            } else {
+                supervisor.use(middleware)
+            }
+            return []
+        case .together, .removeSource, .addSource: return []
         }
     }
 
     private func register(
         _ plugin: PluginScenario,
-        _ number: Int,
+        _ supervisor: Supervisor,
+        replacing: Bool
+    ) throws(RegistrationError) -> SimulationEvent {
+        let hold = world.nextRegistration(plugin)
+        try register(plugin, hold, supervisor, replacing: replacing)
+        return .registered(registration: hold.number, action: plugin.action)
+    }
+
+    private func register(
+        _ plugin: PluginScenario,
+        _ hold: RegistrationHold,
         _ supervisor: Supervisor,
         replacing: Bool
     ) throws(RegistrationError) {
@@ -50,7 +85,7 @@ extension Simulation {
                 from: rule,
                 options: options,
                 replacing: replacing
-            ) { [world] info, context async throws -> Int in try await world.call(number, [context], info) }
+            ) { [world] info, context async throws -> Int in try await world.call(hold.number, [context], info) }
         case .sync:
             try supervisor.register(
                 plugin.name,
@@ -58,9 +93,9 @@ extension Simulation {
                 from: rule,
                 options: options,
                 replacing: replacing
-            ) { [world] info, context throws -> Int in try world.callWithoutWaiting(number, context, info) }
+            ) { [world] info, context throws -> Int in try world.callWithoutWaiting(hold.number, context, info) }
         case .batch:
-            let batch = SimulatedBatchPlugin(world: world, registration: number, action: plugin.name)
+            let batch = SimulatedBatchPlugin(world: world, hold: hold, action: plugin.name)
             try supervisor.register(batch, from: rule, options: options, replacing: replacing)
         }
     }

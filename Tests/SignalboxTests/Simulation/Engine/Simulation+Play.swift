@@ -22,7 +22,7 @@ extension Simulation {
             for disturbance in scenario.disturbances {
                 group.addTask {
                     await self.world.wait(disturbance.at)
-                    self.change(supervisor, disturbance.kind)
+                    await self.disturb(supervisor, disturbance.kind, feeders)
                 }
             }
             group.addTask { await self.end(supervisor, run, feeders) }
@@ -33,6 +33,14 @@ extension Simulation {
         }
         await quieten(supervisor)
         world.forgetIntakes()
+    }
+
+    private func disturb(_ supervisor: Supervisor, _ kind: Disturbance.Kind, _ feeders: [Feeder]) async {
+        switch kind {
+        case .addSource(let index): await add(world.scenario.sources[index], feeders[index], to: supervisor)()
+        case .removeSource(let index): await remove(world.scenario.sources[index], from: supervisor)
+        default: change(supervisor, kind)
+        }
     }
 
     private func run(_ supervisor: Supervisor) async {
@@ -49,7 +57,8 @@ extension Simulation {
             await world.wait(1)
             waited += 1
         }
-        world.add(.quiet(supervisor.report))
+        let letters = supervisor.deadLetters.letters.map { world.message(in: $0.original) }
+        world.add(.quiet(supervisor.report, letters: letters))
     }
 
     private func end(_ supervisor: Supervisor, _ run: Task<Void, Never>, _ feeders: [Feeder]) async {
@@ -85,78 +94,5 @@ extension Simulation {
             await done.until { $0 >= feeders.count }
             group.cancelAll()
         }
-    }
-}
-
-// MARK: - Sources
-
-extension Simulation {
-    private func join(_ source: SourceScenario, _ feeder: Feeder, _ supervisor: Supervisor) async {
-        await world.wait(source.joinsAt ?? 0)
-        await add(source, feeder, to: supervisor)()
-    }
-
-    /// Adds the source.
-    ///
-    /// - Returns: what feeds it.
-    private func add(_ source: SourceScenario, _ feeder: Feeder, to supervisor: Supervisor)
-        -> @Sendable () async -> Void
-    {
-        do {
-            switch source.kind {
-            case .adapter, .endingAdapter:
-                try add(FedAdapter(scenario: source, feeder: feeder), source, supervisor)
-                return {}
-            case .inMemory:
-                let adapter = InMemoryAdapter(
-                    source: source.name,
-                    features: source.features,
-                    facts: TestFacts(),
-                    queueLimit: 4,
-                    batchLimit: 3
-                )
-                try add(adapter, source, supervisor)
-                return { [world] in
-                    await world.post(source, to: adapter)
-                    feeder.finish()
-                }
-            case .intake:
-                let intake = try supervisor.intake(
-                    for: source.name,
-                    features: source.features,
-                    window: source.window,
-                    rateLimit: source.rateLimit,
-                    repeats: source.repeatPolicy
-                )
-                let observed = ObservedIntake(intake, source: source.index, world: world)
-                world.add(observed)
-                return { await feeder.feed(into: observed) }
-            }
-        } catch {
-            return { feeder.finish() }
-        }
-    }
-
-    private func add(_ adapter: any Adapter, _ source: SourceScenario, _ supervisor: Supervisor) throws {
-        try supervisor.add(
-            ObservedAdapter(adapter: adapter, index: source.index, world: world),
-            window: source.window,
-            rateLimit: source.rateLimit,
-            repeats: source.repeatPolicy
-        )
-    }
-}
-
-extension SimulationWorld {
-    /// Posts what the source's scenario says and waits until it is settled.
-    fileprivate func post(_ source: SourceScenario, to adapter: InMemoryAdapter) async {
-        var posted: [InMemoryMessage] = []
-        for feed in source.feeds {
-            await wait(feed.pause)
-            for message in feed.messages {
-                posted.append(await adapter.post(raw: Bytes(scenario.messages[message].text)))
-            }
-        }
-        for message in posted { _ = await message.outcome }
     }
 }

@@ -30,7 +30,7 @@ final class Simulation: Sendable {
         let supervisor = WeakSupervisor()
         simulation.start(supervisor)
         let faults = simulation.work()
-        simulation.world.add(.released(supervisor.isFreed))
+        simulation.world.add(.released(supervisor: supervisor.isFreed, held: simulation.world.heldRegistrations))
         return SimulationRun(
             scenario: scenario,
             registrations: simulation.world.registrations,
@@ -55,6 +55,7 @@ final class Simulation: Sendable {
         configuration.timeout = Simulation.tick * scenario.timeout
         configuration.drainLimit = Simulation.tick * scenario.drainLimit
         configuration.holdLimit = Simulation.tick * scenario.holdLimit
+        configuration.deadLetters = scenario.deadLetters
         return Supervisor(
             configuration: configuration,
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() },

@@ -6,6 +6,13 @@ final class SimulationSweep: Sendable {
         var seed: UInt64 = 0
         var events = 0
         var failures: [String] = []
+        /// Of the logs of the seeds that were run twice: the same in every process.
+        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+
+        /// FNV-1a (Fowler, Noll, Vo).
+        mutating func digest(_ text: String) {
+            for byte in text.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        }
     }
 
     /// Further failures are hardly of another kind.
@@ -35,6 +42,8 @@ final class SimulationSweep: Sendable {
 
     private func differences(_ run: SimulationRun) -> [Violation] {
         let again = Simulation.run(run.scenario).events
+        let text = run.text
+        progress.withLock { $0.digest(text) }
         guard again != run.events else { return [] }
         let position =
             zip(run.events, again).enumerated().first { $1.0 != $1.1 }?.offset ?? min(run.events.count, again.count)

@@ -1,8 +1,10 @@
 import SignalboxCore
 
 extension Invariant {
-    /// A plugin sees only what is meant for it, allowed, readable, in time and of the right shape.
-    static let onlyAllowedArrivalsAreCalled = Invariant(name: "onlyAllowedArrivalsAreCalled") { ledger in
+    static let onlyAllowedArrivalsAreCalled = Invariant(
+        "onlyAllowedArrivalsAreCalled",
+        "A plugin sees only what is meant for it, allowed, readable, in time and of the right shape."
+    ) { ledger in
         ledger.calls.flatMap { call in
             call.marks.compactMap { mark -> Ledger.Fault? in
                 guard let passage = ledger.passage(mark) else { return nil }
@@ -25,18 +27,25 @@ extension Invariant {
         }
     }
 
-    /// No attempt begins any more once the outcome is known.
-    static let notCalledAfterItsEnd = Invariant(name: "notCalledAfterItsEnd") { ledger in
+    static let notCalledAfterItsEnd = Invariant(
+        "notCalledAfterItsEnd",
+        "No attempt begins any more once the outcome is known."
+    ) { ledger in
         ledger.passages.flatMap { passage in
-            ledger.attempts(of: passage).compactMap { attempt in
-                guard passage.isSettled(before: attempt.began) else { return nil }
-                return Ledger.Fault(at: attempt.began, text: "\(passage.mark) was settled, and called after it")
+            (passage.calls.map { ledger.calls[$0].began } + passage.middleware.map(\.began)).compactMap { began in
+                guard passage.isSettled(before: began), !ledger.isInAttempt(passage, began) else { return nil }
+                return Ledger.Fault(at: began, text: "\(passage.mark) was settled, and called after it")
             }
         }
     }
 
-    /// A call is made again only after it failed in a way that may pass, one after the other, as often as the policy says.
-    static let attemptsAreKept = Invariant(name: "attemptsAreKept") { ledger in
+    static let attemptsAreKept = Invariant(
+        "attemptsAreKept",
+        """
+        A call is made again only after it failed in a way that may pass, one after the other, as often \
+        as the policy says.
+        """
+    ) { ledger in
         ledger.passages.flatMap { passage -> [Ledger.Fault] in
             var faults: [Ledger.Fault] = []
             var before: CallRecord?
@@ -55,14 +64,36 @@ extension Invariant {
             return faults
         }
     }
+
+    static let attemptsAreTold = Invariant(
+        "attemptsAreTold",
+        "Observers are told how many attempts were made; one that ended at the body may count."
+    ) { ledger in
+        ledger.passages.compactMap { passage in
+            guard let observed = passage.observed.first else { return nil }
+            let made = passage.isRepeat ? 0 : ledger.attempts(of: passage).filter { $0.began < observed.at }.count
+            let isAtBody = passage.rejection == .invalidBody || ledger.isInBatchCall(passage, observed.at)
+            let atBody = isAtBody && !passage.isRepeat ? 1 : made
+            guard passage.attemptsTold != made, passage.attemptsTold != atBody else { return nil }
+            let text = "\(passage.mark) had \(made) attempts, and \(passage.attemptsTold) were told"
+            return Ledger.Fault(at: observed.at, text: text)
+        }
+    }
 }
 
 extension Ledger {
+    /// Whether middleware is on its way with it: an attempt that was settled without it goes on.
+    fileprivate func isInAttempt(_ passage: Passage, _ position: Int) -> Bool {
+        passage.middleware.contains { passing in
+            passing.began < position && passing.ended.map { $0 > position } ?? true
+        }
+    }
+
     /// Whether the registration was in force at some moment between the submission of an arrival and its call.
     fileprivate func isInForce(_ registration: Int, _ passage: Passage, _ call: Int) -> Bool {
         guard let from = registrations[registration].from, from < call else { return false }
         guard let until = registrations[registration].until else { return true }
-        return until > passage.offered
+        return until > asked(passage)
     }
 
     fileprivate func mayFollow(_ before: CallRecord, _ call: CallRecord, _ passage: Passage) -> Bool {

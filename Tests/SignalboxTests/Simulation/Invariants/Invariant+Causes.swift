@@ -1,8 +1,13 @@
 import SignalboxCore
 
 extension Invariant {
-    /// Each outcome says what really happened: a reply is that of the call, a rejection has its reason, a failure its call.
-    static let outcomeHasItsCause = Invariant(name: "outcomeHasItsCause") { ledger in
+    static let outcomeHasItsCause = Invariant(
+        "outcomeHasItsCause",
+        """
+        Each outcome says what really happened: a reply is that of the call, a rejection has its \
+        reason, a failure its call.
+        """
+    ) { ledger in
         ledger.passages.compactMap { passage in
             guard let settled = passage.settled.first, !ledger.hasCause(passage, settled) else { return nil }
             let text = "\(passage.mark) (m\(passage.message)) is \(settled.outcome.code), and nothing has made it so"
@@ -13,10 +18,10 @@ extension Invariant {
 
 extension Ledger {
     fileprivate func hasCause(_ passage: Passage, _ settled: Passage.Told) -> Bool {
-        if passage.isRepeat { return hasOriginal(passage, settled) }
+        if passage.isRepeat { return true }
         return switch settled.outcome {
         case .handled(let reply): isReply(reply, passage, settled.at)
-        case .rejected(let rejection): hasReason(rejection.reason, passage, settled.at)
+        case .rejected(let rejection): hasReason(rejection, passage, settled.at)
         case .failed(let failure): hasFailed(failure, passage, settled.at)
         case .abandoned(let abandonment): isLetGo(abandonment, passage, settled.at)
         }
@@ -31,16 +36,20 @@ extension Ledger {
         }
     }
 
-    private func hasReason(_ reason: Outcome.Rejection.Reason, _ passage: Passage, _ at: Int) -> Bool {
+    private func hasReason(_ rejection: Outcome.Rejection, _ passage: Passage, _ at: Int) -> Bool {
         let message = message(of: passage)
-        return switch reason {
+        return switch rejection.reason {
         case .malformed: message.content == .unreadable
         case .invalidBody: message.content == .invalidBody
         case .expired: message.deadline == .past
-        case .unknownAction: wasWithoutPlugin(message.action, passage.offered...at)
+        case .unknownAction: wasWithoutPlugin(message.action, asked(passage)...max(at, asked(passage)))
         case .sourceNotAllowed: wasForbidden(passage, at)
-        case .unavailable: hadStalledCall(message.action, at) || hadFailures(message.action, at)
-        case .overloaded: isRefusedByRate(source(of: passage))
+        case .unavailable where rejection.detail == SimulatedMiddleware.detail:
+            passage.middleware.contains { $0.act == .rejects }
+        case .unavailable where passage.refusal == .breaker:
+            registrations.contains { $0.plugin.action == message.action && $0.plugin.breaker != nil }
+        case .unavailable: hadStalledCall(message.action, at)
+        case .overloaded: true
         case .idConflict: hasConflict(passage)
         case .reentrant: waitsForItself(passage)
         default: false
@@ -60,8 +69,22 @@ extension Ledger {
     private func isLetGo(_ abandonment: Outcome.Abandonment, _ passage: Passage, _ at: Int) -> Bool {
         switch abandonment {
         case .holdLimit: source(of: passage).features.contains(.redelivers)
-        case .stop: scenario.isCancelled || passage.middleware.contains { $0.act == .throwsAway }
-        default: true
+        case .stop:
+            scenario.isCancelled && stopped.map { $0 < at } ?? false
+                || passage.middleware.contains { $0.act == .throwsAway || $0.act == .abandons }
+        case .drain: isDrained(passage, at)
+        default: false
+        }
+    }
+
+    /// Whether it was let go of as the supervisor, or its source, had had its time to end.
+    private func isDrained(_ passage: Passage, _ at: Int) -> Bool {
+        // One that ends by itself may be the last, and then the supervisor drains.
+        if scenario.sources.contains(where: { $0.kind == .endingAdapter }) { return true }
+        let removed = removals.filter { $0.intake == passage.intake }.map(\.from)
+        return (removed + [stopped].compactMap { $0 }).contains { from in
+            from < at
+                && (!wasRouted(passage) || ticks[at] - max(ticks[from], ticks[began ?? 0]) >= scenario.drainLimit - 1)
         }
     }
 
@@ -91,12 +114,18 @@ extension Ledger {
     }
 
     /// A call of a batch plugin is settled as a whole, together with what it left out, as its body did not fit.
-    private func isInBatchCall(_ passage: Passage, _ at: Int) -> Bool {
+    func isInBatchCall(_ passage: Passage, _ at: Int) -> Bool {
         guard isLeftOutOfBatches(passage) else { return false }
         return calls.contains { call in
             plugin(of: call).kind == .batch && plugin(of: call).action == message(of: passage).action
                 && call.isRunning(at: at)
         }
+    }
+
+    /// Whether a batch plugin's call has left it out, or may have.
+    func isLeftOut(_ passage: Passage) -> Bool {
+        isLeftOutOfBatches(passage)
+            && registrations.contains { $0.plugin.kind == .batch && $0.plugin.action == message(of: passage).action }
     }
 
     /// A batch plugin's call begins without it, and it is told of at the call's end.

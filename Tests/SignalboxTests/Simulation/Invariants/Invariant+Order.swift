@@ -1,6 +1,11 @@
 extension Invariant {
-    /// At most `maxConcurrent` calls of a plugin are running, those that were settled without waiting for them counted.
-    static let neverMoreCallsThanAllowed = Invariant(name: "neverMoreCallsThanAllowed") { ledger in
+    static let neverMoreCallsThanAllowed = Invariant(
+        "neverMoreCallsThanAllowed",
+        """
+        At most `maxConcurrent` calls of a plugin are running, those that were settled without waiting \
+        for them counted.
+        """
+    ) { ledger in
         ledger.calls.compactMap { call in
             let most = ledger.plugin(of: call).maxConcurrent
             let running = ledger.calls.filter { $0.registration == call.registration && $0.isRunning(at: call.began) }
@@ -10,8 +15,10 @@ extension Invariant {
         }
     }
 
-    /// Of a source, or of a key, one call runs at a time where the plugin's order says so.
-    static let oneCallPerSourceOrKey = Invariant(name: "oneCallPerSourceOrKey") { ledger in
+    static let oneCallPerSourceOrKey = Invariant(
+        "oneCallPerSourceOrKey",
+        "Of a source, or of a key, one call runs at a time where the plugin's order says so."
+    ) { ledger in
         ledger.calls.compactMap { call in
             let strands = ledger.strands(of: call)
             let other = ledger.calls.first { other in
@@ -24,10 +31,15 @@ extension Invariant {
         }
     }
 
-    /// Calls of a source, or of a key, begin in the order in which the arrivals were submitted; all attempts at one before
-    /// the next. Where the order is `none`, the first attempts begin in the order of their source; those of several places
-    /// are handed out in that order, and begin within the same tick.
-    static let orderIsKept = Invariant(name: "orderIsKept") { ledger in
+    static let orderIsKept = Invariant(
+        "orderIsKept",
+        """
+        Calls of a source, or of a key, begin in the order in which the arrivals were submitted; all \
+        attempts at one before the next. Where the order is `none`, the first attempts begin in the \
+        order of their source; those of several places are handed out in that order, and begin within \
+        the same tick.
+        """
+    ) { ledger in
         ledger.registrations.indices.flatMap { registration -> [Ledger.Fault] in
             let plugin = ledger.registrations[registration].plugin
             var last: [Strand: (passage: Passage, first: Int, end: Int)] = [:]
@@ -52,8 +64,7 @@ extension Invariant {
 extension Ledger {
     /// What is called in the order of submission: sources take turns, so it is the arrivals of one of them.
     fileprivate func lineage(of passage: Passage, in plugin: PluginScenario) -> Strand {
-        let source = passage.mark.source
-        return plugin.order == .key ? .keyOfSource(message(of: passage).key, source) : .source(source)
+        plugin.order == .key ? .keyOfSource(message(of: passage).key, passage.intake) : .source(passage.intake)
     }
 
     fileprivate func strands(of call: CallRecord) -> Set<Strand> {

@@ -1,9 +1,13 @@
 import SignalboxCore
 
 extension Invariant {
-    /// A call that awaits what could begin only after it has returned is told so at once, and does not wait for its
-    /// timeout.
-    static let reentrantIsRefused = Invariant(name: "reentrantIsRefused") { ledger in
+    static let reentrantIsRefused = Invariant(
+        "reentrantIsRefused",
+        """
+        A call that awaits what could begin only after it has returned is told so at once, and does not \
+        wait for its timeout.
+        """
+    ) { ledger in
         ledger.passages.compactMap { passage in
             guard ledger.waitsForItself(passage), let settled = passage.settled.first else { return nil }
             // What does not get as far as the lane has another outcome, as has what waits at a lane that is stalled.
@@ -25,6 +29,6 @@ extension Ledger {
             plugin.sources.contains(passage.mark.source)
         else { return false }
         if plugin.maxConcurrent == 1 { return true }
-        return plugin.order == .source && call.marks.contains { $0.source == passage.mark.source }
+        return plugin.order == .source && call.marks.contains { self.passage($0)?.intake == passage.intake }
     }
 }

@@ -1,19 +1,22 @@
 import SignalboxCore
 
 extension Invariant {
-    /// The one outcome of an arrival is told once.
-    static let settledOnce = Invariant(name: "settledOnce") { ledger in
+    static let settledOnce = Invariant("settledOnce", "The one outcome of an arrival is told once.") { ledger in
         ledger.passages.compactMap { passage in
             guard passage.settled.count > 1 else { return nil }
             return Ledger.Fault(at: passage.settled[1].at, text: "\(passage.mark) was settled more than once")
         }
     }
 
-    /// Only what `submit` took is told of, and only after it was offered.
-    static let nothingUntakenIsTold = Invariant(name: "nothingUntakenIsTold") { $0.faults }
+    static let nothingUntakenIsTold = Invariant(
+        "nothingUntakenIsTold",
+        "Only what `submit` took is told of, and only after it was offered."
+    ) { $0.faults }
 
-    /// Nothing vanishes: when `run()` has returned, every arrival that was taken has its outcome.
-    static let allIsSettledWhenTheRunEnds = Invariant(name: "allIsSettledWhenTheRunEnds") { ledger in
+    static let allIsSettledWhenTheRunEnds = Invariant(
+        "allIsSettledWhenTheRunEnds",
+        "Nothing vanishes: when `run()` has returned, every arrival that was taken has its outcome."
+    ) { ledger in
         guard let ended = ledger.ended else {
             return [Ledger.Fault(at: ledger.events.count, text: "run() did not return")]
         }
@@ -23,8 +26,13 @@ extension Invariant {
         }
     }
 
-    /// What is decided may be acknowledged, once and before its outcome is told; what is abandoned never.
-    static let acknowledgedAsDecided = Invariant(name: "acknowledgedAsDecided") { ledger in
+    static let acknowledgedAsDecided = Invariant(
+        "acknowledgedAsDecided",
+        """
+        What is decided may be acknowledged, once and before its outcome is told; what is abandoned \
+        never.
+        """
+    ) { ledger in
         ledger.passages.compactMap { passage in
             let at = passage.acknowledged.last ?? passage.settled.first?.at ?? passage.taken
             let expected = passage.settled.isEmpty || passage.isAbandoned ? 0 : 1
@@ -39,8 +47,10 @@ extension Invariant {
         }
     }
 
-    /// Observers are told of each outcome once, before the adapter is.
-    static let observedBeforeSettled = Invariant(name: "observedBeforeSettled") { ledger in
+    static let observedBeforeSettled = Invariant(
+        "observedBeforeSettled",
+        "Observers are told of each outcome once, before the adapter is."
+    ) { ledger in
         ledger.passages.compactMap { passage in
             guard let settled = passage.settled.first else { return nil }
             let isRight = passage.observed.count == 1 && passage.observed[0].at < settled.at

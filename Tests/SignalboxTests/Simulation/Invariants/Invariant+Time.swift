@@ -1,8 +1,10 @@
 import SignalboxCore
 
 extension Invariant {
-    /// A call has at least its timeout and at most two ticks more; then it is settled without it.
-    static let timeoutIsKept = Invariant(name: "timeoutIsKept") { ledger in
+    static let timeoutIsKept = Invariant(
+        "timeoutIsKept",
+        "A call has at least its timeout and at most two ticks more; then it is settled without it."
+    ) { ledger in
         ledger.passages.flatMap { passage -> [Ledger.Fault] in
             guard let timeout = ledger.timeout(of: passage) else { return [] }
             return ledger.attempts(of: passage).compactMap { attempt in
@@ -19,16 +21,19 @@ extension Invariant {
         }
     }
 
-    /// What a source that redelivers has inside begins, or is abandoned when the hold limit is over, less the part of a
-    /// tick that had gone by when it came. When a body that does not fit was found in a call for others nobody sees.
-    static let holdLimitIsKept = Invariant(name: "holdLimitIsKept") { ledger in
+    static let holdLimitIsKept = Invariant(
+        "holdLimitIsKept",
+        """
+        What a source that redelivers has inside begins, or is abandoned when the hold limit is over, \
+        less the part of a tick that had gone by when it came.
+        """
+    ) { ledger in
         ledger.passages.compactMap { passage in
-            guard ledger.source(of: passage).features.contains(.redelivers), !passage.isRepeat,
-                let began = ledger.began,
-                ledger.message(of: passage).content != .invalidBody
+            guard ledger.source(of: passage).features.contains(.redelivers), !passage.isRepeat, let began = ledger.began
             else { return nil }
             let from = ledger.ticks[max(passage.offered, began)]
-            let begun = ledger.attempts(of: passage).first?.began
+            let attempts = ledger.attempts(of: passage)
+            let begun = attempts.first?.began
             guard let end = [begun, passage.settled.first?.at, ledger.ended?.at].compactMap({ $0 }).min() else {
                 return nil
             }
@@ -36,13 +41,19 @@ extension Invariant {
             let limit = ledger.scenario.holdLimit
             let isLetGo = passage.settled.first?.at == end && passage.outcome == .abandoned(.holdLimit)
             let isEarly = isLetGo && ticks < limit - 1
-            guard ticks > limit + 1 || isEarly else { return nil }
+            if let late = attempts.first(where: { ledger.ticks[$0.began] - from > limit + 1 }) {
+                return Ledger.Fault(at: late.began, text: "\(passage.mark) was called when the hold limit was over")
+            }
+            // What a batch plugin's call leaves out is told at its end.
+            guard (ticks > limit + 1 && !ledger.isLeftOut(passage)) || isEarly else { return nil }
             return Ledger.Fault(at: end, text: "\(passage.mark) was held for \(ticks) ticks, of \(limit)")
         }
     }
 
-    /// A drain ends within its limit, a cancelled run at once, whatever the plugins do.
-    static let drainLimitIsKept = Invariant(name: "drainLimitIsKept") { ledger in
+    static let drainLimitIsKept = Invariant(
+        "drainLimitIsKept",
+        "A drain ends within its limit, a cancelled run at once, whatever the plugins do."
+    ) { ledger in
         guard let ended = ledger.ended, let stopped = ledger.stopped, let began = ledger.began else { return [] }
         let ticks = ledger.ticks[ended.at] - ledger.ticks[max(stopped, began)]
         let limit = ledger.scenario.isCancelled ? 0 : ledger.scenario.drainLimit

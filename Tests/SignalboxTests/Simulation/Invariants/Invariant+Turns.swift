@@ -1,9 +1,13 @@
 import SignalboxCore
 
 extension Invariant {
-    /// Of several sources that wait for one serial plugin none gets two calls in a row; where the order is `none`, none
-    /// gets three.
-    static let sourcesTakeTurns = Invariant(name: "sourcesTakeTurns") { ledger in
+    static let sourcesTakeTurns = Invariant(
+        "sourcesTakeTurns",
+        """
+        Of several sources that wait for one serial plugin none gets two calls in a row; where the \
+        order is `none`, none gets three.
+        """
+    ) { ledger in
         ledger.registrations.flatMap { registration -> [Ledger.Fault] in
             let plugin = registration.plugin
             guard plugin.maxConcurrent == 1, plugin.order != .key, plugin.kind != .batch,
@@ -13,13 +17,13 @@ extension Invariant {
             let turns = ledger.turns(of: plugin.action)
             return turns.indices.dropFirst(most).compactMap { last in
                 let row = turns[(last - most)...last]
-                guard let first = row.first, row.allSatisfy({ $0.source == first.source }) else { return nil }
+                guard let first = row.first, row.allSatisfy({ $0.intake == first.intake }) else { return nil }
                 let left = ledger.passages.first { passage in
-                    passage.mark.source != first.source
+                    passage.intake != first.intake
                         && ledger.waits(passage, for: plugin, from: first.at, to: turns[last].at)
                 }
                 guard let left else { return nil }
-                let text = "s\(first.source) had \(row.count) calls in a row while \(left.mark) waited"
+                let text = "\(first.intake) had \(row.count) calls in a row while \(left.mark) waited"
                 return Ledger.Fault(at: turns[last].at, text: text)
             }
         }
@@ -28,18 +32,18 @@ extension Invariant {
 
 extension Ledger {
     fileprivate struct Turn {
-        let source: Int
+        let intake: IntakeMark
         let at: Int
     }
 
     /// Which source was called when; what was rejected on the lane has had its turn too.
     fileprivate func turns(of action: Int) -> [Turn] {
-        let own = passages.filter { message(of: $0).action == action }
+        let own = passages.filter { message(of: $0).action == action && !$0.isRepeat }
         let turns = own.flatMap { passage -> [Turn] in
             let attempts = attempts(of: passage)
             let isOnLane = passage.rejection == .invalidBody
             let rejected = isOnLane && attempts.isEmpty ? passage.settled.prefix(1).map(\.at) : []
-            return (attempts.map(\.began) + rejected).map { Turn(source: passage.mark.source, at: $0) }
+            return (attempts.map(\.began) + rejected).map { Turn(intake: passage.intake, at: $0) }
         }
         return turns.sorted { $0.at < $1.at }
     }
@@ -53,7 +57,7 @@ extension Ledger {
         else { return false }
         guard plugin.order == .source else { return true }
         return !passages.contains { other in
-            other.mark.source == passage.mark.source && message(of: other).action == plugin.action
+            other.intake == passage.intake && message(of: other).action == plugin.action
                 && hasBegun(other, before: to) && !other.isSettled(before: from)
         }
     }

@@ -1,6 +1,11 @@
 extension Invariant {
-    /// When everything that can go on has gone on, nothing is left waiting that a free place of its plugin could call.
-    static let nothingWaitsWithoutReason = Invariant(name: "nothingWaitsWithoutReason") { ledger in
+    static let nothingWaitsWithoutReason = Invariant(
+        "nothingWaitsWithoutReason",
+        """
+        When everything that can go on has gone on, nothing is left waiting that a free place of its \
+        plugin could call.
+        """
+    ) { ledger in
         guard let began = ledger.began else { return [] }
         let end = ledger.stopped ?? ledger.ended?.at ?? ledger.events.count
         var reported: Set<ArrivalMark> = []

@@ -1,12 +1,17 @@
 import Signalbox
 
 extension Invariant {
-    /// No more of a source is inside than its window holds; one arrival may reach over the bytes while a quarter is free.
-    static let windowIsNeverExceeded = Invariant(name: "windowIsNeverExceeded") { ledger in
+    static let windowIsNeverExceeded = Invariant(
+        "windowIsNeverExceeded",
+        """
+        No more of a source is inside than its window holds; one arrival may reach over the bytes while \
+        a quarter is free.
+        """
+    ) { ledger in
         ledger.takings.compactMap { taking in
             guard taking.count > 0 else { return nil }
-            let limits = ledger.scenario.sources[taking.source].window
-            let own = ledger.passages.filter { $0.mark.source == taking.source }
+            let limits = ledger.scenario.sources[taking.intake.source].window
+            let own = ledger.passages.filter { $0.intake == taking.intake }
             let earlier = own.filter { $0.taken < taking.at && !$0.isSettled(before: taking.from) }
             var count = earlier.count
             var bytes = earlier.reduce(0) { $0 + ledger.length(of: $1) }
@@ -15,7 +20,7 @@ extension Invariant {
                 bytes += ledger.length(of: passage)
                 count += 1
                 if count > limits.arrivals || (bytes > limits.bytes && !isRoomy) {
-                    let text = "s\(taking.source): \(count) arrivals and \(bytes) bytes inside, of \(limits)"
+                    let text = "\(taking.intake): \(count) arrivals and \(bytes) bytes inside, of \(limits)"
                     return Ledger.Fault(at: taking.at, text: text)
                 }
             }
@@ -23,24 +28,29 @@ extension Invariant {
         }
     }
 
-    /// After `room()` has returned, `submit` takes something: else an adapter would ask in vain for ever.
-    static let roomIsRoom = Invariant(name: "roomIsRoom") { ledger in
-        ledger.scenario.sources.flatMap { source -> [Ledger.Fault] in
-            guard !ledger.scenario.isDeliveredThrough(source.index) else { return [] }
+    static let roomIsRoom = Invariant(
+        "roomIsRoom",
+        """
+        After `room()` has returned, `submit` takes something: else an adapter would ask in vain for \
+        ever.
+        """
+    ) { ledger in
+        ledger.intakes.keys.flatMap { intake -> [Ledger.Fault] in
+            guard !ledger.scenario.isDeliveredThrough(intake.source) else { return [] }
             var hasRoom = false
             var inVain: Int?
             var faults: [Ledger.Fault] = []
             for (position, event) in ledger.events.enumerated() {
                 switch event {
-                case .hasRoom(source.index):
+                case .hasRoom(intake):
                     if let inVain {
-                        let text = "s\(source.index) was told that there is room, and submit took nothing"
+                        let text = "\(intake) was told that there is room, and submit took nothing"
                         faults.append(Ledger.Fault(at: inVain, text: text))
                     }
                     inVain = nil
                     hasRoom = true
-                case .isClosed(source.index): inVain = nil
-                case .took(let number, let count) where ledger.offers[number]?.source == source.index:
+                case .isClosed(intake): inVain = nil
+                case .took(let number, let count) where ledger.offers[number]?.intake == intake:
                     if hasRoom, count == 0 { inVain = position }
                     hasRoom = false
                 default: break
@@ -50,25 +60,69 @@ extension Invariant {
         }
     }
 
-    /// A source that was told that it is closed, and any source when `run()` has returned, has nothing taken any more.
-    static let closedTakesNothing = Invariant(name: "closedTakesNothing") { ledger in
-        var closed: [Int: Int] = [:]
+    static let roomIsTold = Invariant(
+        "roomIsTold",
+        "Who waits for room is told as soon as a quarter of the window is free, and of what a rate limit allows."
+    ) { ledger in
+        var asking: Set<IntakeMark> = []
+        var faults: [Ledger.Fault] = []
         for (position, event) in ledger.events.enumerated() {
-            if case .isClosed(let source) = event { closed[source] = min(closed[source] ?? position, position) }
+            switch event {
+            case .asksForRoom(let intake): asking.insert(intake)
+            case .hasRoom(let intake), .isClosed(let intake): asking.remove(intake)
+            case .tick:
+                for intake in asking where ledger.hasRoom(intake, at: position) {
+                    faults.append(
+                        Ledger.Fault(at: position, text: "\(intake) has room, and who waits for it is not told")
+                    )
+                    asking.remove(intake)
+                }
+            default: break
+            }
+        }
+        return faults
+    }
+
+    static let closedTakesNothing = Invariant(
+        "closedTakesNothing",
+        """
+        A source that was told that it is closed, and any source when `run()` has returned, has nothing \
+        taken any more.
+        """
+    ) { ledger in
+        var closed: [IntakeMark: Int] = [:]
+        for (position, event) in ledger.events.enumerated() {
+            if case .isClosed(let intake) = event { closed[intake] = min(closed[intake] ?? position, position) }
+        }
+        for removal in ledger.removals {
+            if let intake = removal.intake { closed[intake] = min(closed[intake] ?? removal.from, removal.from) }
         }
         return ledger.takings.compactMap { taking in
-            let end = min(closed[taking.source] ?? .max, ledger.ended?.at ?? .max)
+            let end = min(closed[taking.intake] ?? .max, ledger.ended?.at ?? .max)
             guard taking.count > 0, taking.from > end else { return nil }
             return Ledger.Fault(
                 at: taking.at,
-                text: "s\(taking.source) is closed, and \(taking.count) arrivals were taken"
+                text: "\(taking.intake) is closed, and \(taking.count) arrivals were taken"
             )
         }
     }
 }
 
 extension Ledger {
-    fileprivate func length(of passage: Passage) -> Int { message(of: passage).text.utf8.count }
+    fileprivate func hasRoom(_ intake: IntakeMark, at position: Int) -> Bool {
+        // Who has asked several times is told several times.
+        guard !scenario.isDeliveredThrough(intake.source) else { return false }
+        let source = scenario.sources[intake.source]
+        let inside = passages.filter { $0.intake == intake && $0.taken < position && !$0.isSettled(before: position) }
+        let bytes = inside.reduce(0) { $0 + length(of: $1) }
+        guard inside.count <= source.window.arrivals - max(1, source.window.arrivals / 4),
+            bytes <= source.window.bytes - max(1, source.window.bytes / 4)
+        else { return false }
+        guard source.isSlowed, let limit = source.rateLimit else { return true }
+        // Full again after so many ticks without anything taken.
+        let latest = passages.last { $0.intake == intake && $0.taken < position }.map { supervisorTick($0.taken) } ?? 0
+        return supervisorTick(position) - latest > 10 * limit.burst / limit.perSecond + 2
+    }
 }
 
 extension Scenario {

@@ -1,27 +1,26 @@
 /// Something that holds in every run, whatever the plugins and sources do.
 struct Invariant: Sendable {
     let name: String
+    /// What holds.
+    let promise: String
     /// Where it does not hold, and what was expected.
     let check: @Sendable (Ledger) -> [Ledger.Fault]
 
+    init(_ name: String, _ promise: String, _ check: @escaping @Sendable (Ledger) -> [Ledger.Fault]) {
+        self.name = name
+        self.promise = promise
+        self.check = check
+    }
+
     static let all: [Invariant] = [
         settledOnce, nothingUntakenIsTold, allIsSettledWhenTheRunEnds, acknowledgedAsDecided, observedBeforeSettled,
-        countsMatch, reportTellsTheTruth, supervisorIsFreed,
+        countsMatch, reportTellsTheTruth, deadLettersAreBounded, supervisorIsFreed,
         onlyAllowedArrivalsAreCalled, notCalledAfterItsEnd, attemptsAreKept, outcomeHasItsCause, reentrantIsRefused,
-        neverMoreCallsThanAllowed, oneCallPerSourceOrKey, orderIsKept, successorsWait, nothingWaitsWithoutReason,
-        sourcesTakeTurns,
-        windowIsNeverExceeded, roomIsRoom, closedTakesNothing,
-        repeatsAreNotCalled, attemptsAreTold, rateLimitIsKept, openBreakerLeavesAlone,
+        neverMoreCallsThanAllowed, oneCallPerSourceOrKey, orderIsKept, nothingWaitsWithoutReason, sourcesTakeTurns,
+        stalledLaneIsUnavailable, successorsWait,
+        windowIsNeverExceeded, roomIsRoom, roomIsTold, closedTakesNothing, removalIsKept, namesAreFree,
+        repeatsAreNotCalled, repeatsHaveTheirOriginal, attemptsAreTold, rateLimitIsKept, overloadedIsTrue,
+        breakerIsKept,
         timeoutIsKept, holdLimitIsKept, drainLimitIsKept,
     ]
-}
-
-/// An invariant that does not hold.
-struct Violation: Sendable, CustomStringConvertible {
-    let invariant: String
-    /// Where in the log.
-    let at: Int
-    let text: String
-
-    var description: String { "\(invariant): \(text)" }
 }

@@ -10,6 +10,8 @@ struct FedAdapter: Adapter {
     var features: AdapterFeatures { scenario.features }
 
     func run(into intake: any Intake) async {
+        // Always behind an ObservedAdapter.
+        guard let intake = intake as? ObservedIntake else { return }
         await feeder.feed(into: intake)
         guard scenario.kind == .adapter else { return }
         await Watched(false).until { $0 }

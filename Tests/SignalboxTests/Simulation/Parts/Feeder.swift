@@ -4,12 +4,20 @@ import SignalboxTesting
 /// Sends what a source's scenario says, and sends again what was let go of where the source redelivers.
 final class Feeder: SettlementSink {
     private struct State: Sendable {
-        /// What was taken and is not settled: token and message.
-        var inside: [UInt64: Int] = [:]
+        /// What was taken and is not settled, by token.
+        var inside: [UInt64: Inside] = [:]
         /// What was abandoned, the oldest first.
         var again: [Int] = []
         var tokens: UInt64 = 0
         var isDone = false
+
+        func isEmpty(_ life: Int) -> Bool { !inside.values.contains { $0.life == life } }
+    }
+
+    private struct Inside: Sendable {
+        let message: Int
+        /// The life of the intake that it was submitted to.
+        let life: Int
     }
 
     private let scenario: SourceScenario
@@ -25,9 +33,10 @@ final class Feeder: SettlementSink {
 
     /// Sends all of it and waits until it is settled; nothing more is sent when the task is cancelled or the intake
     /// closes.
-    func feed(into intake: any Intake) async {
-        await sendAll(into: intake)
-        await state.untilUncancelled { $0.inside.isEmpty }
+    func feed(into intake: ObservedIntake) async {
+        let life = intake.mark.life
+        await sendAll(into: intake, life)
+        await state.untilUncancelled { $0.isEmpty(life) }
         finish()
     }
 
@@ -41,25 +50,25 @@ final class Feeder: SettlementSink {
         state.change { $0.isDone = true }
     }
 
-    private func sendAll(into intake: any Intake) async {
+    private func sendAll(into intake: any Intake, _ life: Int) async {
         for feed in scenario.feeds {
             await world.wait(feed.pause)
-            guard await send(feed.messages, into: intake) else { return }
+            guard await send(feed.messages, into: intake, life) else { return }
         }
-        while await state.until({ $0.inside.isEmpty || !$0.again.isEmpty }) {
+        while await state.until({ $0.isEmpty(life) || !$0.again.isEmpty }) {
             let again = state.change { state in
                 defer { state.again = [] }
                 return state.again
             }
             guard !again.isEmpty else { return }
             await world.wait(1)
-            guard await send(again, into: intake) else { return }
+            guard await send(again, into: intake, life) else { return }
         }
     }
 
     /// - Returns: whether to go on.
-    private func send(_ messages: [Int], into intake: any Intake) async -> Bool {
-        var rest = arrivals(messages)[...]
+    private func send(_ messages: [Int], into intake: any Intake, _ life: Int) async -> Bool {
+        var rest = arrivals(messages, life)[...]
         while !Task.isCancelled {
             rest = rest.dropFirst(intake.submit(Array(rest), to: self))
             if rest.isEmpty { return true }
@@ -71,12 +80,12 @@ final class Feeder: SettlementSink {
         return false
     }
 
-    private func arrivals(_ messages: [Int]) -> [Arrival] {
+    private func arrivals(_ messages: [Int], _ life: Int) -> [Arrival] {
         var batch = ArrivalBatch(pool: ArrivalPool())
         for message in messages {
             let token = state.change { state in
                 state.tokens += 1
-                state.inside[state.tokens] = message
+                state.inside[state.tokens] = Inside(message: message, life: life)
                 return state.tokens
             }
             batch.append(world.scenario.messages[message], token: token, origin: origin)
@@ -92,8 +101,8 @@ extension Feeder {
         var comesAgain = false
         if case .abandoned = outcome { comesAgain = scenario.features.contains(.redelivers) }
         state.change { [comesAgain] state in
-            guard let message = state.inside.removeValue(forKey: token), comesAgain else { return }
-            state.again.append(message)
+            guard let inside = state.inside.removeValue(forKey: token), comesAgain else { return }
+            state.again.append(inside.message)
         }
     }
 }

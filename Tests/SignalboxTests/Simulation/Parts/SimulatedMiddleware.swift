@@ -5,6 +5,8 @@ import SignalboxCore
 struct SimulatedMiddleware: Middleware {
     let scenario: MiddlewareScenario
     let world: SimulationWorld
+    /// How what it decides is known again.
+    static let detail = "middleware"
 
     func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
         let act = world.actOnce(scenario.act(message: world.message(of: context.arrival)), context)
@@ -18,7 +20,9 @@ struct SimulatedMiddleware: Middleware {
             return await next(context)
         case .answers: return .handled(reply: Bytes("-1"))
         case .fails(let retryable):
-            return .failed(Outcome.Failure(.threw, detail: "middleware", isRetryable: retryable))
+            return .failed(Outcome.Failure(.threw, detail: SimulatedMiddleware.detail, isRetryable: retryable))
+        case .rejects: return .rejected(Outcome.Rejection(.unavailable, detail: SimulatedMiddleware.detail))
+        case .abandons: return .abandoned(.stop)
         case .throwsAway:
             _ = await next(context)
             return .abandoned(.stop)
@@ -27,17 +31,19 @@ struct SimulatedMiddleware: Middleware {
 }
 
 extension SimulationWorld {
-    /// Throwing the same message away whenever it comes again would go on for ever.
+    /// Letting go of the same message whenever it comes again would go on for ever.
     fileprivate func actOnce(_ act: MiddlewareAct, _ context: ActionContext) -> MiddlewareAct {
-        guard act == .throwsAway, !throwAway(message(of: context.arrival)) else { return act }
+        guard act == .throwsAway || act == .abandons, !throwAway(message(of: context.arrival)) else { return act }
         return .passes
     }
 }
 
 /// Records what observers are told. What a plugin delivers is settled through a sink of its own, so it is recorded here
 /// that it is.
-struct SimulatedObserver: OutcomeObserver {
+struct SimulatedObserver: OutcomeObserver, ReportObserver {
     let world: SimulationWorld
+
+    func reported(_ report: SupervisorReport) { world.add(.reported(report)) }
 
     func settled(_ arrival: SettledArrival) {
         let source = world.scenario.sources.firstIndex { $0.name == arrival.arrival.origin.source } ?? 0

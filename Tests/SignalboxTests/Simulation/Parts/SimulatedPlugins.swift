@@ -10,11 +10,11 @@ struct SimulatedError: RetryableError {
 /// A batch plugin; what it does is what the scenario says for the first of its arrivals.
 struct SimulatedBatchPlugin: BatchPlugin {
     let world: SimulationWorld
-    let registration: Int
+    let hold: RegistrationHold
     let action: ActionName
 
     func callAsActions(_ batch: [(info: SimulatedInfo, context: ActionContext)]) async throws {
-        _ = try await world.call(registration, batch.map(\.context), batch[0].info)
+        _ = try await world.call(hold.number, batch.map(\.context), batch[0].info)
     }
 }
 

@@ -13,7 +13,12 @@ final class SimulationWorld: Sendable {
         /// Messages that middleware threw away.
         var thrownAway: Set<Int> = []
         var registrations: [PluginScenario] = []
+        /// What tells of each registration whether it is still held.
+        var holds: [WeakHold] = []
         var intakes: [Int: ObservedIntake] = [:]
+        /// How often each source was added.
+        var lives: [Int: Int] = [:]
+        var removals = 0
         var ownTokens: UInt64 = 0
     }
 
@@ -39,18 +44,20 @@ final class SimulationWorld: Sendable {
         try? await clock.sleep(for: Simulation.tick * ticks)
     }
 
-    func message(of arrival: Arrival) -> Int {
-        arrival.original.withUnsafeBytes { MessageScenario.index(in: $0) } ?? 0
+    func message(of arrival: Arrival) -> Int { message(in: arrival.original) }
+
+    func message(in original: Bytes) -> Int {
+        original.withUnsafeBytes { MessageScenario.index(in: $0) } ?? 0
     }
 }
 
 // MARK: - Numbers
 
 extension SimulationWorld {
-    func beginOffer(_ offered: [SimulationEvent.Offered]) -> Int {
+    func beginOffer(_ offered: [SimulationEvent.Offered], to intake: IntakeMark) -> Int {
         state.withLock { state in
             state.offers += 1
-            state.events.append(.offers(number: state.offers, offered))
+            state.events.append(.offers(number: state.offers, intake, offered))
             return state.offers
         }
     }
@@ -74,15 +81,38 @@ extension SimulationWorld {
         state.withLock { $0.thrownAway.insert(message).inserted }
     }
 
-    /// A number for a registration that is about to be made.
-    func nextRegistration(_ plugin: PluginScenario) -> Int {
+    /// A number for a registration that is about to be made, and what its plugin is to hold.
+    func nextRegistration(_ plugin: PluginScenario) -> RegistrationHold {
         state.withLock { state in
+            let hold = RegistrationHold(number: state.registrations.count)
             state.registrations.append(plugin)
-            return state.registrations.count - 1
+            state.holds.append(WeakHold(hold: hold))
+            return hold
         }
     }
 
     var registrations: [PluginScenario] { state.withLock { $0.registrations } }
+
+    /// The registrations whose plugins somebody still holds.
+    var heldRegistrations: [Int] { state.withLock { $0.holds.compactMap { $0.hold?.number } } }
+
+    /// The mark of a source's next intake.
+    func nextIntake(of source: Int) -> IntakeMark {
+        IntakeMark(source: source, life: state.withLock { $0.lives[source, default: 0] })
+    }
+
+    /// Records that the intake is there.
+    func noteAdded(_ intake: IntakeMark) {
+        state.withLock { $0.lives[intake.source] = intake.life + 1 }
+        add(.added(intake))
+    }
+
+    func nextRemoval() -> Int {
+        state.withLock { state in
+            state.removals += 1
+            return state.removals
+        }
+    }
 
     /// A token for what a plugin delivers, which no adapter gives.
     func ownToken() -> UInt64 {
@@ -101,7 +131,7 @@ extension SimulationWorld {
 
 extension SimulationWorld {
     func add(_ intake: ObservedIntake) {
-        state.withLock { $0.intakes[intake.source] = intake }
+        state.withLock { $0.intakes[intake.mark.source] = intake }
     }
 
     func intake(of source: Int) -> ObservedIntake? { state.withLock { $0.intakes[source] } }

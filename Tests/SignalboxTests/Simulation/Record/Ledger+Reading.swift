@@ -19,7 +19,8 @@ extension Ledger {
     private mutating func readTaken() {
         for (position, event) in events.enumerated() {
             switch event {
-            case .offers(let number, let offered): offers[number] = Offer(at: position, offered: offered)
+            case .offers(let number, let intake, let offered):
+                offers[number] = Offer(at: position, intake: intake, offered: offered)
             case .took(let number, let count):
                 guard let offer = offers[number], count >= 0, count <= offer.offered.count else {
                     faults.append(Fault(at: position, text: "took \(count) of offer \(number), which has not as many"))
@@ -32,11 +33,18 @@ extension Ledger {
     }
 
     private mutating func take(_ offer: Offer, _ count: Int, at position: Int) {
-        guard let source = offer.source else { return }
-        takings.append(Taking(from: offer.at, at: position, source: source, count: count))
+        takings.append(Taking(from: offer.at, at: position, intake: offer.intake, count: count))
         for one in offer.offered.prefix(count) {
             places[one.mark] = passages.count
-            passages.append(Passage(mark: one.mark, message: one.message, offered: offer.at, taken: position))
+            passages.append(
+                Passage(
+                    mark: one.mark,
+                    intake: offer.intake,
+                    message: one.message,
+                    offered: offer.at,
+                    taken: position
+                )
+            )
         }
     }
 
@@ -65,10 +73,39 @@ extension Ledger {
         case .callBegan, .callEnded: readCall(event, at: position)
         case .delivers(let call, let mark): deliverers[mark] = call
         case .registered, .removed: readRegistration(event, at: position)
+        case .added, .leaves, .left: readSource(event, at: position)
         case .runBegan: began = position
         case .shutDown, .cancelled: stopped = stopped ?? position
-        case .runEnded(let report): ended = Ending(at: position, report: report)
-        case .quiet(let report): quiet = Ending(at: position, report: report)
+        case .reported, .runEnded, .quiet: readReport(event, at: position)
+        default: break
+        }
+    }
+
+    private mutating func readReport(_ event: SimulationEvent, at position: Int) {
+        switch event {
+        case .reported(let report): reports.append(Ending(at: position, report: report))
+        case .runEnded(let report):
+            ended = Ending(at: position, report: report)
+            reports.append(Ending(at: position, report: report))
+        case .quiet(let report, let kept):
+            quiet = Ending(at: position, report: report)
+            letters = kept
+            reports.append(Ending(at: position, report: report))
+        default: break
+        }
+    }
+
+    private mutating func readSource(_ event: SimulationEvent, at position: Int) {
+        switch event {
+        case .added(let intake): intakes[intake] = position
+        case .leaves(let number, let source):
+            let intake = intakes.keys.filter { $0.source == source }.max { $0.life < $1.life }
+            removals.append(Removal(number: number, source: source, from: position, intake: intake))
+        case .left(let number, let isRemoved):
+            guard let place = removals.firstIndex(where: { $0.number == number }) else { return }
+            removals[place].until = position
+            removals[place].isRemoved = isRemoved
+            if !isRemoved { removals[place].intake = nil }
         default: break
         }
     }

@@ -24,6 +24,13 @@ struct Ledger: Sendable {
     var stopped: Int?
     var ended: Ending?
     var quiet: Ending?
+    /// Every report, in order: those told while it ran, the one of the end, and the one of the quiet behind it.
+    var reports: [Ending] = []
+    /// The messages of the dead letters that were kept in the end.
+    var letters: [Int] = []
+    var removals: [Removal] = []
+    /// When each intake was there first.
+    var intakes: [IntakeMark: Int] = [:]
     /// The tick at each position.
     var ticks: [Int] = []
     var offers: [Int: Offer] = [:]
@@ -36,15 +43,25 @@ struct Ledger: Sendable {
 
     struct Offer: Sendable {
         let at: Int
+        let intake: IntakeMark
         let offered: [SimulationEvent.Offered]
-        var source: Int? { offered.first?.mark.source }
+    }
+
+    /// The removal of a source, and what it was a removal of.
+    struct Removal: Sendable {
+        let number: Int
+        let source: Int
+        let from: Int
+        var intake: IntakeMark?
+        var until: Int?
+        var isRemoved = false
     }
 
     struct Taking: Sendable {
         /// When `submit` was called, and when it returned.
         let from: Int
         let at: Int
-        let source: Int
+        let intake: IntakeMark
         let count: Int
     }
 

@@ -3,6 +3,8 @@ import SignalboxCore
 /// What happened to one arrival that was taken.
 struct Passage: Sendable {
     let mark: ArrivalMark
+    /// What it was submitted to.
+    let intake: IntakeMark
     /// Which message it is.
     let message: Int
     /// When `submit` was called with it, and when that returned.

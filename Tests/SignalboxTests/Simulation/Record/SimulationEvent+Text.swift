@@ -6,12 +6,12 @@ extension SimulationEvent: CustomStringConvertible {
     var description: String {
         switch self {
         case .tick(let tick): "tick \(tick)"
-        case .offers(let number, let offered):
-            "offer \(number): " + offered.map { "\($0.mark)=m\($0.message)" }.joined(separator: " ")
+        case .offers(let number, let intake, let offered):
+            "offer \(number) to \(intake): " + offered.map { "\($0.mark)=m\($0.message)" }.joined(separator: " ")
         case .took(let number, let count): "took \(count) of offer \(number)"
-        case .asksForRoom(let source): "s\(source) asks for room"
-        case .hasRoom(let source): "s\(source) has room"
-        case .isClosed(let source): "s\(source) is closed"
+        case .asksForRoom(let intake): "\(intake) asks for room"
+        case .hasRoom(let intake): "\(intake) has room"
+        case .isClosed(let intake): "\(intake) is closed"
         case .acknowledged(let mark): "\(mark) may be acknowledged"
         case .settled(let mark, let outcome): "\(mark) settled \(outcome.simulationText)"
         case .observed(let mark, let outcome, let attempts, let isRepeat):
@@ -21,12 +21,16 @@ extension SimulationEvent: CustomStringConvertible {
         case .registered(let registration, let action): "registration \(registration) for p\(action)"
         case .removed(let action): "p\(action) removed"
         case .refused(let action): "a change of p\(action) refused"
+        case .added, .notAdded, .leaves, .left: sourceText
         case .runBegan: "run begins"
         case .shutDown: "graceful shutdown"
         case .cancelled: "run cancelled"
         case .runEnded(let report): "run ended: \(report.simulationText)"
-        case .quiet(let report): "quiet: \(report.simulationText)"
-        case .released(let isReleased): isReleased ? "supervisor freed" : "supervisor still held"
+        case .reported(let report): "reported: \(report.simulationText)"
+        case .quiet(let report, let letters):
+            "quiet: \(report.simulationText), kept " + letters.map { "m\($0)" }.joined(separator: " ")
+        case .released(let isFreed, let held):
+            "supervisor \(isFreed ? "freed" : "still held")" + held.map { ", registration \($0) still held" }.joined()
         }
     }
 
@@ -44,6 +48,18 @@ extension SimulationEvent: CustomStringConvertible {
     }
 }
 
+extension SimulationEvent {
+    private var sourceText: String {
+        switch self {
+        case .added(let intake): "\(intake) added"
+        case .notAdded(let source): "s\(source) not added"
+        case .leaves(let removal, let source): "removal \(removal) of s\(source)"
+        case .left(let removal, let isRemoved): "removal \(removal) \(isRemoved ? "done" : "refused")"
+        default: ""
+        }
+    }
+}
+
 extension Outcome {
     fileprivate var simulationText: String {
         guard case .handled(let reply?) = self else { return code }
@@ -56,6 +72,6 @@ extension SupervisorReport {
         let counts = total
         return "\(counts.handled) handled, \(counts.rejected) rejected, \(counts.failed) failed, "
             + "\(counts.abandoned) abandoned, \(counts.lateReturns) late, \(unsettled) unsettled, "
-            + "running \(callsStillRunning), \(deadLetters) dead letters"
+            + "running \(callsStillRunning), \(deadLetters) dead letters, \(deadLettersDropped) dropped"
     }
 }

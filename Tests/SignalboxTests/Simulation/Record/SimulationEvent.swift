@@ -7,11 +7,11 @@ enum SimulationEvent: Sendable, Hashable {
     case tick(Int)
 
     /// Somebody calls `submit`, and `submit` returns. What it decides at once is settled in between.
-    case offers(number: Int, [Offered])
+    case offers(number: Int, IntakeMark, [Offered])
     case took(number: Int, count: Int)
-    case asksForRoom(source: Int)
-    case hasRoom(source: Int)
-    case isClosed(source: Int)
+    case asksForRoom(IntakeMark)
+    case hasRoom(IntakeMark)
+    case isClosed(IntakeMark)
 
     /// What the sink and the observer are told.
     case acknowledged(ArrivalMark)
@@ -31,15 +31,24 @@ enum SimulationEvent: Sendable, Hashable {
     case removed(action: Int)
     case refused(action: Int)
 
+    /// A source was added, or was not.
+    case added(IntakeMark)
+    case notAdded(source: Int)
+    /// The removal of a source was asked for, and has returned.
+    case leaves(removal: Int, source: Int)
+    case left(removal: Int, isRemoved: Bool)
+
     case runBegan
     case shutDown
     case cancelled
     /// `run()` has returned, and this is the report then.
     case runEnded(SupervisorReport)
-    /// Every call has returned and nothing is left to do.
-    case quiet(SupervisorReport)
-    /// Whether the supervisor was freed when nobody used it any more.
-    case released(Bool)
+    /// The report that observers are told once a second, and at the end.
+    case reported(SupervisorReport)
+    /// Every call has returned and nothing is left to do; the messages of the dead letters that are kept.
+    case quiet(SupervisorReport, letters: [Int])
+    /// Whether the supervisor was freed when nobody used it any more, and the registrations that somebody still holds.
+    case released(supervisor: Bool, held: [Int])
 
     /// An arrival and the message that it is.
     struct Offered: Sendable, Hashable {

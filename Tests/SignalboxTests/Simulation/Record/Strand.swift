@@ -1,15 +1,15 @@
 /// What must wait for each other: the arrivals of one source, or those with one key, or nothing.
 enum Strand: Sendable, Hashable {
-    case source(Int)
+    case source(IntakeMark)
     case key(Int)
-    case keyOfSource(Int, Int)
+    case keyOfSource(Int, IntakeMark)
     case none(ArrivalMark)
 }
 
 extension Ledger {
     func strand(of passage: Passage, in plugin: PluginScenario) -> Strand {
         switch plugin.order {
-        case .source: .source(passage.mark.source)
+        case .source: .source(passage.intake)
         case .key: .key(message(of: passage).key)
         case .none: .none(passage.mark)
         }

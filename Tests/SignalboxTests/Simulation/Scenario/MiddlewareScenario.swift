@@ -14,6 +14,10 @@ enum MiddlewareAct: Sendable, Hashable {
     case answers
     /// Says in the plugin's place that it failed.
     case fails(retryable: Bool)
+    /// Rejects it in the plugin's place.
+    case rejects
+    /// Lets go of it without passing it on.
+    case abandons
     /// Passes it on, and lets go of it whatever became of it.
     case throwsAway
 }

@@ -5,7 +5,8 @@ extension Scenario: CustomStringConvertible {
     /// The scenario in lines, as the log of a replay begins with.
     var description: String {
         var lines = [
-            "seed \(seed): opens at \(opensAt), ends \(ending); timeout \(timeout), drain \(drainLimit), hold \(holdLimit)"
+            "seed \(seed): opens at \(opensAt), ends \(ending); timeout \(timeout), drain \(drainLimit), hold \(holdLimit), "
+                + "keeps \(deadLetters.count) dead letters of \(deadLetters.bytes) bytes"
         ]
         lines += sources.map { "  \($0)" }
         lines += plugins.map { "  \($0)" }

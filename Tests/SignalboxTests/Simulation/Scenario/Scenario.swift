@@ -1,3 +1,5 @@
+import Signalbox
+
 /// All that happens to a supervisor in one simulated run, except in which order what is ready at the same time goes on.
 ///
 /// Times are in ticks of the supervisor's timer, from the beginning of the run.
@@ -15,6 +17,7 @@ struct Scenario: Sendable {
     var timeout = 30
     var drainLimit = 100
     var holdLimit = 50
+    var deadLetters = DeadLetterLimits()
 
     /// How the run ends.
     enum Ending: Sendable, Hashable {

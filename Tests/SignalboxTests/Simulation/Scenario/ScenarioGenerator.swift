@@ -34,6 +34,10 @@ struct ScenarioGenerator {
         scenario.timeout = random.number(in: 2...12)
         scenario.drainLimit = random.number(in: 1...30)
         scenario.holdLimit = random.number(in: 2...20)
+        if random.chance(30) {
+            let bytes = random.chance(50) ? 1_000_000 : random.number(in: 1...400)
+            scenario.deadLetters = DeadLetterLimits(count: random.number(in: 1...5), bytes: bytes)
+        }
         return scenario
     }
 
@@ -63,7 +67,12 @@ extension ScenarioGenerator {
             random.chance(20)
             ? RateLimit(perSecond: random.number(in: 5...30), burst: random.number(in: 1...5)) : nil
         source.repeats = random.pick([
-            .automatic, .automatic, .never, .within(count: random.number(in: 1...4), time: random.number(in: 3...30)),
+            .automatic, .automatic, .never,
+            .within(
+                count: random.number(in: 1...4),
+                time: random.number(in: 3...30),
+                bytes: random.chance(70) ? 1_000_000 : random.number(in: 0...3)
+            ),
         ])
         source.joinsAt = random.chance(20) ? random.number(in: 0...10) : nil
         source.lingers = random.chance(30) ? random.number(in: 1...4) : 0
@@ -164,24 +173,50 @@ extension ScenarioGenerator {
         switch random.number(in: 1...100) {
         case ...60: .passes
         case ...75: .waits(random.number(in: 1...6))
-        case ...85: .answers
-        case ...95: .fails(retryable: random.chance(50))
+        case ...83: .answers
+        case ...91: .fails(retryable: random.chance(50))
+        case ...95: .rejects
+        case ...97: .abandons
         default: .throwsAway
         }
     }
 
     private mutating func disturbances() -> [Disturbance] {
-        (0..<random.number(in: 1...3)).map { _ in
-            let action = random.pick(plugins.map(\.action))
-            let kind: Disturbance.Kind =
-                switch random.number(in: 1...5) {
-                case 1: .remove(action: action)
-                case 2: .replace(plugin(action))
-                case 3: .register(plugin(action))
-                case 4: .use(middleware(), action: action)
-                default: .use(middleware(), action: nil)
-                }
-            return Disturbance(at: random.number(in: 0...20), kind: kind)
+        (0..<random.number(in: 1...3)).flatMap { _ -> [Disturbance] in
+            let time = random.number(in: 0...20)
+            switch random.number(in: 1...6) {
+            case 1: return [Disturbance(at: time, kind: .use(middleware(), action: nil))]
+            case 2: return removal(at: time)
+            case 3:
+                let changes = (0..<random.number(in: 1...3)).map { _ in change() }
+                return [Disturbance(at: time, kind: .together(changes))]
+            default: return [Disturbance(at: time, kind: change())]
+            }
         }
+    }
+
+    /// A change of a plugin.
+    private mutating func change() -> Disturbance.Kind {
+        let action = random.pick(plugins.map(\.action))
+        return switch random.number(in: 1...6) {
+        case 1: .remove(action: action)
+        case 2...4: .replace(plugin(action))
+        case 5: .register(plugin(action))
+        default: .use(middleware(), action: action)
+        }
+    }
+
+    /// A source is removed, mostly added again, and now and then removed again.
+    private mutating func removal(at time: Int) -> [Disturbance] {
+        let source = random.number(in: 0...sources.count - 1)
+        var all = [Disturbance(at: time, kind: .removeSource(source))]
+        // The tokens of the in-memory adapter would begin anew.
+        if sources[source].kind != .inMemory, random.chance(70) {
+            all.append(Disturbance(at: time + random.number(in: 0...12), kind: .addSource(source)))
+        }
+        if random.chance(20) {
+            all.append(Disturbance(at: time + random.number(in: 0...20), kind: .removeSource(source)))
+        }
+        return all
     }
 }

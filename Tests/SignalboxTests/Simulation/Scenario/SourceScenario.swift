@@ -29,7 +29,7 @@ struct SourceScenario: Sendable {
     enum Repeats: Sendable, Hashable {
         case automatic
         case never
-        case within(count: Int, time: Int)
+        case within(count: Int, time: Int, bytes: Int)
     }
 
     /// Messages that are submitted together, so many ticks after the ones before.
@@ -38,22 +38,26 @@ struct SourceScenario: Sendable {
         var messages: [Int]
     }
 
+    /// Whether its rate limit slows it, and refuses nothing.
+    var isSlowed: Bool { features.contains(.redelivers) }
+
     var name: SourceName { SourceName(stringLiteral: "s\(index)") }
 
     var repeatPolicy: RepeatPolicy {
         switch repeats {
         case .automatic: .automatic
         case .never: .never
-        case .within(let count, let time): .within(RepeatLimits(count: count, time: Simulation.tick * time))
+        case .within(let count, let time, let bytes):
+            .within(RepeatLimits(count: count, time: Simulation.tick * time, bytes: bytes))
         }
     }
 
-    /// How many ids are remembered for how many ticks; `nil` when none are.
-    var remembered: (count: Int, time: Int)? {
+    /// How many ids are remembered for how many ticks, and with how many bytes of replies; `nil` when none are.
+    var remembered: (count: Int, time: Int, bytes: Int)? {
         switch repeats {
-        case .automatic: features.contains(.stableIDs) ? (10_000, 6_000) : nil
+        case .automatic: features.contains(.stableIDs) ? (10_000, 6_000, 1_000_000) : nil
         case .never: nil
-        case .within(let count, let time): (count, time)
+        case .within(let count, let time, let bytes): (count, time, bytes)
         }
     }
 }
