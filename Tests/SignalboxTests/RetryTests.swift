@@ -104,6 +104,33 @@ import Testing
         #expect(supervisor.deadLetters.total == 1)
     }
 
+    /// Ten ticks are the timeout; both attempts together take more.
+    @Test func theTimeoutIsThatOfOneAttempt() async throws {
+        let (clock, gate) = (ManualClock(), Gate())
+        let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
+        let retry = RetryPolicy(attempts: 2, firstDelay: .milliseconds(100))
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: PluginOptions(retry: retry)) {
+            _,
+            context in
+            await gate.pass()
+            if context.attempt == 1 { throw Refused() }
+        }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+            await gate.untilArrived(1)
+            await clock.tick(8)
+            gate.letPass(1)
+            while gate.arrived < 2 { await clock.tick() }
+            await clock.tick(8)
+            #expect(sink.outcomes.isEmpty)
+            gate.letPass(1)
+            await sink.untilSettled(1)
+        }
+        #expect(sink.outcomes[0] == [.handled(reply: nil)])
+    }
+
     @Test func aHeadThatIsRetriedHoldsItsKeyOnly() async throws {
         struct Order: Codable, Sendable {
             let customer: String

@@ -46,6 +46,7 @@ import Testing
             #expect(sink.outcomes[0]?.map(reason) == ["handled"])
             #expect(sink.outcomes[1]?.map(reason) == ["timeout"])
             #expect(sink.outcomes[2]?.map(reason) == ["unavailable"])
+            #expect(supervisor.deadLetters.letters.allSatisfy { $0.attempts == 0 }, "decoding for a key is no attempt")
             #expect(await push.deliver(arrivals(Self.orders("c"))).map(reason) == ["unavailable"])
             #expect(await page.deliver(arrivals(from: "page", Self.orders("d"))).map(reason) == ["handled"])
             Order.goesOn.signal()

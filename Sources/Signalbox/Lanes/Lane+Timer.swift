@@ -75,13 +75,17 @@ extension Lane {
         guard word.phase == .running || word.phase == .interrupted, state.places[position].place.mark(word, .expired)
         else { return [] }
         let called = state.places[position].called(word.number)
+        // Decoding for a key is no attempt.
+        let isAttempt = state.sorter != position
         let unbegun = state.stall(position, behindCall: word.number)
-        return (called.map { [LaneVerdict(run: $0.called, outcome: running)] } ?? [])
+        return (called.map { [LaneVerdict(run: isAttempt ? $0.called : $0, outcome: running)] } ?? [])
             + unbegun.map { LaneVerdict(run: $0, outcome: waiting) }
     }
 
     func settle(_ verdicts: [LaneVerdict]) {
-        for verdict in verdicts { verdict.run.settle(verdict.outcome, plugin: entry) }
+        for verdict in verdicts {
+            verdict.run.settle(verdict.outcome, plugin: entry, isOfAttempt: verdict.isOfAttempt)
+        }
     }
 
     private func reportStall(at now: UInt64) {

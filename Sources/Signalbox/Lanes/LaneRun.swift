@@ -55,23 +55,28 @@ struct LaneRun: Sendable {
         return now - tick >= limit
     }
 
-    /// Settles them without the call that comes next.
-    func settle(_ outcome: Outcome, plugin: PluginEntry?) {
+    /// Settles them without the attempt that comes next.
+    ///
+    /// - Parameter isOfAttempt: whether the last attempt ended in the outcome.
+    func settle(_ outcome: Outcome, plugin: PluginEntry?, isOfAttempt: Bool = false) {
+        let attempts = AttemptsMade(begun: attempt - 1, isOutcomeOfLast: isOfAttempt)
         for position in range {
-            intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempt - 1)
+            intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
         }
     }
 
-    /// Settles one that was called.
+    /// Settles one with what its attempt ended in.
     func settle(_ position: Int, _ outcome: Outcome, plugin: PluginEntry?) {
-        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempt)
+        let attempts = AttemptsMade(begun: attempt, isOutcomeOfLast: true)
+        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
     }
 
     /// Settles one that comes too late to be called, or to be called again: then it has failed as it did before.
     func settleLate(_ position: Int, plugin: PluginEntry?) {
         let late = Outcome.Rejection(.expired, detail: "its deadline passed before the plugin could begin")
-        let outcome = failures?.outcome(at: position) ?? .rejected(late)
-        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempt - 1)
+        let failure = failures?.outcome(at: position)
+        let attempts = AttemptsMade(begun: attempt - 1, isOutcomeOfLast: failure != nil)
+        intake.settle(arrivals[position], failure ?? .rejected(late), plugin: plugin, sink: sink, attempts)
     }
 
     /// The same behind the call that was next.

@@ -10,7 +10,9 @@ struct LaneSleeper: Sendable {
     /// What its actions end in when no further call can be made.
     func verdicts() -> [LaneVerdict] {
         run.range.compactMap { position in
-            run.failures?.outcome(at: position).map { LaneVerdict(run: run.part(position..<position + 1), outcome: $0) }
+            run.failures?.outcome(at: position).map {
+                LaneVerdict(run: run.part(position..<position + 1), outcome: $0, isOfAttempt: true)
+            }
         }
     }
 }

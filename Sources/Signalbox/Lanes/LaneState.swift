@@ -17,7 +17,7 @@ struct LaneState: Sendable {
     /// Strands of sources whose actions' keys are not known yet.
     private var unsorted = TurnList()
     /// The place that is learning keys: one at a time, so that equal keys stay in order.
-    private var sorter: Int?
+    private(set) var sorter: Int?
     /// All places with more than one action have been asked to let others have their turn.
     private var hasAskedToYield = false
 

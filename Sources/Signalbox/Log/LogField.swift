@@ -14,7 +14,8 @@ package enum LogField: String, CaseIterable, Sendable {
         case .plugin: "the action that the plugin is registered for; missing when none was found"
         case .outcome: "`handled`, `rejected`, `failed` or `abandoned`"
         case .code: "what exactly became of it, such as `unknownAction`, `timeout` or `drain`"
-        case .attempts: "how many times the plugin was called; missing when it was not"
+        case .attempts:
+            "how many attempts at a call were begun, middleware and decoding included; missing when none was"
         case .advice: "what whoever reads the line can do"
         case .unavailable: "how many arrivals a stalled plugin made unavailable since the last such line"
         case .failures: "how many failed actions in a row opened the circuit breaker"

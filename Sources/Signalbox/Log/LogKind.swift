@@ -43,7 +43,10 @@ enum LogKind: String, CaseIterable, Sendable {
     /// How often it comes at most, for docs/observability.md.
     var frequency: String {
         switch self {
-        case .deadLetter, .abandoned, .lateReturn: "one per arrival, within the source's budget"
+        case .deadLetter:
+            "one per arrival, within the source's budget; none for what the supervisor says is unavailable, as a stalled"
+                + " plugin and a circuit breaker have lines of their own"
+        case .abandoned, .lateReturn: "one per arrival, within the source's budget"
         case .stalled: "one a minute per plugin that does not return"
         case .breakerOpened, .breakerClosed: "one each time, so at most two per plugin in the time it stays open"
         case .dropped: "one a minute, and one at the end"
