@@ -32,37 +32,52 @@ import Testing
         for await _ in released {}
     }
 
-    /// The plugin is removed while its next attempt waits, and the attempt is let go of: by the removal of the source, or
-    /// by the drain.
-    private func removeWhileItWaits(_ witness: Witness, alsoItsSource: Bool) async throws {
+    /// What happens while the plugin's next attempt waits, before the drain lets go of it.
+    enum Change: Sendable, CaseIterable { case removed, removedWithItsSource, replaced }
+
+    private func change(_ change: Change, whileItWaits witness: Witness) async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(100) }
         let retry = RetryPolicy(attempts: 2, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
         let called = Watched(false)
-        try supervisor.register("work", as: Empty.self, from: .source("push"), options: PluginOptions(retry: retry)) {
-            _,
-            _ in
-            withExtendedLifetime(witness) {}
-            called.change { $0 = true }
-            throw RetryTests.Refused()
+        let register = { (isReplacing: Bool) in
+            try supervisor.register(
+                "work",
+                as: Empty.self,
+                from: .source("push"),
+                options: PluginOptions(retry: retry),
+                replacing: isReplacing
+            ) { _, _ in
+                withExtendedLifetime(witness) {}
+                called.change { $0 = true }
+                throw RetryTests.Refused()
+            }
         }
+        try register(false)
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try await clock.tick {
             try await supervisor.whileRunning {
                 #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
                 await called.untilUncancelled { $0 }
-                try supervisor.remove("work")
-                if alsoItsSource { #expect(await supervisor.remove(source: "push")) }
+                switch change {
+                case .removed: try supervisor.remove("work")
+                case .removedWithItsSource:
+                    try supervisor.remove("work")
+                    #expect(await supervisor.remove(source: "push"))
+                case .replaced:
+                    try register(true)
+                    #expect(intake.submit(arrivals(firstToken: 1, [message("work")]), to: sink) == 1)
+                }
             }
         }
-        #expect(sink.outcomes[0]?.map(reason) == ["drain"])
+        #expect(sink.outcomes.values.allSatisfy { $0.map(reason) == ["drain"] })
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [true, false])
-    func aPluginRemovedWhileItsNextAttemptWaitedIsReleased(alsoItsSource: Bool) async throws {
+    @Test(.timeLimit(.minutes(10)), arguments: Change.allCases)
+    func aPluginChangedWhileItsNextAttemptWaitedIsReleased(_ change: Change) async throws {
         let (released, continuation) = AsyncStream.makeStream(of: Never.self)
-        try await removeWhileItWaits(Witness(continuation), alsoItsSource: alsoItsSource)
+        try await self.change(change, whileItWaits: Witness(continuation))
         for await _ in released {}
     }
 }

@@ -65,8 +65,10 @@ final class LaneTable: Sendable {
         next?.open()
     }
 
-    /// The lane's tasks have ended: nothing comes to it any more.
+    /// The lane's tasks have ended: nothing comes to it any more. Where its last work was taken away from it, only now the
+    /// plugin that took its place learns that it may begin.
     func letGo(of lane: Lane) {
         state.withLock { state in state.all.removeAll { $0 === lane } }
+        handOver(lane.entry)
     }
 }

@@ -27,6 +27,16 @@ extension Spoiling {
             let settled = run.events.remove(at: run.settling(SpoiledRun.first))
             run.insert([settled], at: run.call(SpoiledRun.second) + 1)
         },
+        Spoiling("successorsBegin") { run in
+            run.registrations.append(run.registrations[0])
+            run.insert([.registered(registration: 1, action: 0)], at: run.settling(SpoiledRun.second) + 1)
+            let calls = [SpoiledRun.third, SpoiledRun.other].map { (run.call($0), $0) }
+            for (position, mark) in calls {
+                guard case .callBegan(let number, _, _, _) = run.events[position] else { continue }
+                run.events[position] = .callBegan(call: number, registration: 1, [mark], attempt: 1)
+            }
+            run.insertTicks(3, at: min(calls[0].0, calls[1].0))
+        },
         Spoiling("sourcesTakeTurns") { run in
             // The other source's arrival was there before the first call of all.
             let offer = run.position { event in

@@ -51,7 +51,7 @@ extension Ledger {
         case .unavailable: hadStalledCall(message.action, at)
         case .overloaded: true
         case .idConflict: hasConflict(passage)
-        case .reentrant: waitsForItself(passage)
+        case .reentrant: waitsForItself(passage) || mayWaitForItsPredecessor(passage)
         default: false
         }
     }

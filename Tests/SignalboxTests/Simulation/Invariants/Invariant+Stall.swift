@@ -20,26 +20,6 @@ extension Invariant {
             }
         }
     }
-
-    static let successorsWait = Invariant(
-        "successorsWait",
-        """
-        Where both promise an order, a plugin that takes the place of another begins when nothing of that one is left \
-        unsettled.
-        """
-    ) { ledger in
-        ledger.registrations.indices.flatMap { new -> [Ledger.Fault] in
-            guard let old = ledger.predecessor(of: new) else { return [] }
-            let before = ledger.called(old)
-            return ledger.calls.compactMap { call in
-                guard call.registration == new, let left = before.first(where: { !$0.isSettled(before: call.began) })
-                else { return nil }
-                let text =
-                    "call \(call.number) of registration \(new) began before \(left.mark) of the one before was settled"
-                return Ledger.Fault(at: call.began, text: text)
-            }
-        }
-    }
 }
 
 extension Ledger {
@@ -57,14 +37,5 @@ extension Ledger {
         // A call of a batch plugin is for several arrivals.
         let calls = plugin.kind == .batch ? Set(stalled.compactMap { $0.calls.last }).count : stalled.count
         return calls >= plugin.maxConcurrent
-    }
-
-    /// The registration whose place this one took, where both promise an order.
-    fileprivate func predecessor(of new: Int) -> Int? {
-        guard let from = registrations[new].from, registrations[new].plugin.order != .none else { return nil }
-        return registrations.indices.first { old in
-            old != new && registrations[old].until == from && registrations[old].plugin.order != .none
-                && registrations[old].plugin.action == registrations[new].plugin.action
-        }
     }
 }

@@ -17,7 +17,7 @@ struct Invariant: Sendable {
         countsMatch, reportTellsTheTruth, deadLettersAreBounded, supervisorIsFreed,
         onlyAllowedArrivalsAreCalled, notCalledAfterItsEnd, attemptsAreKept, outcomeHasItsCause, reentrantIsRefused,
         neverMoreCallsThanAllowed, oneCallPerSourceOrKey, orderIsKept, nothingWaitsWithoutReason, sourcesTakeTurns,
-        stalledLaneIsUnavailable, successorsWait,
+        stalledLaneIsUnavailable, successorsWait, successorsBegin,
         windowIsNeverExceeded, roomIsRoom, roomIsTold, closedTakesNothing, removalIsKept, namesAreFree,
         repeatsAreNotCalled, repeatsHaveTheirOriginal, attemptsAreTold, rateLimitIsKept, overloadedIsTrue,
         breakerIsKept,

@@ -30,9 +30,9 @@ struct ScenarioGenerator {
         var scenario = Scenario(seed: seed, sources: sources, plugins: plugins, messages: messages)
         scenario.disturbances = random.chance(40) ? disturbances() : []
         scenario.opensAt = random.chance(30) ? random.number(in: 1...6) : 0
-        scenario.ending = ending()
+        scenario.ending = ending(scenario.disturbances)
         scenario.timeout = random.number(in: 2...12)
-        scenario.drainLimit = random.number(in: 1...30)
+        scenario.drainLimit = random.chance(40) ? random.number(in: 1...4) : random.number(in: 5...30)
         scenario.holdLimit = random.number(in: 2...20)
         if random.chance(30) {
             let bytes = random.chance(50) ? 1_000_000 : random.number(in: 1...400)
@@ -41,8 +41,11 @@ struct ScenarioGenerator {
         return scenario
     }
 
-    private mutating func ending() -> Scenario.Ending {
-        switch random.number(in: 1...4) {
+    private mutating func ending(_ disturbances: [Disturbance]) -> Scenario.Ending {
+        // A drain that meets a removal.
+        let removal = disturbances.first { if case .removeSource = $0.kind { true } else { false } }
+        if let removal, random.chance(50) { return .shutDown(at: removal.at + random.number(in: 1...4)) }
+        return switch random.number(in: 1...4) {
         case 1: .shutDown(at: random.number(in: 0...25))
         case 2: .cancel(at: random.number(in: 0...25))
         default: .whenIdle
@@ -131,9 +134,9 @@ extension ScenarioGenerator {
         for _ in 0..<random.number(in: 1...3) {
             let source = random.pick(intakes)
             var inner = MessageScenario(index: messages.count, source: source)
-            inner.action = random.pick(plugins.map(\.action))
-            inner.key = random.number(in: 1...3)
             let outer = random.number(in: 0...messages.count - 1)
+            inner.action = random.chance(50) ? messages[outer].action : random.pick(plugins.map(\.action))
+            inner.key = random.number(in: 1...3)
             messages.append(inner)
             messages[outer].acts = [.delivers(message: inner.index, through: source)]
         }
@@ -150,19 +153,23 @@ extension ScenarioGenerator {
         plugin.timeout = random.chance(50) ? random.number(in: 1...10) : nil
         plugin.order = random.pick(plugin.kind == .batch ? [.source, .none] : [.source, .source, .key, .none])
         plugin.maxConcurrent = random.chance(50) ? 1 : random.number(in: 2...4)
-        if random.chance(40) {
-            let first = random.number(in: 1...3)
-            plugin.retry = .init(
-                attempts: random.number(in: 2...4),
-                firstDelay: first,
-                longestDelay: first + random.number(in: 0...6)
-            )
-        }
+        plugin.retry = random.chance(40) ? retry() : nil
         if random.chance(20) {
             plugin.breaker = .init(failures: random.number(in: 1...3), openFor: random.number(in: 1...10))
         }
         if plugin.kind != .batch, random.chance(15) { plugin.middleware = [middleware()] }
         return plugin
+    }
+
+    /// A few attempts, or many in a row.
+    private mutating func retry() -> PluginScenario.Retry {
+        if random.chance(25) { return .init(attempts: random.number(in: 5...20), firstDelay: 1, longestDelay: 1) }
+        let first = random.number(in: 1...3)
+        return .init(
+            attempts: random.number(in: 2...4),
+            firstDelay: first,
+            longestDelay: first + random.number(in: 0...6)
+        )
     }
 
     private mutating func middleware() -> MiddlewareScenario {
