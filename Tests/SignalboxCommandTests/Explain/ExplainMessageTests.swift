@@ -25,11 +25,11 @@ import Testing
             "ok  deadline        none",
             "ok  rateLimit       5 a second, 10 at once",
             "ok  circuitBreaker  opens after 5 in a row for 30.0 seconds; closed, 0 failed in a row",
+            "ok  body            decodes",
             #"ok  lane            at most 4 at once, in order of their key; the key order.customer is "c-7""#,
             "ok  attempts        at most 3, with a wait of at most 1.0 seconds before the second, then twice as long, at most 9.0 seconds",
             "ok  timeout         5.0 seconds",
             "ok  middleware      none",
-            "ok  body            decodes",
             "ok  verdict         called",
         ]
         #expect(line.shown == expected)
