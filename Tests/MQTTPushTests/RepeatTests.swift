@@ -49,7 +49,7 @@ struct RepeatTests {
             let adapter = try MQTTPushAdapter(configuration, logger: quiet)
             let calls = Mutex<[String: Int]>([:])
             let told = EventList<String>()
-            var bounds = SupervisorConfiguration()
+            var bounds = SupervisorConfiguration.patient
             bounds.onOutcome = { settled in
                 guard let id = try? settled.arrival.reading.get().id.text else { return }
                 told.append("\(id) \(settled.outcome.code)\(settled.isRepeat ? " again" : "")")

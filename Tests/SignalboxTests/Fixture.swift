@@ -1,6 +1,7 @@
 import Logging
 import Signalbox
 import SignalboxCore
+import SignalboxTesting
 
 struct TestFacts: OriginFacts {
     static let kind = "test"
@@ -18,11 +19,7 @@ extension Supervisor {
         clock: any Clock<Duration> = ContinuousClock(),
         _ configure: (inout SupervisorConfiguration) -> Void = { _ in }
     ) -> Supervisor {
-        var configuration = SupervisorConfiguration()
-        // By the system's clock nothing is overdue because other tests have the processor.
-        if clock is ContinuousClock {
-            (configuration.timeout, configuration.holdLimit) = (.seconds(600), .seconds(600))
-        }
+        var configuration = clock is ContinuousClock ? SupervisorConfiguration.patient : SupervisorConfiguration()
         configure(&configuration)
         return Supervisor(configuration: configuration, logger: quiet, clock: clock)
     }

@@ -23,7 +23,7 @@ import Tracing
         let told = EventList<Outcome>()
         let tracer = InMemoryTracer()
         let metrics = TestMetrics()
-        var configuration = SupervisorConfiguration()
+        var configuration = SupervisorConfiguration.patient
         configuration.onOutcome = { told.append(contentsOf: [$0.outcome]) }
         let logger = Logger(label: "canary") { _ in RecordingLog(lines) }
         let supervisor = Supervisor(configuration: configuration, logger: logger)
@@ -106,7 +106,7 @@ import Tracing
 
     @Test func anErrorOfAnAdapterIsSaidWithoutItsSecrets() async throws {
         let lines = EventList<String>()
-        let supervisor = Supervisor(logger: Logger(label: "canary") { _ in RecordingLog(lines) })
+        let supervisor = Supervisor(configuration: .patient, logger: Logger(label: "canary") { _ in RecordingLog(lines) })
         try supervisor.add(FailingAdapter())
         await #expect(throws: Refused.self) { try await supervisor.run() }
         let line = try #require(lines.all.first { $0.contains("source ended with an error") })

@@ -114,7 +114,7 @@ import Testing
     @Test func whatMiddlewareSaysIsUnavailableHasALineOfItsOwn() async throws {
         let lines = EventList<LoggedLine>()
         let logger = Logger(label: "test") { _ in LoggedLines(lines) }
-        let supervisor = Supervisor(logger: logger)
+        let supervisor = Supervisor(configuration: .patient, logger: logger)
         let options = PluginOptions<Empty>(middleware: [Answering()])
         try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in }
         let intake = try supervisor.intake(for: "push")
