@@ -200,6 +200,41 @@ import Testing
         #expect(sink.acknowledged.isEmpty)
     }
 
+    /// A run whose calls all fail is no reason to keep the place.
+    @Test func aSourceWhoseCallsFailLetsOthersHaveTheirTurn() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { configuration in
+            configuration.timeout = .seconds(86_400)
+            configuration.drainLimit = .zero
+        }
+        let gate = Gate()
+        let called = EventList<SourceName>()
+        let policy = RetryPolicy(attempts: 2, firstDelay: .seconds(3_600), longestDelay: .seconds(3_600))
+        try supervisor.register(
+            "work",
+            as: Empty.self,
+            from: .any([.source("push"), .source("chat")]),
+            options: PluginOptions(order: .none, retry: policy)
+        ) { _, context in
+            called.append(context.origin.source)
+            await gate.pass()
+            if context.origin.source == "push" { throw Refused() }
+        }
+        let (push, chat) = (try supervisor.intake(for: "push"), try supervisor.intake(for: "chat"))
+        let (failing, other) = (RecordingSink(), RecordingSink())
+        try await clock.tick {
+            try await supervisor.whileRunning {
+                let messages = Array(repeating: message("work"), count: 20)
+                #expect(push.submit(arrivals(messages), to: failing) == 20)
+                await gate.untilArrived(1)
+                #expect(chat.submit(arrivals(from: "chat", [message("work")]), to: other) == 1)
+                gate.open()
+                await other.untilSettled(1)
+            }
+        }
+        #expect(called.all.prefix(3).contains("chat"))
+    }
+
     @Test func nothingIsCalledAgainBehindTheDrainLimit() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(300) }

@@ -144,9 +144,12 @@ extension Lane {
             return false
         }
         if case .failed(let failure) = outcome, failure.isRetryable, delay(run, position, failure, found, place) {
-            return found == word && entry.options.order == .none
+            guard entry.options.order == .none else { return false }
+        } else if let outcome {
+            run.settle(position, outcome, plugin: entry)
+        } else {
+            run.settleLate(position, plugin: entry)
         }
-        if let outcome { run.settle(position, outcome, plugin: entry) } else { run.settleLate(position, plugin: entry) }
         // Else the timer has taken away what lies behind the call.
         guard found == word else { return false }
         guard place.isAskedToYield.load(ordering: .relaxed) else { return true }

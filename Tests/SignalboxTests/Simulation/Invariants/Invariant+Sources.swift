@@ -52,8 +52,9 @@ extension Ledger {
     fileprivate func isInCall(_ passage: Passage, _ position: Int) -> Bool {
         isInBatchCall(passage, position)
             || attempts(of: passage).contains { attempt in
-                // A place that has it already may begin in the same tick.
-                attempt.isRunning(at: position) || attempt.began > position && ticks[attempt.began] == ticks[position]
+                // One may begin, and end in a failure after which it would be called again, in the tick of the removal's end.
+                let isNow = [attempt.began, attempt.ended].contains { $0.map { ticks[$0] } == ticks[position] }
+                return attempt.isRunning(at: position) || isNow
             }
     }
 }
