@@ -145,8 +145,8 @@ let package = Package(
         .testTarget(
             name: "MQTTPushTests",
             dependencies: [
-                "MQTTPush", "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "SignalboxTesting", "BrokerKit",
-                "LedgerPublisher",
+                "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "SignalboxTesting",
+                "BrokerKit", "LedgerPublisher",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

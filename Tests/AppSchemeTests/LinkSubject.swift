@@ -15,6 +15,7 @@ struct LinkSubject: ConformanceSubject {
     let batchBound = 1
     /// A few links are in flight, which fill no window.
     let waitsForEachBatch = true
+    let submitsWhileOneRuns = true
     private let inbox: LinkInbox
 
     init(_ source: SourceName) throws {

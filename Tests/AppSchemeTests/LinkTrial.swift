@@ -56,7 +56,7 @@ struct LinkTrial: Sendable {
 
     /// A supervisor that tells the trial of each outcome and logs into it.
     func makeSupervisor() -> Supervisor {
-        var configuration = SupervisorConfiguration()
+        var configuration = SupervisorConfiguration.patient
         configuration.onOutcome = { [settled] one in
             let arrival = one.arrival
             let link = Settled(

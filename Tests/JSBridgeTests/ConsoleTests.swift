@@ -23,7 +23,7 @@ import Testing
     @Test func whateverIsGivenIsOneLineThatActsOnNothing() async throws {
         let trial = try PageTrial(
             #"""
-            console.log('a\nb\u001b[31m\u202e\ud800');
+            console.log('a\nb\u001b[31m\u202e\u061c\ufeff\ud800');
             console.log(new Error('boom'));
             console.log(Symbol('s'), undefined, () => 1, 10n, { toString() { throw 1; }, toJSON() { throw 1; } });
             console.log('x'.repeat(100000));
@@ -32,7 +32,7 @@ import Testing
         )
         try await trial.untilEnd()
         let lines = trial.log.all.filter { $0.hasPrefix("info ") && $0.hasSuffix("source=page") }
-        #expect(lines[0] == #"info a\u{a}b\u{1b}[31m\u{202e}"# + "\u{fffd} source=page")
+        #expect(lines[0] == #"info a\u{a}b\u{1b}[31m\u{202e}\u{61c}\u{feff}"# + "\u{fffd} source=page")
         #expect(lines[1].hasPrefix("info Error: boom (global code@one.js:2:"))
         #expect(lines[2] == "info Symbol(s) undefined () => 1 10 [a value without text] source=page")
         #expect(lines[3].utf8.count <= "info  source=page".utf8.count + 4_096 && lines[3].contains("xxx…"))

@@ -37,7 +37,7 @@ struct PageTrial: Sendable {
         )
         var configuration = JavaScriptCoreConfiguration(source: PageTrial.source, scripts: [prelude] + given)
         configure(&configuration)
-        var supervision = SupervisorConfiguration()
+        var supervision = SupervisorConfiguration.patient
         supervise(&supervision)
         supervisor = Supervisor(configuration: supervision, logger: logger)
         engine = try JavaScriptCoreEngine(configuration, logger: logger)

@@ -35,7 +35,7 @@ import Testing
     @Test func twoPagesRunBesideEachOtherAndEachIsAnsweredItself() async throws {
         let log = EventList<String>()
         let logger = Logger(label: "two") { _ in RecordingLog(log) }
-        let supervisor = Supervisor(logger: logger)
+        let supervisor = Supervisor(configuration: .patient, logger: logger)
         let sums = EventList<String>()
         try supervisor.register("next", as: Int.self, from: .any([.script(source: "left"), .script(source: "right")])) {
             number,

@@ -120,7 +120,7 @@ import Testing
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page)
         try supervisor.register("work", as: RawBody.self, from: .source("page")) { _, _ in }
-        let other = try Supervisor(logger: quiet).intake(for: "page")
+        let other = try Supervisor(configuration: .patient, logger: quiet).intake(for: "page")
         try await supervisor.whileRunning {
             _ = await page.send("work")
             await #expect(throws: InMemoryAdapterError.alreadyRunning) { try await page.run(into: other) }
@@ -174,7 +174,7 @@ import Testing
 
     private func makeSupervisor(_ adapter: InMemoryAdapter, window: WindowLimits = WindowLimits()) throws -> Supervisor
     {
-        let supervisor = Supervisor(logger: quiet)
+        let supervisor = Supervisor(configuration: .patient, logger: quiet)
         try supervisor.add(adapter, window: window)
         return supervisor
     }

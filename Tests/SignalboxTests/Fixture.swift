@@ -1,6 +1,7 @@
 import Logging
 import Signalbox
 import SignalboxCore
+import SignalboxTesting
 
 struct TestFacts: OriginFacts {
     static let kind = "test"
@@ -18,9 +19,14 @@ extension Supervisor {
         clock: any Clock<Duration> = ContinuousClock(),
         _ configure: (inout SupervisorConfiguration) -> Void = { _ in }
     ) -> Supervisor {
-        var configuration = SupervisorConfiguration()
+        var configuration = clock is ContinuousClock ? SupervisorConfiguration.patient : SupervisorConfiguration()
         configure(&configuration)
         return Supervisor(configuration: configuration, logger: quiet, clock: clock)
+    }
+
+    /// Returns when so many calls have returned that were settled without them. No event tells of it.
+    func untilLateReturns(_ count: Int) async {
+        while report.total.lateReturns < count { await Task.yield() }
     }
 
     static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }

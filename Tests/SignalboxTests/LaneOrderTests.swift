@@ -166,7 +166,7 @@ import Testing
             let outcomes = await push.deliver(arrivals(Self.orders([("b", 1), ("a", 3)])))
             #expect(outcomes.map(reason) == ["handled", "unavailable"])
             gate.open()
+            await supervisor.untilLateReturns(1)
         }
-        #expect(supervisor.report.total.lateReturns == 1)
     }
 }

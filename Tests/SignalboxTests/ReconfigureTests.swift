@@ -123,6 +123,50 @@ import Testing
         try supervisor.reconfigure { for name in names { try supervisor.remove(name) } }
         #expect(throws: RegistrationError.self) { try supervisor.remove(names[0]) }
     }
+
+    /// It inherits what the task that began it was gathering.
+    @Test func aTaskThatGoesOnAfterwardsChangesThePluginsItself() async throws {
+        let supervisor = Supervisor.make()
+        let gate = Gate()
+        var later: Task<Void, any Error>?
+        try supervisor.reconfigure {
+            later = Task {
+                await gate.pass()
+                try supervisor.register("late", as: Empty.self, from: .source("push")) { _, _ in }
+                try supervisor.reconfigure {
+                    try supervisor.register("later", as: Empty.self, from: .source("push")) { _, _ in }
+                }
+            }
+        }
+        gate.open()
+        try await later?.value
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let outcomes = await intake.deliver(arrivals([message("late"), message("later")]))
+            #expect(outcomes.map(reason) == ["handled", "handled"])
+        }
+    }
+
+    @Test func middlewareIsPutAroundThePluginThatIsRegisteredInTheSameStep() async throws {
+        struct Refusing: Middleware {
+            func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
+                .rejected(Outcome.Rejection(.overloaded, detail: "by middleware"))
+            }
+        }
+        let supervisor = Supervisor.make()
+        try supervisor.register("kept", as: Empty.self, from: .source("push")) { _, _ in }
+        try supervisor.reconfigure {
+            try supervisor.register("kept", as: Empty.self, from: .source("push"), replacing: true) { _, _ in }
+            try supervisor.use(Refusing(), for: "kept")
+            try supervisor.register("new", as: Empty.self, from: .source("push")) { _, _ in }
+            try supervisor.use(Refusing(), for: "new")
+        }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let outcomes = await intake.deliver(arrivals([message("kept"), message("new")]))
+            #expect(outcomes.map(reason) == ["overloaded", "overloaded"])
+        }
+    }
 }
 
 /// Registers outside of whatever the current task gathers.

@@ -1,7 +1,9 @@
-import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import Synchronization
 import Testing
+
+@testable import Signalbox
 
 @Suite struct RemoveSourceTests {
     @Test func aSourceEndsAloneAndItsNameIsFree() async throws {
@@ -197,6 +199,37 @@ import Testing
         #expect(supervisor.report.total == OutcomeCounts(handled: 50))
     }
 
+    /// The run would end with its last adapter, although another is about to come.
+    @Test func theLastAdapterMayEndWhileSourcesChange() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        let (push, brief) = (InMemoryAdapter(source: "push"), BriefAdapter())
+        try supervisor.add(push)
+        try supervisor.add(brief)
+        try await supervisor.whileRunning {
+            #expect(await push.send("work") == .handled(reply: nil))
+            try await supervisor.whileSourcesChange {
+                #expect(await supervisor.remove(source: "push"))
+                brief.end.open()
+                #expect(await supervisor.remove(source: "brief"))
+                try supervisor.add(push)
+            }
+            #expect(!supervisor.isEnding)
+            #expect(await push.send("work") == .handled(reply: nil))
+        }
+        #expect(supervisor.isEnding)
+    }
+
+    @Test func theRunEndsWhenNoSourceIsLeftAfterTheyChanged() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.add(InMemoryAdapter(source: "push"))
+        async let run: Void = supervisor.run()
+        await supervisor.whileSourcesChange { _ = await supervisor.remove(source: "push") }
+        try await run
+        #expect(supervisor.isEnding)
+        #expect(throws: RegistrationError.closed) { try supervisor.add(InMemoryAdapter(source: "push")) }
+    }
+
     @Test func theEndOfTheRunEndsARemoval() async throws {
         let supervisor = Supervisor.make { $0.drainLimit = .seconds(3_600) }
         let gate = Gate()
@@ -217,6 +250,57 @@ import Testing
         #expect(sink.outcomes[0]?.map(reason) == ["stop"])
         gate.open()
     }
+
+    /// Each of the two waits by itself: that the removal gives up does not end the drain.
+    @Test func aDrainWaitsOnWhereARemovalGaveUp() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock) { configuration in
+            configuration.timeout = .seconds(600)
+            configuration.drainLimit = .seconds(2)
+        }
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+            await gate.untilArrived(1)
+            async let _ = supervisor.remove(source: "push")
+            await #expect(throws: SourceClosed.self) { try await intake.room() }
+            await clock.tick(10)
+            supervisor.shutDown()
+            Task { await clock.tick(until: { await sink.untilSettled(1) }) }
+        }
+        #expect(sink.outcomes[0]?.map(reason) == ["drain"])
+        #expect(supervisor.report.unsettled == 0)
+        gate.open()
+    }
+
+    @Test func sourcesThatComeAndGoLeaveNothingInTheLanes() async throws {
+        let supervisor = Supervisor.make()
+        let anybody = AccessRule("anybody") { _ in true }
+        try supervisor.register("work", as: Empty.self, from: anybody) { _, _ in }
+        try await supervisor.whileRunning {
+            for number in 0..<20 {
+                let source = try SourceName("chat-\(number)")
+                let intake = try supervisor.intake(for: source)
+                let outcomes = await intake.deliver(arrivals(from: source, [message("work")]))
+                #expect(outcomes == [.handled(reply: nil)])
+                #expect(await supervisor.remove(source: source))
+            }
+            let strands = supervisor.core.lanes.all.map { lane in lane.state.withLock { $0.strands.count } }
+            #expect(strands.count == 1 && strands.allSatisfy { $0 < 3 })
+        }
+    }
 }
 
 private struct RetryableFault: RetryableError {}
+
+/// Ends by itself.
+private struct BriefAdapter: Adapter {
+    let end = Gate()
+    var source: SourceName { "brief" }
+    var features: AdapterFeatures { [] }
+
+    func run(into intake: any Intake) async { await end.pass() }
+}

@@ -1,8 +1,9 @@
-import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
 import Testing
+
+@testable import Signalbox
 
 /// Calls that failed and are made again.
 @Suite struct RetryTests {
@@ -101,6 +102,33 @@ import Testing
         // Four ticks, and a wait of one at least.
         #expect((1...4).contains(plugin.attempts.count))
         #expect(supervisor.deadLetters.total == 1)
+    }
+
+    /// Ten ticks are the timeout; both attempts together take more.
+    @Test func theTimeoutIsThatOfOneAttempt() async throws {
+        let (clock, gate) = (ManualClock(), Gate())
+        let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
+        let retry = RetryPolicy(attempts: 2, firstDelay: .milliseconds(100))
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: PluginOptions(retry: retry)) {
+            _,
+            context in
+            await gate.pass()
+            if context.attempt == 1 { throw Refused() }
+        }
+        let intake = try supervisor.intake(for: "push")
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
+            await gate.untilArrived(1)
+            await clock.tick(8)
+            gate.letPass(1)
+            while gate.arrived < 2 { await clock.tick() }
+            await clock.tick(8)
+            #expect(sink.outcomes.isEmpty)
+            gate.letPass(1)
+            await sink.untilSettled(1)
+        }
+        #expect(sink.outcomes[0] == [.handled(reply: nil)])
     }
 
     @Test func aHeadThatIsRetriedHoldsItsKeyOnly() async throws {
@@ -251,5 +279,29 @@ import Testing
             #expect(outcomes.map(reason) == ["handled", "invalidBody", "handled"])
         }
         #expect(called.all == [[1, 3], [1, 3]])
+    }
+
+    /// The wait is longer than the deadline allows: the action fails as its call did, and is not said to have come too late.
+    @Test func anActionWhoseDeadlineComesBeforeItsNextAttemptHasFailed() async throws {
+        let supervisor = Supervisor.make(clock: ManualClock())
+        let ages = Duration.seconds(1_000_000_000)
+        let options = PluginOptions<Empty>(retry: RetryPolicy(firstDelay: ages, longestDelay: ages))
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in
+            throw Outcome.Failure(.threw, detail: "not now", isRetryable: true)
+        }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            let soon = ContinuousClock.now + .seconds(600)
+            let outcomes = await intake.deliver(arrivals(deadline: soon, [message("work")]))
+            #expect(outcomes.map(reason) == ["threw"])
+        }
+        #expect(supervisor.deadLetters.letters.map(\.attempts) == [1])
+    }
+
+    @Test func theLongestWaitDoublesUpToItsLimit() {
+        let policy = RetryPolicy(attempts: 100, firstDelay: .milliseconds(250), longestDelay: .seconds(3))
+        let ticks = (1...8).map { policy.longestTicks(afterAttempt: $0, .milliseconds(100)) }
+        #expect(ticks == [3, 5, 10, 20, 30, 30, 30, 30])
+        #expect(policy.longestTicks(afterAttempt: .max, .milliseconds(100)) == 30)
     }
 }

@@ -15,7 +15,7 @@ final class SourceRepeats: Sendable {
     /// comes back from ``settle(_:_:at:)`` of that one.
     func ask(_ arrival: Arrival, sink: any SettlementSink, at now: UInt64) -> RepeatAnswer {
         guard arrival.hasSendersID else { return .first }
-        let key = arrival.withIDBytes { RepeatKey($0, hash) }
+        let key = RepeatKey(arrival, hash)
         let content = arrival.contentHash(hash)
         return table.withLock { $0.ask(key, content: content, arrival, sink: sink, at: now) }
     }
@@ -23,7 +23,7 @@ final class SourceRepeats: Sendable {
     /// What ``ask(_:sink:at:)`` would answer; nothing is remembered.
     func look(at arrival: Arrival, now: UInt64) -> RepeatAnswer {
         guard arrival.hasSendersID else { return .first }
-        let key = arrival.withIDBytes { RepeatKey($0, hash) }
+        let key = RepeatKey(arrival, hash)
         let content = arrival.contentHash(hash)
         return table.withLock { $0.look(at: key, content: content, now: now) }
     }
@@ -33,7 +33,7 @@ final class SourceRepeats: Sendable {
     /// - Returns: those that wait for it, to be settled alike.
     func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> [RepeatFollower] {
         guard arrival.isReadable, arrival.hasSendersID else { return [] }
-        let key = arrival.withIDBytes { RepeatKey($0, hash) }
+        let key = RepeatKey(arrival, hash)
         var isHandled = false
         var kept: Bytes?
         if case .handled(let reply) = outcome {

@@ -5,7 +5,8 @@ struct TokenBucket: Sendable {
     private static let unitsOfOne: UInt64 = 1_000_000_000
     private let capacity: UInt64
     private let unitsPerTick: UInt64
-    /// What must be there before it is worth while to ask for more: a quarter of the most, at least one.
+    /// What must be there before it is worth while to ask for more: a quarter of the most, or what a second brings if that is
+    /// less; at least one.
     private let quarter: Int
     private var units: UInt64
     /// The tick up to which it is filled.
@@ -20,7 +21,7 @@ struct TokenBucket: Sendable {
         let (whole, isOver) = UInt64(max(0, seconds)).multipliedReportingOverflow(by: TokenBucket.unitsOfOne)
         let nanoseconds = isOver ? UInt64.max : whole.addingSaturated(UInt64(max(0, attoseconds)) / 1_000_000_000)
         unitsPerTick = UInt64(limit.perSecond).multipliedSaturated(max(1, nanoseconds))
-        quarter = max(1, limit.burst / 4)
+        quarter = max(1, min(limit.burst / 4, limit.perSecond))
         units = full
         tick = now
     }

@@ -16,13 +16,14 @@ public struct DeadLetter: Sendable {
     public let original: Bytes
     /// Why it was not handled: `rejected` or `failed`.
     public let outcome: Outcome
-    /// How often the plugin was called for it; 0 when something else decided before a call.
+    /// How many attempts at a call were begun for it, middleware and decoding included; 0 when something else decided
+    /// before the first. With an order by key the body is decoded before the first attempt.
     public let attempts: Int
 
     /// What ``explanation`` is made of.
     let trace: DeadLetterTrace
 
-    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginOutline?, attempts: Int) {
+    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginOutline?, _ attempts: AttemptsMade) {
         let origin = arrival.origin
         source = origin.source
         facts = origin.facts
@@ -32,7 +33,11 @@ public struct DeadLetter: Sendable {
         receivedAt = arrival.receivedAt
         original = arrival.original.copied()
         self.outcome = outcome
-        self.attempts = attempts
-        trace = DeadLetterTrace(envelope: arrival.envelope, plugin: plugin)
+        self.attempts = attempts.begun
+        trace = DeadLetterTrace(
+            envelope: arrival.envelope,
+            plugin: plugin,
+            isOutcomeOfAttempt: attempts.isOutcomeOfLast
+        )
     }
 }

@@ -19,6 +19,12 @@ public final class DeadLetterStore: Sendable {
             first += 1
             dropped += 1
         }
+
+        mutating func compact() {
+            guard first >= 64, first * 2 > letters.count else { return }
+            letters.removeFirst(first)
+            first = 0
+        }
     }
 
     private let state = Mutex(State())
@@ -67,9 +73,7 @@ public final class DeadLetterStore: Sendable {
             state.letters.append(letter)
             state.bytes += size
             while state.count > limits.count || state.bytes > limits.bytes { state.dropOldest() }
-            guard state.first > limits.count else { return }
-            state.letters.removeFirst(state.first)
-            state.first = 0
+            state.compact()
         }
         listeners.tell(letter)
     }

@@ -5,6 +5,8 @@ struct ArrivalExplainer {
     let arrival: Arrival
     /// Of its source, when that has been added.
     let intake: SourceIntake?
+    /// Whether anything of the source is still taken.
+    let isTaken: Bool
     let core: SupervisorCore
 
     /// A step, and what becomes of the arrival when it is the first that does not pass.
@@ -25,8 +27,9 @@ struct ArrivalExplainer {
         }
     }
 
-    private func made(of answers: [Answer], _ action: Action?) -> Explanation {
-        Explanation(
+    private func made(of path: [Answer], _ action: Action?) -> Explanation {
+        let answers = (isTaken ? [] : [closed]) + path
+        return Explanation(
             source: arrival.origin.source,
             envelope: arrival.envelope,
             action: action.map { $0.name.copied() },
@@ -36,12 +39,21 @@ struct ArrivalExplainer {
         )
     }
 
+    private var closed: Answer {
+        let detail = "nothing more is taken: the supervisor is closing, or the source is being removed"
+        return (
+            ExplanationStep(.intake, passes: false, detail), ExplanationVerdict(code: "closed", detail: detail)
+        )
+    }
+
+    /// With an order by key the body is decoded first, as the lane has to know the key, but for one that takes nothing.
     private func answers(about action: Action, _ entry: PluginEntry) -> [Answer] {
-        [
-            access(action, entry), repeats, deadline(action), rateLimit, circuitBreaker(entry), lane(entry),
-            attempts(entry),
-            (ExplanationStep(.timeout, "\(entry.timeout)"), nil), middleware(entry), body(action, entry),
-        ]
+        let (lane, body) = (lane(entry), body(action, entry))
+        let decodesFirst = entry.options.order == .key && lane.verdict == nil
+        return [access(action, entry), repeats, deadline(action), rateLimit, circuitBreaker(entry)]
+            + (decodesFirst ? [body, lane] : [lane])
+            + [attempts(entry), (ExplanationStep(.timeout, "\(entry.timeout)"), nil), middleware(entry)]
+            + (decodesFirst ? [] : [body])
     }
 
     private func access(_ action: Action, _ entry: PluginEntry) -> Answer {

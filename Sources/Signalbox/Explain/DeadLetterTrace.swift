@@ -6,4 +6,6 @@ struct DeadLetterTrace: Sendable {
     let envelope: EnvelopeKind
     /// The plugin it was meant for, or `nil` when none was found.
     let plugin: PluginOutline?
+    /// Whether the last attempt ended in the outcome; else the supervisor decided.
+    let isOutcomeOfAttempt: Bool
 }

@@ -21,9 +21,9 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
     /// What it comes to: the first step that does not pass decides.
     public let verdict: ExplanationVerdict
 
-    /// The verdict and the steps, one a line, without a line end behind the last.
+    /// The verdict and the steps, one a line, without a line end behind the last, escaped and without secrets.
     public var description: String {
-        let subject = action.map { "\($0) \(id.map { LogText.escaped($0.text) } ?? "")" } ?? "unreadable message"
+        let subject = action.map { "\($0) \(id.map { LogText.shown($0.text) } ?? "")" } ?? "unreadable message"
         return ([("\(subject) of \(source): \(verdict)")] + steps.map { "  \($0)" }).joined(separator: "\n")
     }
 }
@@ -31,7 +31,8 @@ public struct Explanation: Sendable, Hashable, CustomStringConvertible {
 extension Explanation: Encodable {
     private enum CodingKeys: String, CodingKey { case source, envelope, action, id, verdict, steps }
 
-    /// Encodes names and kinds as their texts, and leaves out an action and an id that are not known.
+    /// Encodes names and kinds as their texts, and leaves out an action and an id that are not known. Id and details are as
+    /// they are, not redacted.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(source.text, forKey: .source)

@@ -1,11 +1,14 @@
 /// One stage of the path that an arrival takes to its plugin. The stages, in their order; more may be added.
 public struct ExplanationStage: Sendable, Hashable, Encodable, CustomStringConvertible {
     private enum Word: String {
-        case envelope, plugin, access, repeats, deadline, rateLimit, circuitBreaker, lane, attempts, timeout,
+        case intake, envelope, plugin, access, repeats, deadline, rateLimit, circuitBreaker, lane, attempts, timeout,
             middleware, body
     }
     private let word: Word
 
+    /// Its source takes it. Said only where it does not, as the supervisor drains or has stopped or the source is being
+    /// removed.
+    public static let intake = ExplanationStage(word: .intake)
     /// The message is read: name, id, body.
     public static let envelope = ExplanationStage(word: .envelope)
     /// The plugin is found by the action's name.

@@ -3,9 +3,10 @@ import SignalboxCore
 /// What an explanation comes to.
 public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringConvertible {
     /// `called` when the plugin would be called; `repeated` when it came before, so that it would have that one's outcome
-    /// without a call; else the code of the outcome, such as `sourceNotAllowed`.
+    /// without a call; `closed` when nothing more is taken, so that there would be no arrival; else the code of the outcome,
+    /// such as `sourceNotAllowed`.
     public let code: String
-    /// Why, in words; empty when the plugin would be called. Escape it before it is shown.
+    /// Why, in words; empty when the plugin would be called. ``description`` has it escaped and redacted.
     public let detail: String
 
     init(code: String, detail: String) {
@@ -28,8 +29,8 @@ public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringCon
     /// Whether the plugin would be called.
     public var isCalled: Bool { self == .called }
 
-    /// Code and detail in one line, with control characters escaped.
+    /// Code and detail in one line, escaped and without secrets.
     public var description: String {
-        detail.isEmpty ? code : "\(code): \(LogText.escaped(detail))"
+        detail.isEmpty ? code : "\(code): \(LogText.shown(detail))"
     }
 }

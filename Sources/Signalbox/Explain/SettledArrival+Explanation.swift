@@ -9,8 +9,23 @@ extension SettledArrival {
         guard !isRepeat else { return nil }
         switch outcome {
         case .handled, .abandoned: return nil
-        case .rejected, .failed:
-            return DeadLetter(arrival, outcome: outcome, plugin: outline, attempts: attempts).explanation
+        case .rejected, .failed: return end.explanation
         }
+    }
+
+    private var end: ExplainedEnd {
+        let action = try? arrival.reading.get()
+        return ExplainedEnd(
+            origin: arrival.origin,
+            action: action.map { $0.name.copied() },
+            id: action.map { $0.id.copied() },
+            outcome: outcome,
+            attempts: attempts,
+            trace: DeadLetterTrace(
+                envelope: arrival.envelope,
+                plugin: outline,
+                isOutcomeOfAttempt: isOutcomeOfAttempt
+            )
+        )
     }
 }

@@ -168,15 +168,20 @@ extension SourceIntake {
     /// held.
     ///
     /// A dead letter is stored before the adapter may acknowledge, so that the message is never nowhere.
-    func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, sink: any SettlementSink, attempts: Int) {
+    func settle(
+        _ arrival: Arrival,
+        _ outcome: Outcome,
+        plugin: PluginEntry?,
+        sink: any SettlementSink,
+        _ attempts: AttemptsMade
+    ) {
         counters.count(outcome)
         switch outcome {
         case .handled: break
-        case .abandoned: log.abandoned(arrival, outcome, attempts: attempts, plugin: plugin)
+        case .abandoned: log.abandoned(arrival, outcome, attempts, plugin: plugin)
         case .rejected, .failed:
-            let letter = DeadLetter(arrival, outcome: outcome, plugin: plugin?.outline, attempts: attempts)
-            core.deadLetters.add(letter)
-            log.deadLetter(arrival, outcome, attempts: attempts, plugin: plugin)
+            core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin?.outline, attempts))
+            log.deadLetter(arrival, outcome, attempts, plugin: plugin)
         }
         tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: false)
         guard admission.hears(of: plugin) else { return tellAdapter(arrival, outcome, sink) }
@@ -196,14 +201,14 @@ extension SourceIntake {
     ) {
         counters.count(outcome)
         counters.repeats.wrappingAdd(1, ordering: .relaxed)
-        tellObservers(arrival, outcome, 0, plugin: plugin, isRepeat: true)
+        tellObservers(arrival, outcome, .none, plugin: plugin, isRepeat: true)
         tellAdapter(arrival, outcome, sink)
     }
 
     private func tellObservers(
         _ arrival: Arrival,
         _ outcome: Outcome,
-        _ attempts: Int,
+        _ attempts: AttemptsMade,
         plugin: PluginEntry?,
         isRepeat: Bool
     ) {
@@ -214,8 +219,9 @@ extension SourceIntake {
             arrival: arrival,
             plugin: plugin?.action,
             outcome: outcome,
-            attempts: attempts,
+            attempts: attempts.begun,
             isRepeat: isRepeat,
+            isOutcomeOfAttempt: attempts.isOutcomeOfLast,
             outline: plugin?.outline
         )
         onOutcome?(settled)
@@ -273,6 +279,9 @@ extension SourceIntake {
         for waiter in waiters { waiter.resume(returning: false) }
         settle(held.map { IntakeVerdict(run: $0, outcome: .abandoned(.drain), plugin: nil) })
     }
+
+    /// Whether nothing more is taken: the supervisor drains or has stopped, or the source is being removed.
+    var isClosed: Bool { state.withLock { $0.phase == .closed } }
 
     /// Returns when everything that was taken is settled, or when the same wait is stopped.
     func untilEmpty(_ wait: EmptyWait) async {

@@ -19,4 +19,9 @@ extension Lane {
         carryOut(wakeups)
         settle(runs.map { LaneVerdict(run: $0, outcome: .abandoned(.drain)) })
     }
+
+    /// Forgets a source that was removed, at once or when its call returns.
+    func forget(_ intake: SourceIntake) {
+        state.withLock { $0.forget(intake) }
+    }
 }

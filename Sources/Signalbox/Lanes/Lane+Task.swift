@@ -21,7 +21,7 @@ extension Lane {
         while let work = await next(place) {
             switch work {
             case .sort(let run):
-                sort(run)
+                sort(run, place)
                 handled += run.range.count
             case .call(let run):
                 await call(run, place)
@@ -32,7 +32,9 @@ extension Lane {
                 await Task.yield()
             }
         }
-        if state.withLock({ $0.hasEnded }) { core.lanes.letGo(of: self) }
+        guard state.withLock({ $0.hasEnded }) else { return }
+        reportUnavailable()
+        core.lanes.letGo(of: self)
     }
 
     private func next(_ place: LanePlace) async -> LaneWork? {
@@ -87,7 +89,7 @@ extension Lane {
         for position in run.range {
             let arrival = run.arrivals[position]
             place.call.store(word.rawValue, ordering: .releasing)
-            let outcome = expiry(of: arrival) ?? handler(context(arrival, run))
+            let outcome = isLate(arrival) ? nil : handler(context(arrival, run))
             guard end(word, place, run, position, outcome) else { return }
             word = word.next
         }
@@ -102,12 +104,7 @@ extension Lane {
         for position in run.range {
             let arrival = run.arrivals[position]
             place.call.store(word.rawValue, ordering: .releasing)
-            let outcome: Outcome
-            if let expiry = expiry(of: arrival) {
-                outcome = expiry
-            } else {
-                outcome = await handler(context(arrival, run))
-            }
+            let outcome = isLate(arrival) ? nil : await handler(context(arrival, run))
             guard end(word, place, run, position, outcome) else { return }
             word = word.next
         }
@@ -117,11 +114,12 @@ extension Lane {
         ActionContext(arrival: arrival, host: run.intake, attempt: run.attempt)
     }
 
-    /// Only an action with a deadline costs a look at the clock.
-    private func expiry(of arrival: Arrival) -> Outcome? {
-        guard arrival.hasDeadline, let deadline = arrival.uncheckedAction.deadline else { return nil }
-        guard ContinuousClock.now >= deadline else { return nil }
-        return .rejected(Outcome.Rejection(.expired, detail: "its deadline passed before the plugin could begin"))
+    /// Whether the deadline has passed, or will have at a later tick. Only an action with one costs a look at the clock.
+    private func isLate(_ arrival: Arrival, at due: UInt64? = nil) -> Bool {
+        guard arrival.hasDeadline, let deadline = arrival.uncheckedAction.deadline else { return false }
+        let now = core.now
+        let wait = due.map { core.configuration.tick * Double($0 > now ? $0 - now : 0) } ?? .zero
+        return ContinuousClock.now + wait >= deadline
     }
 }
 
@@ -130,70 +128,69 @@ extension Lane {
 extension Lane {
     /// Settles the call that returned, unless the timer has, or it is made again.
     ///
+    /// - Parameter outcome: `nil` when it was too late to call.
     /// - Returns: whether the place goes on with what it has.
     private func end(
         _ word: CallWord,
         _ place: LanePlace,
         _ run: LaneRun,
         _ position: Int,
-        _ outcome: Outcome
+        _ outcome: Outcome?
     ) -> Bool {
-        let found = place.call.exchange(word.with(.idle).rawValue, ordering: .acquiringAndReleasing)
-        guard found == word.rawValue else {
-            endMarked(CallWord(rawValue: found), place, run, position, outcome)
+        let found = CallWord(rawValue: place.call.exchange(word.with(.idle).rawValue, ordering: .acquiringAndReleasing))
+        guard found.phase != .expired else {
+            run.intake.countLateReturn(run.arrivals[position], plugin: entry)
+            endStall(of: place)
             return false
         }
-        if case .failed(let failure) = outcome, failure.isRetryable,
-            delay(run.part(position..<position + 1), [outcome], word, place)
-        {
+        if case .failed(let failure) = outcome, failure.isRetryable, delay(run, position, failure, found, place) {
             guard entry.options.order == .none else { return false }
-        } else {
+        } else if let outcome {
             run.settle(position, outcome, plugin: entry)
+        } else {
+            run.settleLate(position, plugin: entry)
         }
+        // Else the timer has taken away what lies behind the call.
+        guard found == word else { return false }
         guard place.isAskedToYield.load(ordering: .relaxed) else { return true }
         state.withLock { $0.giveWay(place.position, behindCall: word.number) }
         return false
     }
 
-    /// The timer has settled the call, or taken away what lies behind it.
-    private func endMarked(
-        _ found: CallWord,
-        _ place: LanePlace,
+    private func endStall(of place: LanePlace) {
+        state.withLock { $0.endStall(place.position) }
+    }
+
+    /// Makes the call again later, where the plugin's options, the source's patience and the deadline allow it.
+    private func delay(
         _ run: LaneRun,
         _ position: Int,
-        _ outcome: Outcome
-    ) {
-        guard found.phase == .expired else {
-            if case .failed(let failure) = outcome, failure.isRetryable,
-                delay(run.part(position..<position + 1), [outcome], found, place)
-            {
-                return
-            }
-            return run.settle(position, outcome, plugin: entry)
-        }
-        run.intake.countLateReturn(run.arrivals[position], plugin: entry)
-        endStall(of: place)
+        _ failure: Outcome.Failure,
+        _ word: CallWord,
+        _ place: LanePlace
+    ) -> Bool {
+        guard let due = nextAttempt(of: run), !isLate(run.arrivals[position], at: due) else { return false }
+        delay(run.part(position..<position + 1), [.failed(failure)], until: due, word, place)
+        return true
     }
 
-    private func endStall(of place: LanePlace) {
-        reportUnavailable()
-        state.withLock { $0.places[place.position].isStalled = false }
+    /// The tick of the next attempt, where there may be one.
+    private func nextAttempt(of run: LaneRun) -> UInt64? {
+        guard let policy = entry.options.retry, run.attempt < policy.attempts else { return nil }
+        let longest = policy.longestTicks(afterAttempt: run.attempt, core.configuration.tick)
+        let due = core.now + core.random(in: 1...longest)
+        if let limit = run.intake.holdTicks, due - run.tick >= limit { return nil }
+        return due
     }
 
-    /// Makes the calls again later, where the plugin's options and the source's patience allow it.
-    private func delay(_ run: LaneRun, _ failures: [Outcome], _ word: CallWord, _ place: LanePlace) -> Bool {
-        guard let policy = entry.options.retry, run.attempt < policy.attempts else { return false }
-        let due =
-            core.now + core.random(in: 1...policy.longestTicks(afterAttempt: run.attempt, core.configuration.tick))
-        if let limit = run.intake.holdTicks, due - run.tick >= limit { return false }
+    private func delay(_ run: LaneRun, _ outcomes: [Outcome], until due: UInt64, _ word: CallWord, _ place: LanePlace) {
         var next = run
         next.attempt += 1
+        next.failures = FailedCalls(outcomes, from: run.range.lowerBound)
         state.withLock { state in
-            let strand = state.places[place.position].strand
-            let sleeper = LaneSleeper(run: next, strand: strand, due: due, failures: failures)
+            let sleeper = LaneSleeper(run: next, strand: state.places[place.position].strand, due: due)
             state.delay(sleeper, at: place.position, behindCall: word.number)
         }
-        return true
     }
 }
 
@@ -207,54 +204,68 @@ extension Lane {
         _ handler: @Sendable ([ActionContext]) async -> [Outcome]
     ) async {
         let word = CallWord(.running, call: place.nextCall)
-        var outcomes = run.range.map { expiry(of: run.arrivals[$0]) }
-        let begun = run.range.filter { outcomes[$0 - run.range.lowerBound] == nil }
+        let begun = run.range.filter { !isLate(run.arrivals[$0]) }
         place.call.store(word.rawValue, ordering: .releasing)
-        let results = await handler(begun.map { context(run.arrivals[$0], run) })
-        for (position, outcome) in zip(begun, results) { outcomes[position - run.range.lowerBound] = outcome }
-        let found = place.call.exchange(word.with(.idle).rawValue, ordering: .acquiringAndReleasing)
-        let ends = Array(zip(run.range, outcomes.compactMap { $0 }))
-        guard CallWord(rawValue: found).phase == .expired else {
-            return settle(ends, of: run, CallWord(rawValue: found), place)
+        let results = begun.isEmpty ? [] : await handler(begun.map { context(run.arrivals[$0], run) })
+        let found = CallWord(rawValue: place.call.exchange(word.with(.idle).rawValue, ordering: .acquiringAndReleasing))
+        guard found.phase != .expired else {
+            for position in run.range { run.intake.countLateReturn(run.arrivals[position], plugin: entry) }
+            return endStall(of: place)
         }
-        for (position, _) in ends { run.intake.countLateReturn(run.arrivals[position], plugin: entry) }
-        endStall(of: place)
+        let ends = Dictionary(uniqueKeysWithValues: zip(begun, results))
+        let delayed = delay(ends, of: run, found, place)
+        for position in run.range where !delayed.contains(position) {
+            if let outcome = ends[position] {
+                run.settle(position, outcome, plugin: entry)
+            } else {
+                run.settleLate(position, plugin: entry)
+            }
+        }
     }
 
-    private func settle(_ ends: [(Int, Outcome)], of run: LaneRun, _ word: CallWord, _ place: LanePlace) {
-        let retried = ends.filter { end in
-            if case .failed(let failure) = end.1 { failure.isRetryable } else { false }
+    /// - Returns: the positions that are called again.
+    private func delay(_ ends: [Int: Outcome], of run: LaneRun, _ word: CallWord, _ place: LanePlace) -> Set<Int> {
+        let retryable = run.range.filter { position in
+            if case .failed(let failure) = ends[position] { failure.isRetryable } else { false }
         }
-        let isDelayed = !retried.isEmpty && delay(run.part(at: retried.map(\.0)), retried.map(\.1), word, place)
-        let later = isDelayed ? Set(retried.map(\.0)) : []
-        for (position, outcome) in ends where !later.contains(position) {
-            run.settle(position, outcome, plugin: entry)
-        }
+        guard !retryable.isEmpty, let due = nextAttempt(of: run) else { return [] }
+        let delayed = retryable.filter { !isLate(run.arrivals[$0], at: due) }
+        guard !delayed.isEmpty else { return [] }
+        delay(run.part(at: delayed), delayed.compactMap { ends[$0] }, until: due, word, place)
+        return Set(delayed)
     }
 }
 
 // MARK: - Keys
 
 extension Lane {
-    /// Decodes the bodies of a run, and puts each action behind those with the same key.
-    private func sort(_ run: LaneRun) {
+    /// Decodes the bodies of a run one by one, and puts each action behind those with the same key. To the timer each is a
+    /// call, as decoding runs the application's code too.
+    private func sort(_ run: LaneRun, _ place: LanePlace) {
         guard case .keyed(let prepare) = entry.call else { return }
-        let prepared = run.range.map { prepare(context(run.arrivals[$0], run)) }
-        let (verdicts, wakeups) = state.withLock { state -> ([LaneVerdict], LaneWakeups) in
-            var verdicts: [LaneVerdict] = []
-            for (position, result) in zip(run.range, prepared) {
-                var one = run.part(position..<position + 1)
-                switch result {
-                case .refused(let outcome): verdicts.append(LaneVerdict(run: one, outcome: outcome))
-                case .keyed(let key, let call):
-                    one.prepared = call
-                    if !state.enqueue(one, key: key) { verdicts.append(LaneVerdict(run: one, outcome: unavailable)) }
-                }
+        var word = CallWord(.running, call: place.nextCall)
+        for position in run.range {
+            place.call.store(word.rawValue, ordering: .releasing)
+            let result = prepare(context(run.arrivals[position], run))
+            let found = place.call.exchange(word.with(.idle).rawValue, ordering: .acquiringAndReleasing)
+            guard CallWord(rawValue: found).phase != .expired else {
+                run.intake.countLateReturn(run.arrivals[position], plugin: entry)
+                return endStall(of: place)
             }
-            state.finishSorting()
-            return (verdicts, state.dispatch())
+            sort(run.part(position..<position + 1), result)
+            guard found == word.rawValue else { return }
+            word = word.next
         }
-        carryOut(wakeups)
-        settle(verdicts)
+    }
+
+    private func sort(_ run: LaneRun, _ result: PreparedCall) {
+        switch result {
+        case .refused(let outcome): run.settle(outcome, plugin: entry)
+        case .keyed(let key, let call):
+            var run = run
+            run.prepared = call
+            let isTaken = state.withLock { $0.enqueue(run, key: key) }
+            if !isTaken { run.settle(unavailable, plugin: entry) }
+        }
     }
 }

@@ -2,9 +2,6 @@ import SignalboxCore
 import Synchronization
 
 extension Lane {
-    /// How many ticks lie between two log lines about the same stalled lane.
-    private static let ticksBetweenReports: UInt64 = 600
-
     /// What the timer does at each tick: settles calls that are overdue, lets go of what has waited too long, and lets
     /// those begin that are to be called again, unless the caller abandons what is left: what a place has just been given
     /// cannot be taken from it, and would be called once more at each tick.
@@ -78,19 +75,22 @@ extension Lane {
         guard word.phase == .running || word.phase == .interrupted, state.places[position].place.mark(word, .expired)
         else { return [] }
         let called = state.places[position].called(word.number)
+        // Decoding for a key is no attempt.
+        let isAttempt = state.sorter != position
         let unbegun = state.stall(position, behindCall: word.number)
-        return (called.map { [LaneVerdict(run: $0.called, outcome: running)] } ?? [])
+        return (called.map { [LaneVerdict(run: isAttempt ? $0.called : $0, outcome: running)] } ?? [])
             + unbegun.map { LaneVerdict(run: $0, outcome: waiting) }
     }
 
     func settle(_ verdicts: [LaneVerdict]) {
-        for verdict in verdicts { verdict.run.settle(verdict.outcome, plugin: entry) }
+        for verdict in verdicts {
+            verdict.run.settle(verdict.outcome, plugin: entry, isOfAttempt: verdict.isOfAttempt)
+        }
     }
 
     private func reportStall(at now: UInt64) {
         let (count, source) = state.withLock { state -> (Int, SourceIntake?) in
-            let isDue = state.reportedTick.map { now - $0 >= Lane.ticksBetweenReports } ?? true
-            guard state.hasStalledCall, isDue else { return (0, nil) }
+            guard state.reportedTick.map({ now - $0 >= core.ticksBetweenStallLines }) ?? true else { return (0, nil) }
             return (state.takeUnreported(at: now), state.stalledBy)
         }
         if count > 0 { source?.logStall(entry, unavailable: count) }

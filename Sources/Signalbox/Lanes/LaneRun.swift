@@ -11,6 +11,8 @@ struct LaneRun: Sendable {
     let intake: SourceIntake
     /// Which call for them comes next, from 1 on.
     var attempt = 1
+    /// How their last calls failed, where there were any.
+    var failures: FailedCalls?
     /// The call of the one arrival, its body decoded already, where the lane had to know its key.
     var prepared: (@Sendable (ActionContext) async -> Outcome)?
 
@@ -43,6 +45,7 @@ struct LaneRun: Sendable {
             intake: intake
         )
         picked.attempt = attempt
+        picked.failures = failures?.picked(at: positions)
         return picked
     }
 
@@ -52,17 +55,28 @@ struct LaneRun: Sendable {
         return now - tick >= limit
     }
 
-    /// Settles them without the call that comes next.
-    func settle(_ outcome: Outcome, plugin: PluginEntry?) {
+    /// Settles them without the attempt that comes next.
+    ///
+    /// - Parameter isOfAttempt: whether the last attempt ended in the outcome.
+    func settle(_ outcome: Outcome, plugin: PluginEntry?, isOfAttempt: Bool = false) {
+        let attempts = AttemptsMade(begun: attempt - 1, isOutcomeOfLast: isOfAttempt)
         for position in range {
-            intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempt - 1)
+            intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
         }
     }
 
-    /// Settles one that was called, unless it was found to be too late for that.
+    /// Settles one with what its attempt ended in.
     func settle(_ position: Int, _ outcome: Outcome, plugin: PluginEntry?) {
-        let attempts = outcome.isExpired ? attempt - 1 : attempt
-        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts: attempts)
+        let attempts = AttemptsMade(begun: attempt, isOutcomeOfLast: true)
+        intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
+    }
+
+    /// Settles one that comes too late to be called, or to be called again: then it has failed as it did before.
+    func settleLate(_ position: Int, plugin: PluginEntry?) {
+        let late = Outcome.Rejection(.expired, detail: "its deadline passed before the plugin could begin")
+        let failure = failures?.outcome(at: position)
+        let attempts = AttemptsMade(begun: attempt - 1, isOutcomeOfLast: failure != nil)
+        intake.settle(arrivals[position], failure ?? .rejected(late), plugin: plugin, sink: sink, attempts)
     }
 
     /// The same behind the call that was next.
@@ -70,11 +84,5 @@ struct LaneRun: Sendable {
         var called = self
         called.attempt += 1
         return called
-    }
-}
-
-extension Outcome {
-    fileprivate var isExpired: Bool {
-        if case .rejected(let rejection) = self { rejection.reason == .expired } else { false }
     }
 }

@@ -6,10 +6,13 @@ struct LaneSleeper: Sendable {
     /// The strand that is held until then.
     let strand: Int?
     let due: UInt64
-    /// What its actions end in when no further call can be made.
-    let failures: [Outcome]
 
+    /// What its actions end in when no further call can be made.
     func verdicts() -> [LaneVerdict] {
-        zip(run.range, failures).map { LaneVerdict(run: run.part($0..<$0 + 1), outcome: $1) }
+        run.range.compactMap { position in
+            run.failures?.outcome(at: position).map {
+                LaneVerdict(run: run.part(position..<position + 1), outcome: $0, isOfAttempt: true)
+            }
+        }
     }
 }

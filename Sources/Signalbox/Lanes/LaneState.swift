@@ -16,8 +16,10 @@ struct LaneState: Sendable {
     private var ready = TurnList()
     /// Strands of sources whose actions' keys are not known yet.
     private var unsorted = TurnList()
-    /// A place is learning keys: one at a time, so that equal keys stay in order.
-    private var isSorting = false
+    /// The place that is learning keys: one at a time, so that equal keys stay in order.
+    private(set) var sorter: Int?
+    /// All places with more than one action have been asked to let others have their turn.
+    private var hasAskedToYield = false
 
     var places: [PlaceState] = []
     private var parked: [Int] = []
@@ -31,7 +33,7 @@ struct LaneState: Sendable {
     var hasHandedOver = false
     /// Arrivals rejected because the lane is stalled, since the last log line about it.
     var unreported = 0
-    /// When that line was written; `nil` when the stall has none yet.
+    /// When that line was written; `nil` when there was none yet.
     var reportedTick: UInt64?
     /// The source of the call that stalled the lane last.
     var stalledBy: SourceIntake?
@@ -52,7 +54,7 @@ struct LaneState: Sendable {
     var hasStalledCall: Bool { places.contains(where: \.isStalled) }
 
     private var isEmpty: Bool {
-        sleepers.isEmpty && !isSorting && strands.allSatisfy(\.waiting.isEmpty)
+        sleepers.isEmpty && sorter == nil && strands.allSatisfy(\.waiting.isEmpty)
     }
 
     /// Whether whoever took the place of this plugin may begin from now on, which is said once: nothing more comes, nothing
@@ -133,12 +135,20 @@ extension LaneState {
         if order == .key, strands[strand].key == nil { unsorted.append(strand) } else { ready.append(strand) }
     }
 
-    /// Lists a strand that nobody holds; one of a key with nothing waiting is forgotten.
+    /// Forgets a source of which nothing comes any more.
+    mutating func forget(_ intake: SourceIntake) {
+        guard let strand = sources.removeValue(forKey: ObjectIdentifier(intake)) else { return }
+        strands[strand].isLeft = true
+        release(strand)
+    }
+
+    /// Lists a strand that nobody holds; one with nothing waiting of a key, or of a source that is gone, is forgotten.
     private mutating func release(_ strand: Int) {
+        let key = strands[strand].key
         guard strands[strand].waiting.isEmpty, !strands[strand].isHeld, !strands[strand].isListed,
-            let key = strands[strand].key
+            key != nil || strands[strand].isLeft
         else { return list(strand) }
-        keys[key] = nil
+        if let key { keys[key] = nil }
         strands[strand].forget()
         unusedStrands.append(strand)
     }
@@ -163,6 +173,7 @@ extension LaneState {
                 release(strand)
                 continue
             }
+            if run.range.count > 1 { hasAskedToYield = false }
             if order == .none {
                 list(strand)
                 places[position].begin(run, of: nil)
@@ -172,16 +183,20 @@ extension LaneState {
             }
             return .call(run)
         }
-        return takeUnsorted()
+        return takeUnsorted(for: position)
     }
 
-    private mutating func takeUnsorted() -> LaneWork? {
-        guard !isSorting else { return nil }
+    private mutating func takeUnsorted(for position: Int) -> LaneWork? {
+        guard sorter == nil else { return nil }
         while let strand = unsorted.popFirst() {
             strands[strand].isListed = false
-            guard let run = strands[strand].waiting.popFirst(most: LaneState.sortedAtOnce) else { continue }
-            list(strand)
-            isSorting = true
+            guard let run = strands[strand].waiting.popFirst(most: LaneState.sortedAtOnce) else {
+                release(strand)
+                continue
+            }
+            sorter = position
+            strands[strand].isHeld = true
+            places[position].begin(run, of: strand)
             return .sort(run)
         }
         return nil
@@ -194,7 +209,7 @@ extension LaneState {
         return ready.isEmpty ? .max : 1
     }
 
-    private var hasWork: Bool { !isHeldBack && (!ready.isEmpty || (!unsorted.isEmpty && !isSorting)) }
+    private var hasWork: Bool { !isHeldBack && (!ready.isEmpty || (!unsorted.isEmpty && sorter == nil)) }
 
     /// Gives what can begin to places that wait, and begins one more where there may be. When all are busy those with
     /// more than one action are asked to let others have their turn. When nothing will come any more, those that wait end.
@@ -218,26 +233,30 @@ extension LaneState {
             let place = LanePlace(position: places.count)
             places.append(PlaceState(place, callsWholeRuns: callsWholeRuns))
             wakeups.start(place)
-        } else if !ready.isEmpty {
-            for state in places where state.current != nil {
-                state.place.isAskedToYield.store(true, ordering: .relaxed)
+        } else if !ready.isEmpty, !hasAskedToYield, hasLongRuns {
+            hasAskedToYield = true
+            for position in places.indices where (places[position].current?.range.count ?? 0) > 1 {
+                places[position].place.isAskedToYield.store(true, ordering: .relaxed)
             }
         }
         return wakeups
     }
 
+    /// Whether a place may have more than one action that it calls one by one.
+    private var hasLongRuns: Bool {
+        guard !callsWholeRuns else { return false }
+        return order == .source || (order == .none && maxConcurrent == 1)
+    }
+
     /// The place has done its work.
     mutating func finish(_ position: Int) {
+        if sorter == position { sorter = nil }
         let strand = places[position].strand
         places[position].end()
         guard let strand else { return }
         strands[strand].isHeld = false
         strands[strand].isStalled = false
         release(strand)
-    }
-
-    mutating func finishSorting() {
-        isSorting = false
     }
 
     /// - Returns: whether the place ends instead, as nothing will come any more.
@@ -315,7 +334,7 @@ extension LaneState {
     mutating func stall(_ position: Int, behindCall number: UInt64) -> [LaneRun] {
         places[position].isStalled = true
         stalledBy = places[position].current?.intake
-        reportedTick = nil
+        if sorter == position { sorter = nil }
         var unbegun: [LaneRun] = []
         if let rest = places[position].takeRest(behindCall: number) { unbegun.append(rest) }
         if let strand = places[position].strand {
@@ -323,6 +342,12 @@ extension LaneState {
             unbegun += strands[strand].waiting.takeAll()
         }
         return isStalled ? unbegun + takeWaiting() : unbegun
+    }
+
+    /// The call that stalled a place has returned.
+    mutating func endStall(_ position: Int) {
+        places[position].isStalled = false
+        if let strand = places[position].strand { strands[strand].isStalled = false }
     }
 
     mutating func takeWaiting() -> [LaneRun] {

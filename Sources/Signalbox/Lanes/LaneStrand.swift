@@ -7,6 +7,8 @@ struct LaneStrand: Sendable {
     var isHeld = false
     /// Its call was settled by the timer and has not returned.
     var isStalled = false
+    /// The source whose strand it is has been removed.
+    var isLeft = false
     /// Of the strands of a key.
     var key: LaneKey?
 
@@ -14,10 +16,11 @@ struct LaneStrand: Sendable {
         self.key = key
     }
 
-    /// Makes it one for another key: nothing of it waits or is called.
+    /// Makes it one for another source or key: nothing of it waits or is called.
     mutating func forget() {
         key = nil
         isStalled = false
+        isLeft = false
         waiting.giveBackMemory()
     }
 }

@@ -4,4 +4,6 @@ import SignalboxCore
 struct LaneVerdict: Sendable {
     let run: LaneRun
     let outcome: Outcome
+    /// Whether it is what their last attempt ended in.
+    var isOfAttempt = false
 }

@@ -2,6 +2,6 @@
 enum LaneWork: Sendable {
     /// Calls the plugin.
     case call(LaneRun)
-    /// Decodes bodies, to learn their keys.
+    /// Decodes the bodies, to learn their keys.
     case sort(LaneRun)
 }

@@ -22,6 +22,10 @@ extension Logger {
     ///
     /// - Parameter detail: text from anywhere.
     func write(_ kind: LogKind, _ detail: String? = nil, _ fields: LogFields = LogFields()) {
+        assert(
+            Set(fields.metadata.keys).isSubset(of: (kind.fields + [.source]).map(\.rawValue)),
+            "a line of the kind \(kind) has a field that docs/observability.md does not list"
+        )
         guard logLevel <= kind.level else { return }
         let detail = detail.map { ": \(LogText.shown($0))" } ?? ""
         log(level: kind.level, "\(kind.text)\(detail)", metadata: fields.metadata)

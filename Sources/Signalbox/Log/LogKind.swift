@@ -3,7 +3,7 @@ import Logging
 /// Every kind of line that the supervisor writes, with its level and its text. A line has exactly one event.
 enum LogKind: String, CaseIterable, Sendable {
     case deadLetter, abandoned, lateReturn, stalled, breakerOpened, breakerClosed, dropped, withheld, sourceEnded,
-        sourceFailed, draining, notReturned
+        sourceFailed, sourceRemoved, draining, notReturned
 
     /// - `error`: somebody must act, and it does not mend itself.
     /// - `warning`: a message was not handled, or lines are missing.
@@ -16,7 +16,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .deadLetter, .breakerOpened, .dropped, .withheld: .warning
         case .abandoned, .lateReturn, .breakerClosed: .notice
         case .draining: .info
-        case .sourceEnded: .debug
+        case .sourceEnded, .sourceRemoved: .debug
         }
     }
 
@@ -34,6 +34,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .withheld: "log lines about arrivals were withheld"
         case .sourceEnded: "source ended"
         case .sourceFailed: "source ended with an error; other sources go on"
+        case .sourceRemoved: "source removed"
         case .draining: "draining"
         case .notReturned: "plugin has not returned"
         }
@@ -42,12 +43,16 @@ enum LogKind: String, CaseIterable, Sendable {
     /// How often it comes at most, for docs/observability.md.
     var frequency: String {
         switch self {
-        case .deadLetter, .abandoned, .lateReturn: "one per arrival, within the source's budget"
+        case .deadLetter:
+            "one per arrival, within the source's budget; none for what the supervisor says is unavailable, as a stalled"
+                + " plugin and a circuit breaker have lines of their own"
+        case .abandoned, .lateReturn: "one per arrival, within the source's budget"
         case .stalled: "one a minute per plugin that does not return"
         case .breakerOpened, .breakerClosed: "one each time, so at most two per plugin in the time it stays open"
         case .dropped: "one a minute, and one at the end"
         case .withheld: "one per source at the end, when lines were withheld and no other told of them"
         case .sourceEnded, .sourceFailed: "one per run of an adapter"
+        case .sourceRemoved: "one per removal"
         case .draining: "one per run"
         case .notReturned: "one per plugin at the end of the drain"
         }
@@ -66,7 +71,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .withheld: [.linesWithheldBefore]
         case .draining: [.limit]
         case .notReturned: [.call]
-        case .sourceEnded, .sourceFailed: []
+        case .sourceEnded, .sourceFailed, .sourceRemoved: []
         }
     }
 }

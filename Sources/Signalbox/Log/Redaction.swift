@@ -26,6 +26,12 @@ public enum Redaction {
         return replaced.map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
+    /// The text without its secrets, in one line: for text from outside that is put into a log line. Control characters, line
+    /// and paragraph separators and the marks that turn the direction of writing are shown as `\u{...}`.
+    public static func line(_ text: String) -> String {
+        LogText.shown(text)
+    }
+
     /// The text without its secrets, and no longer than so many Unicode scalars, for what is kept and sent on. Of a text
     /// longer than ``readLimit`` bytes only the beginning is looked at.
     static func detail(_ text: String, scalars limit: Int = 500) -> String {

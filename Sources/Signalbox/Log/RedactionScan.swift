@@ -34,10 +34,10 @@ struct RedactionScan {
     /// Takes a range out, and goes on behind it.
     private mutating func redact(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
-        var output = output ?? []
-        output += text[copied..<range.lowerBound]
-        output += Redaction.mark.utf8
-        self.output = output
+        // In place: a second reference would make each addition copy all of it.
+        if output == nil { output = [] }
+        output?.append(contentsOf: text[copied..<range.lowerBound])
+        output?.append(contentsOf: Redaction.mark.utf8)
         copied = range.upperBound
         place = range.upperBound
     }

@@ -17,14 +17,16 @@ final class SourceLog: Sendable {
         budget = Mutex(LineBudget(linesPerSecond: core.configuration.logLinesPerSecond))
     }
 
-    func deadLetter(_ arrival: Arrival, _ outcome: Outcome, attempts: Int, plugin: PluginEntry?) {
-        // A stalled lane has a line of its own, once a minute.
-        if case .rejected(let rejection) = outcome, rejection.reason == .unavailable { return }
-        write(.deadLetter, arrival, outcome, attempts, plugin)
+    func deadLetter(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptsMade, plugin: PluginEntry?) {
+        // A stalled lane has a line of its own once a minute, a circuit breaker when it opens. What middleware says has none.
+        if case .rejected(let rejection) = outcome, rejection.reason == .unavailable, !attempts.isOutcomeOfLast {
+            return
+        }
+        write(.deadLetter, arrival, outcome, attempts.begun, plugin)
     }
 
-    func abandoned(_ arrival: Arrival, _ outcome: Outcome, attempts: Int, plugin: PluginEntry?) {
-        write(.abandoned, arrival, outcome, attempts, plugin)
+    func abandoned(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptsMade, plugin: PluginEntry?) {
+        write(.abandoned, arrival, outcome, attempts.begun, plugin)
     }
 
     func lateReturn(_ arrival: Arrival, plugin: PluginEntry) {

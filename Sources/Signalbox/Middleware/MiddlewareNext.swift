@@ -21,7 +21,8 @@ public struct MiddlewareNext: Sendable {
     /// Passes the action on.
     ///
     /// - Parameter context: the one the middleware was given.
-    /// - Returns: the outcome of this attempt. `rejected(invalidBody)` when the body is not what the plugin takes.
+    /// - Returns: the outcome of this attempt. `rejected(invalidBody)` when the body is not what the plugin takes; with
+    ///   ``LaneOrder/key(_:)`` such an action does not get here.
     public func callAsFunction(_ context: ActionContext) async -> Outcome {
         guard let first = middleware.first else { return await call(context) }
         return await first.handle(context, next: MiddlewareNext(middleware.dropFirst(), plugin: plugin, call: call))

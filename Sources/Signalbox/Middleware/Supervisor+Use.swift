@@ -18,9 +18,15 @@ extension Supervisor {
     /// that replaces this one begins with its own. One that is an ``OutcomeObserver`` too is told of the outcomes of actions
     /// that were meant for the plugin.
     ///
-    /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action.
+    /// Inside `reconfigure` it is put at once around what is registered there, and stays there if nothing else comes of it.
+    ///
+    /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action,
+    ///   ``RegistrationError/passesNoMiddleware(_:)`` when it is a `BatchPlugin`.
     public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
-        guard let entry = core.registry.snapshot.entry(named: action) else { throw .noSuchAction(action) }
+        let draft = RegistryDraft.open(for: core.registry)
+        let found = draft.map { $0.entry(named: action) } ?? core.registry.snapshot.entry(named: action)
+        guard let entry = found else { throw .noSuchAction(action) }
+        guard !entry.call.takesWholeRuns else { throw .passesNoMiddleware(action) }
         entry.middleware.add(middleware)
     }
 }

@@ -29,7 +29,8 @@ enum MetricName: String, CaseIterable, Sendable {
     var unit: String {
         switch self {
         case .outcomes, .repeats, .windowArrivals: "arrivals"
-        case .attempts, .lateReturns, .callsStalled: "calls"
+        case .attempts: "attempts"
+        case .lateReturns, .callsStalled: "calls"
         case .callDuration: "seconds"
         case .deadLetters, .deadLettersDropped: "dead letters"
         case .windowBytes: "bytes"
@@ -49,7 +50,8 @@ enum MetricName: String, CaseIterable, Sendable {
         switch self {
         case .outcomes: "arrivals settled, repeats included; each has exactly one outcome"
         case .attempts:
-            "calls of the plugin, counted when their arrival is settled; more than outcomes where it retries"
+            "attempts at a call that were begun, middleware and decoding included, counted when their arrival is settled;"
+                + " more than outcomes where it retries"
         case .callDuration:
             "how long each call took, further middleware included; a call that timed out when it returns"
         case .repeats: "arrivals that came again and were answered without a call"

@@ -19,14 +19,14 @@ final class SourceMetrics: Sendable {
         windowBytes = maker.meter(.windowBytes, [source])
     }
 
+    /// - Parameter window: `nil` of a source that was removed, which has nothing inside any more.
     func tell(_ counts: OutcomeCounts, _ window: WindowUse?) {
         let new = lateReturnsTold.withLock { told in
             defer { told = max(told, counts.lateReturns) }
             return max(0, counts.lateReturns - told)
         }
         if new > 0 { lateReturns.increment(by: new) }
-        guard let window else { return }
-        windowArrivals.set(window.arrivals)
-        windowBytes.set(window.bytes)
+        windowArrivals.set(window?.arrivals ?? 0)
+        windowBytes.set(window?.bytes ?? 0)
     }
 }

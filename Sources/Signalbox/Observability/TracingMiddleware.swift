@@ -10,7 +10,8 @@ public import Tracing
 ///   was settled without waiting for its call, one that came again. It has no attempt.
 ///
 /// The action of a span's name is the one that the plugin is registered for; where none was found the name is `process`,
-/// so that nobody outside can make names. Where the source's facts are `TraceCarrying` and have a W3C
+/// so that nobody outside can make names. Use it before other middleware: what middleware answers that stands around it has no
+/// span, as the supervisor takes it for the call's answer. Where the source's facts are `TraceCarrying` and have a W3C
 /// `traceparent`, the span is a child of it. docs/observability.md lists the attributes. The body is never in a span.
 public struct TracingMiddleware: Middleware, OutcomeObserver {
     private let tracer: any Tracer
@@ -60,12 +61,5 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
 
 extension SettledArrival {
     /// Whether the last attempt has decided it, so that its span says all.
-    fileprivate var isToldOfByItsCall: Bool {
-        guard attempts > 0, !isRepeat else { return false }
-        switch outcome {
-        case .handled, .rejected: return true
-        case .failed(let failure): return failure.reason != .timeout
-        case .abandoned: return false
-        }
-    }
+    fileprivate var isToldOfByItsCall: Bool { isOutcomeOfAttempt && !isRepeat }
 }

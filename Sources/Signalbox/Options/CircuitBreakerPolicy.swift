@@ -5,15 +5,19 @@
 /// long again. An action counts once, after its last attempt; a rejected one says nothing about the plugin.
 public struct CircuitBreakerPolicy: Sendable, Hashable {
     /// How many failed actions in a row open it, 1 to 1,000,000; 5 by default.
-    public var failures: Int
+    public var failures: Int { didSet { check() } }
     /// How long it stays open before one action is tried, above zero; 30 s by default.
-    public var openFor: Duration
+    public var openFor: Duration { didSet { check() } }
 
     /// - Precondition: the values are in their ranges.
     public init(failures: Int = 5, openFor: Duration = .seconds(30)) {
-        precondition((1...1_000_000).contains(failures), "a circuit breaker opens after 1 to 1,000,000 failures")
-        precondition(openFor > .zero, "a circuit breaker stays open for more than no time")
         self.failures = failures
         self.openFor = openFor
+        check()
+    }
+
+    private func check() {
+        precondition((1...1_000_000).contains(failures), "a circuit breaker opens after 1 to 1,000,000 failures")
+        precondition(openFor > .zero, "a circuit breaker stays open for more than no time")
     }
 }

@@ -23,7 +23,11 @@ public struct LaneOrder<Info>: Sendable {
 
     /// Those with equal keys, from whatever source, in the order in which they were submitted: `.key(\.customer)`.
     ///
-    /// - Parameter key: called once per action, on any thread; must not block.
+    /// The body is decoded once, before the action waits for its turn: before the lane, attempts and middleware. One that does
+    /// not decode is rejected there, without an attempt. Decoding has the plugin's timeout for itself.
+    ///
+    /// - Parameter key: called once per action, on any thread; must not block. The key's `hash(into:)` and `==` are called while the
+    ///   lane is locked: they must be quick, and must not call the supervisor.
     @inlinable
     public static func key<Key: Hashable & Sendable>(_ key: @escaping @Sendable (Info) -> Key) -> LaneOrder {
         LaneOrder(.key { LaneKey(key($0)) })

@@ -1,4 +1,5 @@
-/// Whether messages of a source that come again are recognised, by the id that their sender gave.
+/// Whether messages of a source that come again are recognised, by the id that their sender gave; a CloudEvent by its
+/// `source` and its id.
 ///
 /// While the first is running its repeat gets the same outcome at the same moment; after it was handled, the same outcome
 /// again without a call; after anything else it runs again. The same id with another name or body is

@@ -2,15 +2,16 @@
 ///
 /// The wait before a further attempt is random between zero and a limit that doubles each time ("full jitter"), counted
 /// in ticks of the supervisor's timer. A source that redelivers holds an arrival for
-/// ``SupervisorConfiguration/holdLimit`` only: an attempt that could begin after it is not made, and the action has failed.
+/// ``SupervisorConfiguration/holdLimit`` only: an attempt that could begin only after it, or after the action's deadline, is
+/// not made, and the action has failed.
 /// A call that timed out is not retried, as it may still be running.
 public struct RetryPolicy: Sendable, Hashable {
     /// The most calls for one action, the first included, 1 to 100; 3 by default.
-    public var attempts: Int
-    /// The longest wait before the second call, above zero; 200 ms by default.
-    public var firstDelay: Duration
-    /// The longest wait before any call, at least ``firstDelay``; 5 s by default.
-    public var longestDelay: Duration
+    public var attempts: Int { didSet { check() } }
+    /// The longest wait before the second call, above zero; 200 ms by default. ``longestDelay`` bounds it too.
+    public var firstDelay: Duration { didSet { check() } }
+    /// The longest wait before any call, above zero; 5 s by default.
+    public var longestDelay: Duration { didSet { check() } }
 
     /// - Precondition: the values are in their ranges.
     public init(
@@ -18,11 +19,15 @@ public struct RetryPolicy: Sendable, Hashable {
         firstDelay: Duration = .milliseconds(200),
         longestDelay: Duration = .seconds(5)
     ) {
-        precondition((1...100).contains(attempts), "a retry policy allows 1 to 100 attempts")
-        precondition(firstDelay > .zero && longestDelay >= firstDelay, "delays are above zero, the longest the largest")
         self.attempts = attempts
         self.firstDelay = firstDelay
         self.longestDelay = longestDelay
+        check()
+    }
+
+    private func check() {
+        precondition((1...100).contains(attempts), "a retry policy allows 1 to 100 attempts")
+        precondition(firstDelay > .zero && longestDelay > .zero, "a retry policy has delays above zero")
     }
 }
 
@@ -30,7 +35,11 @@ extension RetryPolicy {
     /// The longest wait after so many attempts, in ticks.
     func longestTicks(afterAttempt attempt: Int, _ tick: Duration) -> UInt64 {
         var longest = firstDelay
-        for _ in 1..<max(1, attempt) where longest < longestDelay { longest += longest }
+        var doublings = attempt - 1
+        while doublings > 0, longest < longestDelay {
+            longest += longest
+            doublings -= 1
+        }
         return TickCount.ticks(in: min(longest, longestDelay), of: tick)
     }
 }

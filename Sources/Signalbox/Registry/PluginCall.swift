@@ -152,12 +152,12 @@ extension PluginCall {
 }
 
 extension Outcome {
-    /// An `Info` that checks its own values may say in its error what they were.
+    /// An `Info` that checks its own values may say in its error what they were, at any length.
     @usableFromInline
     static func rejected(invalidBody error: BodyError) -> Outcome {
-        let detail = Redaction.redacted(error.detail)
-        guard detail != error.detail else { return .rejected(Rejection(.invalidBody, error)) }
-        let shown = BodyError(error.code, path: error.path, offset: error.offset, detail: detail)
+        let (path, detail) = (Redaction.detail(error.path), Redaction.detail(error.detail))
+        guard path != error.path || detail != error.detail else { return .rejected(Rejection(.invalidBody, error)) }
+        let shown = BodyError(error.code, path: path, offset: error.offset, detail: detail)
         return .rejected(Rejection(.invalidBody, shown))
     }
 

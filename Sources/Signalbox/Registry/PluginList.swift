@@ -31,5 +31,7 @@ struct PluginList: Sendable {
         }
     }
 
+    func entry(named action: ActionName) -> PluginEntry? { positions[action].flatMap { entries[$0] } }
+
     var table: PluginTable { PluginTable(entries: entries.compactMap { $0 }) }
 }

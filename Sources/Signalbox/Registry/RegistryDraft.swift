@@ -8,12 +8,24 @@ final class RegistryDraft: Sendable {
 
     /// Whose plugins these are.
     let registry: Registry
-    private let entries: Mutex<PluginList>
-    private let changes = Mutex<[RegistryChange]>([])
+    private let state: Mutex<State>
+
+    private struct State {
+        var entries: PluginList
+        var changes: [RegistryChange] = []
+        /// Nothing more is gathered: a task that was begun meanwhile may still know of the draft.
+        var isClosed = false
+    }
 
     init(of registry: Registry) {
         self.registry = registry
-        entries = Mutex(PluginList(registry.snapshot))
+        state = Mutex(State(entries: PluginList(registry.snapshot)))
+    }
+
+    /// The one in which the current task gathers changes of this registry.
+    static func open(for registry: Registry) -> RegistryDraft? {
+        guard let current, current.registry === registry, !current.state.withLock(\.isClosed) else { return nil }
+        return current
     }
 
     /// Gathers a change, when the current task gathers those of this registry.
@@ -21,15 +33,29 @@ final class RegistryDraft: Sendable {
     /// - Returns: `false` when it does not.
     static func take(_ change: RegistryChange, of registry: Registry) throws(RegistrationError) -> Bool {
         guard let current, current.registry === registry else { return false }
-        try current.add(change)
-        return true
+        return try current.add(change)
     }
 
-    private func add(_ change: RegistryChange) throws(RegistrationError) {
-        try entries.withLock { (entries) throws(RegistrationError) in _ = try entries.apply(change) }
-        changes.withLock { $0.append(change) }
+    private func add(_ change: RegistryChange) throws(RegistrationError) -> Bool {
+        try state.withLock { (state) throws(RegistrationError) in
+            guard !state.isClosed else { return false }
+            _ = try state.entries.apply(change)
+            state.changes.append(change)
+            return true
+        }
     }
 
-    /// The changes in their order.
-    var gathered: [RegistryChange] { changes.withLock { $0 } }
+    /// The plugin that holds the name after the changes so far.
+    func entry(named action: ActionName) -> PluginEntry? { state.withLock { $0.entries.entry(named: action) } }
+
+    /// Ends the gathering.
+    ///
+    /// - Returns: the changes in their order.
+    @discardableResult
+    func close() -> [RegistryChange] {
+        state.withLock { state in
+            state.isClosed = true
+            return state.changes
+        }
+    }
 }

@@ -8,11 +8,14 @@ public struct SettledArrival: Sendable {
     public let plugin: ActionName?
     /// What became of it.
     public let outcome: Outcome
-    /// How often the plugin was called for it; 0 when something else decided before a call, and for a repeat.
+    /// How many attempts at a call were begun for it, middleware and decoding included; 0 when something else decided
+    /// before the first, and for a repeat. With an order by key the body is decoded before the first attempt.
     public let attempts: Int
     /// Whether it repeats an earlier arrival, by source and id, and was settled with that one's outcome: the plugin was not
     /// called for it, and it is no dead letter of its own.
     public let isRepeat: Bool
+    /// Whether the last attempt ended in the outcome, as a plugin or middleware made it; else the supervisor decided.
+    var isOutcomeOfAttempt = false
     /// What ``explanation`` says of the plugin.
     var outline: PluginOutline?
 }

@@ -20,9 +20,10 @@ extension Supervisor {
     /// - Parameter changes: registers and removes plugins of this supervisor, in its own task.
     /// - Throws: what `changes` throws, and ``RegistrationError``; then nothing has changed.
     public func reconfigure(_ changes: () throws -> Void) throws {
-        if RegistryDraft.current?.registry === core.registry { return try changes() }
+        if RegistryDraft.open(for: core.registry) != nil { return try changes() }
         let draft = RegistryDraft(of: core.registry)
+        defer { draft.close() }
         try RegistryDraft.$current.withValue(draft) { try changes() }
-        for entry in try core.registry.update(draft.gathered) { retire(entry) }
+        for entry in try core.registry.update(draft.close()) { retire(entry) }
     }
 }

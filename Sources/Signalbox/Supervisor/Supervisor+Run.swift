@@ -18,7 +18,10 @@ extension Supervisor {
 
     /// The rest of ``run()``, after ``open()``: for whoever must know that the run begins before anything else does.
     package func run(_ starts: AsyncStream<SourceStart>) async throws {
-        async let _ = keepTime()
+        let timer = DispatchTicks(clock, every: core.configuration.tick) { self.tick() }
+        defer { timer?.stop() }
+        let otherClock = timer == nil ? clock : nil
+        async let _ = keepTime(by: otherClock)
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 for await start in starts {
@@ -66,11 +69,12 @@ extension Supervisor {
                 group.cancelAll()
             }
         }
-        life.end()
         let starter = state.withLock { state -> AsyncStream<SourceStart>.Continuation? in
             state.runningAdapters -= 1
-            return state.runningAdapters == 0 && !life.isAsked ? state.starter : nil
+            let ends = !life.isAsked || state.endsWithRemovals
+            return state.runningAdapters == 0 && ends ? state.starter : nil
         }
+        life.end()
         starter?.finish()
     }
 
@@ -138,7 +142,9 @@ extension Supervisor {
 // MARK: - The timer
 
 extension Supervisor {
-    private func keepTime() async {
+    /// Ticks by a clock that is not the system's.
+    private func keepTime(by clock: (any Clock<Duration>)?) async {
+        guard let clock else { return }
         while (try? await clock.sleep(for: core.configuration.tick)) != nil {
             tick()
         }

@@ -28,8 +28,30 @@ extension Supervisor {
             state.forgetEmptySources()
         }
         intake.forgetLanes()
-        core.logger.debug("source removed", metadata: ["source": "\(source)"])
+        for lane in core.lanes.all { lane.forget(intake) }
+        intake.log.logger.write(.sourceRemoved)
         return true
+    }
+
+    /// Whether it drains or has stopped, so that nothing can be added any more.
+    package var isEnding: Bool { state.withLock { $0.phase == .draining || $0.phase == .stopped } }
+
+    /// Lets the run go on although no adapter runs, as long as the body removes and adds some. When none runs afterwards the
+    /// run ends.
+    package func whileSourcesChange(_ body: () async throws -> Void) async rethrows {
+        state.withLock { state in
+            state.runningAdapters += 1
+            state.endsWithRemovals = false
+        }
+        defer {
+            let starter = state.withLock { state in
+                state.runningAdapters -= 1
+                state.endsWithRemovals = true
+                return state.runningAdapters == 0 ? state.starter : nil
+            }
+            starter?.finish()
+        }
+        try await body()
     }
 
     private func beginRemoval(of source: SourceName) -> SourceIntake? {

@@ -22,6 +22,8 @@ public final class Supervisor: Service, Sendable {
         let starter: AsyncStream<SourceStart>.Continuation
         var starts: AsyncStream<SourceStart>?
         var runningAdapters = 0
+        /// Sources were changed in one step, so that nobody is about to add one in the place of one that was removed.
+        var endsWithRemovals = false
         /// Those that are being removed, and those that were and still have something inside.
         var leaving: [SourceIntake] = []
         /// Of every source that was ever there: one that is added again goes on with its own, and a call that returns when

@@ -19,6 +19,7 @@ final class SupervisorCore: Sendable {
     private let random: Mutex<SeededRandom>
 
     init(configuration: SupervisorConfiguration, logger: Logger, determinism: Determinism?) {
+        configuration.check()
         executor = determinism?.executor
         random = Mutex(SeededRandom(seed: determinism?.seed ?? .random(in: .min ... .max)))
         registry = Registry(lanes: lanes)
@@ -26,7 +27,8 @@ final class SupervisorCore: Sendable {
         self.logger = logger
         ticksBetweenReports = TickCount.ticks(in: .seconds(1), of: configuration.tick)
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
-        drops = Mutex(DropReport(ticksBetweenLines: TickCount.ticks(in: .seconds(60), of: configuration.tick)))
+        ticksBetweenStallLines = TickCount.ticks(in: .seconds(60), of: configuration.tick)
+        drops = Mutex(DropReport(ticksBetweenLines: ticksBetweenStallLines))
     }
 
     /// The timer's count of ticks: the supervisor's only clock for waits.
@@ -34,6 +36,9 @@ final class SupervisorCore: Sendable {
 
     /// How many ticks lie between two reports to ``ReportObserver``s: a second.
     let ticksBetweenReports: UInt64
+
+    /// How many ticks lie between two log lines about one stalled lane: a minute.
+    let ticksBetweenStallLines: UInt64
 
     /// Whole seconds by the timer's count.
     var secondsRun: Int64 { Int64((Double(now) * (configuration.tick / .seconds(1))).rounded(.down)) }

@@ -18,7 +18,7 @@ enum BridgeProgram {
             let recorded = try request.expect.map(recordedRun)
             var page = source.script.page(from: source.name, scripts: scripts, limits: configuration.limits)
             page.endsWhenIdle = true
-            let engine = try JavaScriptCoreEngine(page, logger: logger)
+            let engine = try JavaScriptCoreEngine(page, logger: logger.withoutSecrets)
             let run = SingleSourceRun(
                 configuration: configuration,
                 adapter: engine,

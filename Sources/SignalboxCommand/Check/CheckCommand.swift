@@ -7,7 +7,7 @@ struct CheckCommand: AsyncParsableCommand {
         abstract: "Tells every mistake of configurations, and what is doubtful in them. Nothing is started.",
         discussion: """
             What a configuration names - variables, scripts, folders - must be there. One line per finding: \
-            FILE:LINE:COLUMN: error or warning: KEY: what is wrong, and its code in brackets. docs/configuration.md \
+            FILE:LINE:COLUMN: error or warning: KEY: what is wrong, and its code in brackets. docs/command.md \
             lists the codes.
 
             EXAMPLE

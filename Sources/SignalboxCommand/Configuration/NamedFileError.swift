@@ -1,3 +1,5 @@
+import Signalbox
+
 /// A file that the user named and that is of no use: which one, and why.
 struct NamedFileError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file as the user named it.
@@ -5,8 +7,8 @@ struct NamedFileError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Why it is of no use.
     let reason: String
 
-    /// One line.
-    var description: String { "\(path): \(reason)" }
+    /// One line. A URL in the place of a path may hold a secret.
+    var description: String { "\(Redaction.redacted(path)): \(reason)" }
 
     /// The content of a file as text.
     ///

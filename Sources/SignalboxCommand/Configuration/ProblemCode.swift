@@ -1,4 +1,4 @@
-/// What kind of mistake or doubt a finding is: a word that stays the same, for programs. docs/configuration.md lists all.
+/// What kind of mistake or doubt a finding is: a word that stays the same, for programs. docs/command.md lists all.
 enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     // The file.
     case unreadableFile

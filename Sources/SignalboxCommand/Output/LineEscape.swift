@@ -1,3 +1,5 @@
+import SignalboxCore
+
 /// Makes any text safe to show in one line: what could break the line, move the cursor or turn the writing direction is
 /// written as an escape.
 enum LineEscape {
@@ -12,7 +14,7 @@ enum LineEscape {
             case "\r": line += "\\r"
             case "\t": line += "\\t"
             case "\u{1B}": line += "\\e"
-            case _ where isUnsafe(scalar): line += "\\u{\(String(scalar.value, radix: 16))}"
+            case _ where isUnsafe(scalar): line += scalar.lineEscape
             default: line.unicodeScalars.append(scalar)
             }
         }
@@ -21,11 +23,5 @@ enum LineEscape {
 
     /// C0, DEL, C1, the line and paragraph separators, the characters that override writing direction, and the
     /// byte order mark, which readers drop.
-    static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0...0x1F, 0x7F...0x9F, 0x2028, 0x2029, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069, 0x61C, 0xFEFF:
-            true
-        default: false
-        }
-    }
+    static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnsafeInLine }
 }

@@ -8,8 +8,9 @@ struct RunCommand: AsyncParsableCommand {
         abstract: "Receives from the sources of a configuration and calls its plugins.",
         discussion: """
             Runs until SIGTERM or SIGINT, or until all sources have ended, then drains: what has begun or waits is finished within 'drain_limit', what \
-            is left is not acknowledged and comes again. A second signal ends at once. docs/configuration.md \
-            describes the file.
+            is left is not acknowledged and comes again. A second signal ends at once. \
+            SIGHUP reads the configuration anew, while messages flow; when it is not right the old one goes on. \
+            docs/configuration.md describes the file.
 
             EXAMPLE
               signalbox run examples/tour/signalbox.yaml --outcomes

@@ -5,6 +5,8 @@ struct RunSummary: CustomStringConvertible {
     let report: SupervisorReport
     /// Lines of `--outcomes` that stdout was too slow for.
     let droppedLines: Int
+    /// How often the configuration was read anew.
+    var reloads = ReloadCounts()
 
     /// One line without a newline.
     var description: String {
@@ -20,6 +22,7 @@ struct RunSummary: CustomStringConvertible {
             parts.append("not returned: \(report.callsStillRunning.joined(separator: " "))")
         }
         if droppedLines > 0 { parts.append("outcome lines dropped \(droppedLines)") }
+        if let reloads = reloads.description { parts.append(reloads) }
         return parts.joined(separator: ", ")
     }
 }

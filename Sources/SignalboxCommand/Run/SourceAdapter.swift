@@ -20,7 +20,7 @@ struct SourceAdapter {
         case .script(let script):
             let scripts = try ScriptFiles.read(script.files)
             let page = script.page(from: name, scripts: scripts, limits: limits)
-            adapter = try JavaScriptCoreEngine(page, logger: logger)
+            adapter = try JavaScriptCoreEngine(page, logger: logger.withoutSecrets)
         case .links(let links):
             if let file = links.file { try InputDescriptor.checkReadable(file) }
             adapter = LinkAdapter(links, source: name, limits: limits, logger: logger)

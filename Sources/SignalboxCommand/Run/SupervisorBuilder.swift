@@ -11,6 +11,11 @@ struct SupervisorBuilder {
     /// The files of the plugins `file`, open from one configuration to the next.
     var ledgers = LedgerTable()
 
+    /// The same for another configuration, with the files that are open.
+    func with(_ configuration: RunConfiguration) -> SupervisorBuilder {
+        SupervisorBuilder(configuration: configuration, printing: printing, logger: logger, ledgers: ledgers)
+    }
+
     /// A supervisor with the plugins, and without sources.
     ///
     /// - Parameter onOutcome: told what became of each arrival; must not block.
@@ -50,7 +55,7 @@ struct SupervisorBuilder {
         let action = section.action
         let place = PluginPlace(supervisor: supervisor, section: section, timeout: configuration.timeout, replacing)
         switch section.use {
-        case .log: try place.take(LogPlugin(action: action, logger: logger))
+        case .log: try place.take(LogPlugin(action: action))
         case .print: try place.take(PrintPlugin(action: action, target: printing))
         case .fail(let isRetryable): try place.take(FailPlugin(action: action, isRetryable: isRetryable))
         case .suspend: try place.take(SuspendPlugin(action: action))

@@ -23,7 +23,12 @@ struct SupervisorSession {
     /// - Parameters:
     ///   - signals: kept by the caller until its output is out, so that a second signal ends the program until then.
     ///   - stop: yields when the caller wants the session to drain and end.
-    func run(_ signals: SignalWatch, stop: AsyncStream<Void> = AsyncStream { _ in }) async -> End {
+    ///   - meanwhile: what else is done as long as the supervisor runs; it is cancelled then, and waited for.
+    func run(
+        _ signals: SignalWatch,
+        stop: AsyncStream<Void> = AsyncStream { _ in },
+        meanwhile: @escaping @Sendable () async -> Void = {}
+    ) async -> End {
         let service = ServiceGroupConfiguration.ServiceConfiguration(
             service: supervisor,
             successTerminationBehavior: .gracefullyShutdownGroup
@@ -36,6 +41,10 @@ struct SupervisorSession {
             group.addTask { await SupervisorSession.first(of: signals.firsts) }
             group.addTask { await SupervisorSession.first(of: stop) }
             group.addTask { await SupervisorSession.failure(of: output) }
+            group.addTask {
+                await meanwhile()
+                return .nothing
+            }
             return await SupervisorSession.follow(&group, services)
         }
     }

@@ -19,6 +19,16 @@ extension Arrival {
         }
     }
 
+    /// The attribute `source` of a CloudEvent, in which alone its id tells it from others (CloudEvents 1.0, `id`); `nil` in
+    /// other envelopes. What its sender says, and no origin. Asked of readable arrivals only.
+    package var eventSource: String? {
+        let record = storage.records[Int(index)]
+        guard record.envelope == .cloudEvents, record.aside != ArrivalRecord.none else { return nil }
+        let event = BodyView(storage: storage, root: record.aside, position: record.aside)
+        guard let source = event.member("source") else { return nil }
+        return event.text(of: event.node(at: source))
+    }
+
     /// A hash of what the action says: its name, its body byte for byte as it was sent, and the captures of a route that
     /// joined the body.
     ///

@@ -45,13 +45,14 @@ extension BatchBuffers {
 
     /// - Returns: how many were hidden.
     private mutating func hideMembers(of object: Int, namedIn captures: Range<Int>) -> Int {
+        let names = stride(from: captures.lowerBound, to: captures.upperBound, by: 2).map { key in
+            (node: nodes[key], text: text(of: nodes[key]))
+        }
         let end = Int(nodes[object].next)
         var hidden = 0
         var key = object + 1
         while key < end {
-            let isHidden = nodes[key].has(BodyNode.hidden)
-            let names = stride(from: captures.lowerBound, to: captures.upperBound, by: 2)
-            if !isHidden, names.contains(where: { isSame($0, key) }) {
+            if !nodes[key].has(BodyNode.hidden), isName(nodes[key], among: names) {
                 update(key) { $0.bits |= BodyNode.hidden }
                 hidden += 1
             }
@@ -60,12 +61,17 @@ extension BatchBuffers {
         return hidden
     }
 
-    private func isSame(_ left: Int, _ right: Int) -> Bool {
-        let (one, other) = (nodes[left], nodes[right])
-        guard (one.bits | other.bits) & (BodyNode.escaped | BodyNode.beyondASCII) == 0 else {
-            return text(of: one) == text(of: other)
+    /// A name is decoded at most once, and not at all where no capture's is as long.
+    private func isName(_ key: BodyNode, among names: [(node: BodyNode, text: String)]) -> Bool {
+        var decoded: String?
+        for name in names {
+            let isPlain = (key.bits | name.node.bits) & (BodyNode.escaped | BodyNode.beyondASCII) == 0
+            if isPlain, key.length != name.node.length { continue }
+            let text = decoded ?? text(of: key)
+            if text == name.text { return true }
+            decoded = text
         }
-        return one.length == other.length && text(of: one) == text(of: other)
+        return false
     }
 
     private func visibleCount(of object: Int, hidden: Int) -> Int {

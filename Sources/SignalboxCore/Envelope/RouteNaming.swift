@@ -3,7 +3,8 @@
 /// Captures join the body: each is a member of the body's object, wins over a member of the same name that the sender
 /// wrote, and converts from text by the rule for text of URLs and topics.
 public struct RouteNaming: Sendable, Hashable {
-    /// The action, or `nil` when the payload is a standard envelope that names it.
+    /// The action, or `nil` when the payload names it, by an envelope of its own: the standard one, or the chosen
+    /// ``PayloadEnvelope``.
     public let action: ActionName?
     /// The id, or `nil` when the route does not say.
     public let id: ActionID?

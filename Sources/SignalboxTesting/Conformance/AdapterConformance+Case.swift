@@ -34,7 +34,8 @@ extension AdapterConformance {
         case abandonedIsNotAcknowledged
         /// With a slow plugin no more arrivals are inside or offered than the window and one batch.
         case memoryBoundedUnderSlowPlugin
-        /// A message that is sent again while it is running reaches its plugin once and has its outcome twice.
+        /// A message that is sent again while it is running reaches its plugin once and has its outcome twice. Needs a subject
+        /// that submits while one of its messages runs.
         case repeatWhileRunning
         /// A message that is sent again after it was handled is acknowledged and answered as before, without a call.
         case repeatAfterHandled
@@ -45,9 +46,14 @@ extension AdapterConformance {
         public var description: String { rawValue }
 
         /// Why the case does not apply to an adapter, or `nil` when it does.
-        func inapplicable(to features: AdapterFeatures) -> String? {
-            guard self == .answersEverySender, !features.contains(.replies) else { return nil }
-            return "the adapter answers nobody"
+        func inapplicable(to subject: any ConformanceSubject) -> String? {
+            switch self {
+            case .answersEverySender:
+                subject.adapter.features.contains(.replies) ? nil : "the adapter answers nobody"
+            case .repeatWhileRunning:
+                subject.submitsWhileOneRuns ? nil : "the adapter submits nothing while one of its messages runs"
+            default: nil
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 public struct ConformanceReport: Sendable, CustomStringConvertible {
     /// The cases that ran and found nothing.
     public internal(set) var passed: [AdapterConformance.Case] = []
-    /// The cases that do not apply to the adapter's features, and why.
+    /// The cases that do not apply to the subject or its adapter's features, and why.
     public internal(set) var skipped: [AdapterConformance.Case: String] = [:]
     /// What was found, in the order of the cases; empty when the adapter conforms.
     public internal(set) var findings: [ConformanceFinding] = []

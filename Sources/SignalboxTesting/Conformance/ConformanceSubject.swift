@@ -15,6 +15,10 @@ public protocol ConformanceSubject: Sendable {
     /// acknowledge only all together does; `false` by default. Such an adapter need not fill a window.
     var waitsForEachBatch: Bool { get }
 
+    /// Whether the adapter submits a message also while one that it submitted before is not settled; by default it does unless
+    /// it waits for each batch. One that does not cannot be asked for a repeat of what is running.
+    var submitsWhileOneRuns: Bool { get }
+
     /// Lets the far side send the messages, in this order, and returns when it has handed all over.
     ///
     /// Called only while the adapter's run is in progress, which may not have connected yet: what is sent then must reach
@@ -33,6 +37,9 @@ public protocol ConformanceSubject: Sendable {
 extension ConformanceSubject {
     /// `false`.
     public var waitsForEachBatch: Bool { false }
+
+    /// The opposite of ``waitsForEachBatch``.
+    public var submitsWhileOneRuns: Bool { !waitsForEachBatch }
 
     /// For an adapter without `replies`, which is not asked: throws.
     public func answer(to id: ActionID) async throws -> ConformanceAnswer {

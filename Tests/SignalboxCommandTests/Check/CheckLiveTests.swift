@@ -62,9 +62,108 @@ import Testing
         #expect(finished.output.first?.contains(#""code":"unreadableFile","message":"cannot be read: "#) == true)
     }
 
+    struct Mistake: Sendable, CustomStringConvertible {
+        let description: String
+        /// A part of the file, and what stands in its place.
+        let part: String
+        let other: String
+        /// `LINE:COLUMN SEVERITY CODE`, and what is suggested.
+        let finding: String
+        var suggestion: String?
+    }
+
+    private static let rule = "    from: [ { source: push } ]"
+    private static let topic = "        - pattern: push/{device}/{action}"
+
+    static let mistakes = [
+        Mistake(
+            description: "an unknown key",
+            part: "timeout: 3s",
+            other: "timout: 3s",
+            finding: "12:1 error unknownKey",
+            suggestion: "timeout"
+        ),
+        Mistake(
+            description: "a duplicate action",
+            part: "timeout: 3s",
+            other: "  - { action: loading, use: log, from: [ { source: push } ] }",
+            finding: "12:15 error duplicateAction"
+        ),
+        Mistake(
+            description: "a shadowed route",
+            part: topic,
+            other: "\(topic)\n        - pattern: push/kiosk/{action}",
+            finding: "8:20 warning shadowedRoute"
+        ),
+        Mistake(
+            description: "a source without a rule",
+            part: "plugins:",
+            other: "  page: { script: { files: [0.yaml] } }\nplugins:",
+            finding: "8:3 warning sourceWithoutRule",
+            suggestion: "{ source: page }"
+        ),
+        Mistake(
+            description: "an unreachable plugin",
+            part: "timeout: 3s",
+            other: "  - { action: never, use: log, from: [ { source: push, topic: push/+/other } ] }",
+            finding: "12:15 warning unreachablePlugin"
+        ),
+        Mistake(
+            description: "a bad pattern",
+            part: topic,
+            other: "        - pattern: push/#/x",
+            finding: "7:20 error badPattern"
+        ),
+        Mistake(
+            description: "a missing file",
+            part: "plugins:",
+            other: "  page: { script: { files: [gone.js] } }\nplugins:",
+            finding: "8:29 error missingFile"
+        ),
+        Mistake(
+            description: "attempts that take longer than a message is held",
+            part: rule,
+            other: "\(rule)\n    retry: { attempts: 2 }",
+            finding: "12:12 warning holdLimitExceeded"
+        ),
+        Mistake(
+            description: "more in flight than a quarter of what the broker keeps",
+            part: "      topics:",
+            other: "      receive_maximum: 251\n      topics:",
+            finding: "6:24 warning receiveMaximum",
+            suggestion: "250"
+        ),
+    ]
+
+    @Test(arguments: mistakes) func eachMistakeIsToldToPeopleAndPrograms(_ mistake: Mistake) async throws {
+        let text = CheckLiveTests.good.replacing(mistake.part, with: mistake.other)
+        let isError = mistake.finding.contains(" error ")
+        for (options, isStrict) in [(["--json"], false), (["--json", "--strict"], true)] {
+            let finished = try await CheckLiveTests.check([text], options)
+            let objects = try finished.output.map { line in
+                try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            }
+            let words = objects.map { object in
+                let values = ["line", "column", "severity", "code"].map { object[$0].map { "\($0)" } ?? "" }
+                return "\(values[0]):\(values[1]) \(values[2]) \(values[3])"
+            }
+            #expect(words.contains(mistake.finding), "\(words)")
+            let own = objects.first { mistake.finding.hasSuffix(" \($0["code"] ?? "")") }
+            #expect(own?["suggestion"] as? String == mistake.suggestion)
+            #expect(finished.status == (isError || isStrict ? 65 : 0))
+        }
+        let words = mistake.finding.split(separator: " ")
+        let finished = try await CheckLiveTests.check([text])
+        #expect(
+            finished.output.contains { line in
+                line.hasPrefix("0.yaml:\(words[0]): \(words[1]): ") && line.hasSuffix(" [\(words[2])]")
+            }
+        )
+    }
+
     @Test func everyCodeIsDocumented() throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
-        let bytes = try FileContent.read("\(root)/docs/configuration.md", limit: 1 << 20).get()
+        let bytes = try FileContent.read("\(root)/docs/command.md", limit: 1 << 20).get()
         let text = String(decoding: bytes, as: UTF8.self)
         let rows = text.split(separator: "\n").filter {
             $0.hasPrefix("| `")

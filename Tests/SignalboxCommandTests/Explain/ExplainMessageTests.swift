@@ -25,11 +25,11 @@ import Testing
             "ok  deadline        none",
             "ok  rateLimit       5 a second, 10 at once",
             "ok  circuitBreaker  opens after 5 in a row for 30.0 seconds; closed, 0 failed in a row",
+            "ok  body            decodes",
             #"ok  lane            at most 4 at once, in order of their key; the key order.customer is "c-7""#,
             "ok  attempts        at most 3, with a wait of at most 1.0 seconds before the second, then twice as long, at most 9.0 seconds",
             "ok  timeout         5.0 seconds",
             "ok  middleware      none",
-            "ok  body            decodes",
             "ok  verdict         called",
         ]
         #expect(line.shown == expected)
@@ -51,7 +51,7 @@ import Testing
 
     @Test func whatIsWrittenIsTheExplanationOfTheSupervisor() throws {
         let supervisor = Supervisor(logger: LogChoice.critical.logger)
-        try supervisor.register(LogPlugin(action: "order", logger: LogChoice.critical.logger), from: .source("page"))
+        try supervisor.register(LogPlugin(action: "order"), from: .source("page"))
         let configuration = try ConfigurationFixture.read(ExplainFixture.text, for: .plugins)
         let source = try ExplainFixture.explainer().source("page")
         let bytes = Array(#"{"action":"order","id":"7","body":1}"#.utf8)

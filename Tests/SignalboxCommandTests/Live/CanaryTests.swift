@@ -9,6 +9,7 @@ import Testing
 /// Messages are shown on purpose in two places, both on stdout: the lines of the plugin `print`, and the member `deadLetter` of
 /// `--outcomes`. There the canaries of payloads are expected.
 @Suite struct CanaryTests {
+    private static let user = "Canary-user-7Q"
     private static let password = "Canary-password-7Q"
     /// In payloads, properties, links.
     private static let planted = "Canary-planted-7Q"
@@ -45,13 +46,13 @@ import Testing
     ]
 
     @Test func noOutputHasTheBrokersPasswordOrWhatMessagesHold() async throws {
-        try await Broker.with(BrokerOptions(users: ["kiosk": Self.password, "other": "other"])) { broker in
+        try await Broker.with(BrokerOptions(users: [Self.user: Self.password, "other": "other"])) { broker in
             try await TemporaryFolder.with { folder in
                 let file = folder.appendingPathComponent("signalbox.yaml")
                 try Self.configuration.write(to: file, atomically: true, encoding: .utf8)
                 let process = try CommandProcess(
                     ["run", file.path, "--outcomes", "--log-level", "trace"],
-                    environment: ["TEST_BROKER": broker.url, "TEST_USER": "kiosk", "TEST_PASSWORD": Self.password],
+                    environment: ["TEST_BROKER": broker.url, "TEST_USER": Self.user, "TEST_PASSWORD": Self.password],
                     folder: folder
                 )
                 try #require(await process.errors.line(with: "subscribed to") != nil)
@@ -89,13 +90,13 @@ import Testing
     }
 
     @Test func aRefusedPasswordIsNotRepeated() async throws {
-        try await Broker.with(BrokerOptions(users: ["kiosk": "another"])) { broker in
+        try await Broker.with(BrokerOptions(users: [Self.user: "another"])) { broker in
             try await TemporaryFolder.with { folder in
                 let file = folder.appendingPathComponent("signalbox.yaml")
                 try Self.configuration.write(to: file, atomically: true, encoding: .utf8)
                 let process = try CommandProcess(
                     ["run", file.path, "--outcomes", "--log-level", "trace"],
-                    environment: ["TEST_BROKER": broker.url, "TEST_USER": "kiosk", "TEST_PASSWORD": Self.password]
+                    environment: ["TEST_BROKER": broker.url, "TEST_USER": Self.user, "TEST_PASSWORD": Self.password]
                 )
                 var errors = [try #require(await process.errors.line(with: "broker"))]
                 process.signal(SIGTERM)
@@ -114,7 +115,7 @@ import Testing
             let file = folder.appendingPathComponent("signalbox.yaml")
             try Self.configuration.write(to: file, atomically: true, encoding: .utf8)
             for arguments in [["run", file.path], ["subscribe", url, "--topic", "a"]] {
-                let environment = ["TEST_BROKER": url, "TEST_USER": "kiosk", "TEST_PASSWORD": Self.password]
+                let environment = ["TEST_BROKER": url, "TEST_USER": Self.user, "TEST_PASSWORD": Self.password]
                 let finished = try await CommandProcess.run(arguments, environment: environment)
                 #expect(finished.status != 0)
                 #expect(!(finished.errors + finished.output).joined().contains("Canary"), "\(finished.errors)")

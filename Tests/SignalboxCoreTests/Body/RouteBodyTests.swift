@@ -15,6 +15,15 @@ import Testing
         #expect(body.jsonText == #"{"device":"lamp","n":"12","a":"x","z":"y"}"#)
     }
 
+    /// As Swift's `String`s are: whichever way an accent is written, and whether by an escape.
+    @Test(arguments: [("é", "e\u{301}"), ("e\u{301}", "é"), ("é", #"\u00e9"#), ("K", "\u{212a}"), ("\u{212a}", "K")])
+    func aMemberIsHiddenWhoseNameIsTheSameText(_ capture: String, _ member: String) throws {
+        let captures = [("other", "1"), (capture, "mine")].map { RouteNaming.Capture(name: $0.0, value: $0.1) }
+        let body = try Reading.body(#"{"a":"x","\#(member)":"theirs","z":"y"}"#, captures: captures)
+        #expect(try body.decode([String: String].self) == ["a": "x", "other": "1", capture: "mine", "z": "y"])
+        #expect(!body.jsonText.contains("theirs"))
+    }
+
     @Test func textOfARouteConvertsAndAStringDoesNot() throws {
         struct Info: Decodable { let n: Int, device: String }
         #expect(try Reading.body("null", captures: RouteBodyTests.captures).decode(Info.self).n == 12)

@@ -75,6 +75,17 @@ import Testing
         #expect(!AccessRule.source("chat").allows(action.origin))
     }
 
+    @Test func itsSourceIsAsTextAndNoOtherEnvelopeHasOne() throws {
+        func source(_ text: String, _ envelope: Envelope) throws -> String? {
+            try Missing.unwrap(Reading.arrival(Array(text.utf8), envelope: envelope, before: 3)).eventSource
+        }
+        let head = #"{"specversion":"1.0","id":"7","type":"a","data":{"source":"no"}"#
+        #expect(try source(head + #","source":"/s"}"#, .cloudEvents) == "/s")
+        #expect(try source(head + #","sourc\u0065":"\/\u0073é"}"#, .cloudEvents) == "/sé")
+        #expect(try source(#"{"action":"a","source":"/s"}"#, .standard) == nil)
+        #expect(try source(#"{"aps":{},"action":"a","source":"/s"}"#, .apns) == nil)
+    }
+
     @Test func bytesAndTextDecodeAsTheTypesOfPayloads() throws {
         let head = #"{"specversion":"1.0","id":"7","source":"/s","type":"a","#
         let bytes = try Reading.action(head + #""data_base64":"AAEC/w=="}"#, envelope: .cloudEvents)

@@ -104,14 +104,18 @@ import Testing
         let limit = RateLimit(perSecond: 1, burst: 1)
         let intake = try supervisor.intake(for: "push", features: .redelivers, rateLimit: limit)
         let sink = RecordingSink()
+        let begun = Gate()
         let room = Task {
-            try await supervisor.whileRunning {
-                #expect(intake.submit(Self.batch(0, 1), to: sink) == 1)
-                await sink.untilSettled(1)
-            }
+            await begun.pass()
             await #expect(throws: SourceClosed.self) { try await intake.room() }
         }
-        try await room.value
+        try await supervisor.whileRunning {
+            #expect(intake.submit(Self.batch(0, 1), to: sink) == 1)
+            await sink.untilSettled(1)
+            await begun.untilArrived(1)
+            begun.open()
+        }
+        await room.value
     }
 
     @Test func aFloodOfOneSourceCostsOthersNothing() async throws {

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func theGuidesExplanationsAreTrue() async throws {
-        let supervisor = Supervisor.make()
+        let supervisor = Supervisor.make { $0 = SupervisorConfiguration() }
         let rule = AccessRule.all([.not(.source("chat")), .source("page")])
         try supervisor.register("loading", as: Loading.self, from: rule) { _, _ in }
         try supervisor.register("throws", as: Empty.self, from: .source("push")) { _, _ in throw Refused() }

@@ -84,6 +84,37 @@ import Testing
         #expect(supervisor.deadLetters.letters.map { $0.explanation.steps.last?.stage } == [.timeout, .lane])
     }
 
+    @Test func whileNothingMoreIsTakenTheVerdictIsClosed() async throws {
+        let supervisor = Supervisor.make()
+        let gate = Gate()
+        try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, _ in
+            await gate.pass()
+        }
+        let (push, sink) = (try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1)), RecordingSink())
+        _ = try supervisor.intake(for: "chat")
+        func explain(_ source: SourceName) throws -> Explanation {
+            supervisor.explain(try #require(arrivals(from: source, [message("work")]).first))
+        }
+        #expect(try explain("push").verdict.isCalled, "it waits until the supervisor opens")
+        try await supervisor.whileRunning {
+            #expect(push.submit(arrivals([message("work")]), to: sink) == 1)
+            await gate.untilArrived(1)
+            async let isRemoved = supervisor.remove(source: "push")
+            await #expect(throws: SourceClosed.self) { try await push.room() }
+            let removing = try explain("push")
+            #expect(removing.verdict.code == "closed" && !removing.verdict.isCalled)
+            #expect(removing.steps.first?.stage == .intake && removing.steps.count == 13)
+            #expect(try explain("chat").verdict.isCalled)
+            gate.open()
+            #expect(await isRemoved)
+        }
+        for source: SourceName in ["push", "chat"] {
+            let stopped = try explain(source)
+            #expect(stopped.verdict.code == "closed")
+            #expect(stopped.steps.filter { !$0.passes }.map(\.stage) == [.intake])
+        }
+    }
+
     @Test func aSourceThatIsSlowedWaitsAndIsNotStopped() async throws {
         let supervisor = Supervisor.make(clock: ManualClock())
         try supervisor.register("works", as: RawBody.self, from: .source("push")) { _, _ in }

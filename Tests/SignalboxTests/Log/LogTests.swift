@@ -28,7 +28,16 @@ import Testing
             #expect(Set(kind.fields).count == kind.fields.count)
             #expect(!kind.text.isEmpty && !kind.frequency.isEmpty)
         }
-        let used = Set(LogKind.allCases.flatMap(\.fields)).union([.source])
+        let used = Set(LogKind.allCases.flatMap(\.fields)).union(LogField.ofTheCommand).union([.source])
         #expect(used == Set(LogField.allCases), "a field that no line has, or a line with one that is not documented")
     }
+}
+
+extension LogField {
+    /// Those that only lines of the command have.
+    fileprivate static let ofTheCommand: Set<LogField> = [
+        .body, .file, .at, .key, .problem, .sourcesAdded, .sourcesChanged, .sourcesRemoved, .pluginsAdded,
+        .pluginsChanged,
+        .pluginsRemoved,
+    ]
 }

@@ -98,7 +98,7 @@ import Testing
     @Test(arguments: [
         "token=", "\"token\":\"", "token: (", "a://u:x/", "Authorization: ", "bearer \"", "basic ", "]", "\\\"",
         "password ",
-        "://", "://u:p", "token=]", "-", "cookie: [\"", "token%3D", "{\"", "'",
+        "://", "://u:p", "token=]", "-", "cookie: [\"", "token%3D", "{\"", "'", "pwd=a ", "token=a&", "a://u@h ",
     ])
     func theWorkGrowsWithTheLengthAlone(_ piece: String) {
         // Anything quadratic would take minutes here.

@@ -109,6 +109,15 @@ import Testing
         #expect(try metrics.expectCounter("signalbox_dead_letters_dropped_total").values == [3])
     }
 
+    @Test func theMetersOfASourceThatWasRemovedFallToZero() throws {
+        let middleware = MetricsMiddleware(factory: metrics)
+        middleware.reported(report(late: 0, arrivals: 7, bytes: 700, running: [], dropped: 0))
+        middleware.reported(report(late: 0, arrivals: nil, bytes: 0, running: [], dropped: 0))
+        let source = [("source", "push")]
+        #expect(try metrics.expectMeter("signalbox_window_arrivals", source).values == [7, 0])
+        #expect(try metrics.expectMeter("signalbox_window_bytes", source).values == [700, 0])
+    }
+
     @Test func theSupervisorReportsOnceASecondByItsTimerAndAtItsEnd() async throws {
         let clock = ManualClock()
         let supervisor = try makeSupervisor(clock: clock) { $0.tick = .milliseconds(250) }
@@ -179,9 +188,10 @@ extension MetricsTests {
         return metrics.counterTotal(label: "signalbox_outcomes_total", dimensions: labels)
     }
 
+    /// - Parameter arrivals: `nil` when the source was removed.
     private func report(
         late: Int,
-        arrivals: Int,
+        arrivals: Int?,
         bytes: Int,
         running: [String],
         dropped: Int
@@ -189,8 +199,8 @@ extension MetricsTests {
         SupervisorReport(
             total: OutcomeCounts(lateReturns: late),
             sources: ["push": OutcomeCounts(lateReturns: late)],
-            windows: ["push": WindowUse(arrivals: arrivals, bytes: bytes)],
-            unsettled: arrivals,
+            windows: arrivals.map { ["push": WindowUse(arrivals: $0, bytes: bytes)] } ?? [:],
+            unsettled: arrivals ?? 0,
             callsStillRunning: running,
             deadLetters: dropped,
             deadLettersDropped: dropped

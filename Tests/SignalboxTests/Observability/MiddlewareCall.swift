@@ -25,11 +25,18 @@ func settled(
     _ outcome: Outcome,
     attempts: Int,
     isRepeat: Bool = false,
+    isOutcomeOfAttempt: Bool = false,
     facts: (any OriginFacts)? = nil,
     _ text: String? = nil
 ) -> SettledArrival {
-    let arrival = arrival(text ?? message(plugin?.text ?? "nobody", id: "m-1"), facts: facts)
-    return SettledArrival(arrival: arrival, plugin: plugin, outcome: outcome, attempts: attempts, isRepeat: isRepeat)
+    SettledArrival(
+        arrival: arrival(text ?? message(plugin?.text ?? "nobody", id: "m-1"), facts: facts),
+        plugin: plugin,
+        outcome: outcome,
+        attempts: attempts,
+        isRepeat: isRepeat,
+        isOutcomeOfAttempt: isOutcomeOfAttempt
+    )
 }
 
 private func arrival(_ text: String, facts: (any OriginFacts)?) -> Arrival {

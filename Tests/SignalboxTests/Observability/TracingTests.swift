@@ -162,9 +162,12 @@ import Tracing
 
     @Test func whatItsCallTellsOfHasNoSecondSpan() {
         let middleware = TracingMiddleware(tracer: tracer)
-        middleware.settled(settled("payment", .handled(reply: nil), attempts: 1))
-        middleware.settled(settled("payment", .failed(Outcome.Failure(.threw, detail: "")), attempts: 3))
-        middleware.settled(settled("payment", .rejected(Outcome.Rejection(.invalidBody, detail: "")), attempts: 1))
+        let reasons: [Outcome.Rejection.Reason] = [.invalidBody, .expired, .unavailable]
+        let answers = reasons.map { Outcome.rejected(Outcome.Rejection($0, detail: "")) }
+        for outcome in [.handled(reply: nil), .failed(Outcome.Failure(.threw, detail: "")), .abandoned(.stop)] + answers
+        {
+            middleware.settled(settled("payment", outcome, attempts: 2, isOutcomeOfAttempt: true))
+        }
         #expect(spans.isEmpty)
         middleware.settled(settled("payment", .failed(Outcome.Failure(.timeout, detail: "")), attempts: 1))
         middleware.settled(settled("payment", .abandoned(.drain), attempts: 1))
@@ -172,6 +175,16 @@ import Tracing
         #expect(spans.map { attributes(of: $0)["signalbox.code"] } == ["timeout", "drain", "handled"])
         #expect(spans.map { attributes(of: $0)["signalbox.repeat"] } == [nil, nil, "true"])
         #expect(spans.map { $0.status?.code } == [.error, nil, nil])
+    }
+
+    /// The span of the first attempt does not tell of it.
+    @Test func whatBecameTooLateForItsNextAttemptHasASpanOfItsOwn() {
+        let middleware = TracingMiddleware(tracer: tracer)
+        for reason: Outcome.Rejection.Reason in [.expired, .unavailable] {
+            middleware.settled(settled("payment", .rejected(Outcome.Rejection(reason, detail: "")), attempts: 1))
+        }
+        #expect(spans.map { attributes(of: $0)["signalbox.code"] } == ["expired", "unavailable"])
+        #expect(spans.map { attributes(of: $0)["signalbox.attempt"] } == [nil, nil])
     }
 
     @Test func theNameOfASpanIsThePluginAndNotWhatWasSent() async {

@@ -42,10 +42,7 @@ extension AccessRule {
         _ source: SourceName?,
         permits: @escaping @Sendable (LinkFacts) -> Bool
     ) -> AccessRule {
-        let place = source.map { " of source \($0)" } ?? ""
-        return AccessRule(description + place, naming: LinkFacts.self) { from, facts in
-            (source == nil || from == source) && permits(facts)
-        }
+        AccessRule(description, naming: LinkFacts.self, of: source, permits: permits)
     }
 }
 

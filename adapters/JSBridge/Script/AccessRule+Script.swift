@@ -35,9 +35,6 @@ extension AccessRule {
         _ source: SourceName?,
         permits: @escaping @Sendable (ScriptFacts) -> Bool
     ) -> AccessRule {
-        let place = source.map { " of source \($0)" } ?? ""
-        return AccessRule(description + place, naming: ScriptFacts.self) { from, facts in
-            (source == nil || from == source) && permits(facts)
-        }
+        AccessRule(description, naming: ScriptFacts.self, of: source, permits: permits)
     }
 }

@@ -46,9 +46,6 @@ extension AccessRule {
         _ source: SourceName?,
         permits: @escaping @Sendable (PushFacts) -> Bool
     ) -> AccessRule {
-        let place = source.map { " of source \($0)" } ?? ""
-        return AccessRule(description + place, naming: PushFacts.self) { from, facts in
-            (source == nil || from == source) && permits(facts)
-        }
+        AccessRule(description, naming: PushFacts.self, of: source, permits: permits)
     }
 }

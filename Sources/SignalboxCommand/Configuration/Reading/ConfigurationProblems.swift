@@ -1,3 +1,4 @@
+import Signalbox
 import Yams
 
 /// Collects the mistakes of one file while it is read, so that all are told at once.
@@ -5,7 +6,7 @@ final class ConfigurationProblems {
     private var found: [ConfigurationProblem] = []
     private var masks: Set<String> = []
 
-    /// Notes a mistake.
+    /// Notes a mistake. What the file says may be repeated in it, but for secrets: they are taken out by their form.
     ///
     /// - Parameters:
     ///   - suggestion: what to write instead, alone, where that is known.
@@ -21,10 +22,10 @@ final class ConfigurationProblems {
             ConfigurationProblem(
                 line: mark?.line ?? 1,
                 column: mark?.column ?? 1,
-                path: path,
+                path: Redaction.redacted(path),
                 severity: severity,
                 code: code,
-                message: message,
+                message: Redaction.redacted(message),
                 suggestion: suggestion
             )
         )

@@ -30,7 +30,8 @@ extension ConfigurationReader {
 
     /// Where a secret is kept; that it is there is checked, and nothing of it is kept.
     func secret(_ value: YAMLValue) -> Secret? {
-        guard value.isMapping else {
+        // Its keys are not repeated either, as `{ WORD }` is a mapping too.
+        guard let keys = value.keys, keys.allSatisfy(MappingKeys.reference.keys.contains) else {
             let places = "{ env: NAME } or { file: PATH }"
             value.complain(
                 "a password is not written into a configuration; write \(places)",

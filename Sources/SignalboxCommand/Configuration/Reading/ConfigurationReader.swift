@@ -35,17 +35,32 @@ struct ConfigurationReader {
     /// - Parameters:
     ///   - text: its content.
     static func findings(in text: String, surroundings: Surroundings = .process) -> [ConfigurationProblem] {
+        reviewed(text, surroundings: surroundings).findings
+    }
+
+    /// A configuration looked at as a whole.
+    ///
+    /// - Parameter text: its content.
+    /// - Returns: what it says, `nil` when one of the findings is a mistake; and every mistake and doubt, in the order of
+    ///   their places.
+    static func reviewed(
+        _ text: String,
+        surroundings: Surroundings = .process
+    ) -> (configuration: RunConfiguration?, findings: [ConfigurationProblem]) {
         let reader = ConfigurationReader(surroundings: surroundings, use: .check)
+        var found: RunConfiguration?
         do throws(ConfigurationProblem) {
             let root = try YAMLDocument.root(of: text, needed: reader.neededKey, problems: reader.problems)
             let configuration = reader.configuration(in: root)
             if !reader.problems.hasErrors(below: ["sources", "plugins"]) {
                 ConfigurationReview(configuration: configuration, places: reader.places).tell()
             }
+            found = configuration
         } catch {
             reader.problems.add(error)
         }
-        return reader.problems.sorted
+        let findings = reader.problems.sorted
+        return (findings.contains { $0.severity == .error } ? nil : found, findings)
     }
 
     private var neededKey: String { use == .navigation ? "navigation" : "sources" }

@@ -73,6 +73,12 @@ struct YAMLValue {
     /// Whether it is a list.
     var isList: Bool { if case .sequence = node { true } else { false } }
 
+    /// The keys of a mapping, empty for one that is no text; `nil` when it is something else.
+    var keys: [String]? {
+        guard case .mapping(let mapping) = node else { return nil }
+        return mapping.map { $0.key.string ?? "" }
+    }
+
     /// Whether it is a mapping with this key.
     func isMapping(with key: String) -> Bool {
         guard case .mapping(let mapping) = node else { return false }

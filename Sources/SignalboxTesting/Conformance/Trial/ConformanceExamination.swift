@@ -20,7 +20,7 @@ final class ConformanceExamination: Sendable {
             let source = ConformanceExamination.makeSource(for: testCase)
             let subject = try await record.during("making the subject") { try await make(source) }
             self.subject.change { $0 = subject }
-            if let reason = testCase.inapplicable(to: subject.adapter.features) {
+            if let reason = testCase.inapplicable(to: subject) {
                 return ConformanceVerdict(skipped: reason)
             }
             try await ConformanceTrial(subject, record: record).perform(testCase)

@@ -1,0 +1,186 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite(.timeLimit(.minutes(5))) struct ReloadLiveTests {
+    private static let taken = "configuration read anew"
+
+    /// Each configuration follows from the one before it, and what is said of it.
+    private static let steps: [(change: @Sendable (inout ReloadConfiguration) -> Void, words: String)] = [
+        ({ $0.options = "timeout: 20s" }, "pluginsChanged=log"),
+        ({ $0.plugins = ["action: show, use: print, from: [ { source: push } ]"] }, "pluginsAdded=show"),
+        ({ $0.rule = "{ source: push, topic: push/ledger/log }" }, "pluginsChanged=log"),
+        ({ $0.topics.append("{ pattern: 'more/{action}' }") }, "sourcesChanged=push"),
+        ({ $0.rest = ["timout: 3s"] }, "refused"),
+        ({ $0.rest = ["timeout: 4s"] }, "pluginsChanged=show"),
+        ({ $0.source = "window: { arrivals: 50 }" }, "sourcesChanged=push"),
+        ({ $0.options = "order: { key: device }, max_concurrent: 2" }, "pluginsChanged=log"),
+        ({ $0.plugins = [] }, "pluginsRemoved=show"),
+    ]
+
+    @Test func whateverChangesEachMessageIsHandledAndInOrder() async throws {
+        try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
+            let publisher = NumberPublisher(trial)
+            async let published = publisher.run()
+            try await trial.untilHandled(100)
+            var configuration = first
+            for (change, words) in ReloadLiveTests.steps {
+                change(&configuration)
+                if words == "refused" {
+                    let line = try await trial.reload(configuration.text, until: "configuration refused")
+                    #expect(line.contains("at=signalbox.yaml:10:1 "), "\(line)")
+                    #expect(line.contains("did you mean 'timeout'?"), "\(line)")
+                } else {
+                    let line = try await trial.reload(configuration.text, until: ReloadLiveTests.taken)
+                    #expect(line.contains(words), "\(words): \(line)")
+                }
+                try await trial.untilHandled(100)
+            }
+            publisher.stop()
+            let count = try await published
+            try await trial.broker.publish("{\"number\":\"\(count + 1)\"}", to: "push/ledger/log")
+            try await trial.untilHandled(1, "\"topic\":\"push/ledger/log\"")
+            await ReloadLiveTests.expect(count + 1, in: trial)
+            let end = await trial.end()
+            #expect(end.status == 0)
+            #expect(end.errors.last?.hasSuffix("configuration read anew 9, of these refused 1") == true)
+            let numbers = try trial.numbers(in: "handled.jsonl")
+            var known: Set<Int> = []
+            let firsts = numbers.filter { known.insert($0).inserted }
+            #expect(firsts == Array(1...(count + 1)))
+            print("reload: \(count) messages, \(numbers.count - firsts.count) of them again")
+        }
+    }
+
+    /// Waits until the last message is in the ledger.
+    private static func expect(_ last: Int, in trial: ReloadTrial) async {
+        while (try? trial.numbers(in: "handled.jsonl").last) != last {
+            guard await trial.process.output.line(with: "\"outcome\"") != nil else { return }
+        }
+    }
+
+    @Test func whatComesForASourceThatIsAwayWaitsForItsReturn() async throws {
+        let urgent = { (broker: Broker) in
+            """
+              urgent:
+                mqtt: { broker: '\(broker.url)', client_id: urgent-test, topics: [ { pattern: 'urgent/{action}' } ] }
+            """
+        }
+        try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
+            let both = first.with { configuration in
+                configuration.sources = [urgent(trial.broker)]
+                configuration.plugins = ["action: show, use: print, from: [ { source: urgent } ]"]
+            }
+            let subscribed = "source urgent: subscribed to"
+            let added = try await trial.reload(both.text, until: ReloadLiveTests.taken, and: subscribed)
+            #expect(added.contains("sourcesAdded=urgent") && added.contains("pluginsAdded=show"))
+            #expect(!added.contains("push"))
+            try await trial.broker.publish("{}", to: "urgent/show")
+            try await trial.untilHandled(1, "\"topic\":\"urgent/show\"")
+            let removed = try await trial.reload(first.text, until: ReloadLiveTests.taken)
+            #expect(removed.contains("sourcesRemoved=urgent") && removed.contains("pluginsRemoved=show"))
+            try await trial.broker.publish("{}", to: "urgent/show")
+            try await trial.broker.publish("{\"number\":\"1\"}", to: "push/ledger/log")
+            try await trial.untilHandled(1, "\"topic\":\"push/ledger/log\"")
+            try await trial.reload(both.text, until: ReloadLiveTests.taken)
+            try await trial.untilHandled(1, "\"topic\":\"urgent/show\"")
+            let end = await trial.end()
+            #expect(end.status == 0)
+            #expect(end.errors.last?.contains("handled 3, rejected 0, failed 0, abandoned 0") == true)
+        }
+    }
+
+    @Test(arguments: [
+        ("timout: 3s\nplugns: []", ["at=signalbox.yaml:1:1 ", "at=signalbox.yaml:2:1 "]),
+        ("timeout: [", ["at=signalbox.yaml:"]),
+        ("limits: { depth: 0 }\nnavigation: 5", ["at=signalbox.yaml:1:18 ", "at=signalbox.yaml:2:13 "]),
+    ])
+    func aConfigurationThatIsNotRightLeavesTheOldOne(_ lines: String, _ places: [String]) async throws {
+        try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
+            try trial.request("\(lines)\n\(first.text)")
+            for place in places {
+                let line = try #require(await trial.process.errors.line(with: "error configuration refused", place))
+                #expect(line.contains("advice="))
+            }
+            try await trial.broker.publish("{\"number\":\"1\"}", to: "push/ledger/log")
+            try await trial.untilHandled()
+            let line = try await trial.reload(first.text, until: ReloadLiveTests.taken)
+            #expect(line.contains("nothing has changed"))
+            #expect(await trial.end().status == 0)
+        }
+    }
+
+    @Test func whatIsNamedAndNotThereLeavesTheOldOne() async throws {
+        try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
+            let missing: [(@Sendable (inout ReloadConfiguration) -> Void, String)] = [
+                ({ $0.plugins = ["action: keep, use: file, path: gone/a.jsonl, from: [ { source: push } ]"] }, "gone"),
+                ({ $0.plugins = ["action: keep, use: file, path: /dev/null, from: [ { source: push } ]"] }, "keep"),
+                ({ $0.source = "window: { arrivals: 5 }\n  page: { script: { files: [gone.js] } }" }, "gone.js"),
+                ({ $0.topics = ["{ pattern: 'a/{action}' } ]\n      username: { env: NO_SUCH } # "] }, "NO_SUCH"),
+            ]
+            for (change, words) in missing {
+                let line = try await trial.reload(first.with(change).text, until: "error configuration refused")
+                #expect(line.contains(words), "\(words): \(line)")
+            }
+            try FileManager.default.removeItem(at: trial.folder.appendingPathComponent("signalbox.yaml"))
+            trial.process.signal(SIGHUP)
+            let line = try #require(await trial.process.errors.line(with: "error configuration refused"))
+            #expect(line.contains("cannot be read"))
+            try await trial.broker.publish("{\"number\":\"1\"}", to: "push/ledger/log")
+            try await trial.untilHandled()
+            let end = await trial.end()
+            #expect(end.status == 0)
+            #expect(end.errors.last?.hasSuffix("configuration read anew 5, of these refused 5") == true)
+        }
+    }
+
+    @Test func whatNeedsARestartIsToldAndTheRestIsDone() async throws {
+        try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
+            let next = first.with { configuration in
+                configuration.rest = ["dead_letters: { count: 7 }", "drain_limit: 3s"]
+                configuration.plugins = ["action: show, use: print, from: [ { source: push } ]"]
+            }
+            let warning = try await trial.reload(next.text, until: "needs a restart")
+            #expect(warning.contains(" warning ") && warning.contains("key=dead_letters.count"))
+            try #require(await trial.process.errors.line(with: "needs a restart", "key=drain_limit") != nil)
+            try #require(await trial.process.errors.line(with: ReloadLiveTests.taken, "pluginsAdded=show") != nil)
+            #expect(await trial.end().status == 0)
+        }
+    }
+
+    @Test func ofTwoRequestsInARowTheLastConfigurationIsUsed() async throws {
+        try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
+            for name in ["one", "two"] {
+                let plugin = "action: \(name), use: print, from: [ { source: push } ]"
+                try trial.request(first.with { $0.plugins = [plugin] }.text)
+            }
+            try #require(await trial.process.errors.line(with: ReloadLiveTests.taken, "pluginsAdded=two") != nil)
+            try await trial.broker.publish("{}", to: "push/d/two")
+            try await trial.untilHandled(1, "\"action\":\"two\"")
+            #expect(await trial.end().status == 0)
+        }
+    }
+
+    @Test func duringTheDrainItIsIgnored() async throws {
+        let hang = "action: hang, use: suspend, timeout: 1m, from: [ { source: push } ]"
+        let configuration = { (broker: Broker) in
+            ReloadConfiguration(broker: broker.url).with { configuration in
+                configuration.plugins = [hang]
+                configuration.rest = ["drain_limit: 4s"]
+            }
+        }
+        try await ReloadTrial.with(configuration) { trial, first in
+            try await trial.broker.publish("{}", to: "push/d/hang")
+            try #require(await trial.process.errors.line(with: "never returns") != nil)
+            trial.process.signal(SIGTERM)
+            try #require(await trial.process.errors.line(with: "draining") != nil)
+            let line = try await trial.reload(first.text, until: "SIGHUP ignored")
+            #expect(line.contains(" notice "))
+            let rest = await trial.process.errors.rest()
+            #expect(rest.last?.contains("configuration read anew") == false)
+            #expect(await trial.process.status() == CommandStatus.drainIncomplete.rawValue)
+        }
+    }
+}

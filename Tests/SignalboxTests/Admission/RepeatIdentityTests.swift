@@ -1,0 +1,178 @@
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Synchronization
+import Testing
+
+/// What counts as the same message, and for whom.
+@Suite(.timeLimit(.minutes(10))) struct RepeatIdentityTests {
+    /// With another body, and with another action.
+    @Test(arguments: [message("work", id: "a", body: "[]"), message("play", id: "a")])
+    func theSameIDForAnotherMessageIsAConflict(_ other: String) async throws {
+        let supervisor = Supervisor.make()
+        let (gate, calls, sink) = (Gate(), RepeatCalls(), RecordingSink())
+        for action: ActionName in ["work", "play"] {
+            try supervisor.register(action, as: RawBody.self, from: .source("push")) { _, context in
+                calls.note(context)
+                await gate.pass()
+            }
+        }
+        let intake = try supervisor.intake(for: "push", features: .stableIDs)
+        try await supervisor.whileRunning {
+            #expect(intake.submit(RepeatCalls.one(0), to: sink) == 1)
+            await gate.untilArrived(1)
+            #expect(intake.submit(RepeatCalls.one(1, other), to: sink) == 1)
+            #expect(sink.outcomes.mapValues { $0.map(reason) } == [1: ["idConflict"]])
+            #expect(intake.submit(RepeatCalls.one(2), to: sink) == 1)
+            gate.open()
+            await sink.untilSettled(3)
+            #expect(intake.submit(RepeatCalls.one(3, other), to: sink) == 1)
+        }
+        let words = (0..<4).map { sink.outcomes[$0]?.map(reason) }
+        #expect(words == [["handled"], ["idConflict"], ["handled"], ["idConflict"]])
+        #expect(calls["a"] == 1)
+        #expect(supervisor.deadLetters.letters.map { $0.original.text } == [other, other])
+    }
+
+    @Test func aRepeatOfARefusedOriginIsRefusedAgain() async throws {
+        let supervisor = Supervisor.make()
+        let calls = RepeatCalls()
+        let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
+        try supervisor.register("work", as: Empty.self, from: trusted) { _, context in
+            calls.note(context)
+            return "secret"
+        }
+        let intake = try supervisor.intake(for: "push", features: .stableIDs)
+        let text = [message("work", id: "a")]
+        try await supervisor.whileRunning {
+            #expect(await intake.deliver(arrivals(label: "stranger", text)).map(reason) == ["sourceNotAllowed"])
+            #expect(await intake.deliver(arrivals(label: "trusted", text)) == [.handled(reply: Bytes(#""secret""#))])
+            #expect(await intake.deliver(arrivals(label: "stranger", text)).map(reason) == ["sourceNotAllowed"])
+            #expect(await intake.deliver(arrivals(label: "trusted", text)) == [.handled(reply: Bytes(#""secret""#))])
+        }
+        #expect(calls["a"] == 1)
+        #expect(supervisor.deadLetters.total == 2)
+    }
+
+    @Test func aRefusedArrivalDoesNotFreeTheIDOfOneThatRuns() async throws {
+        let supervisor = Supervisor.make()
+        let (gate, calls, sink) = (Gate(), RepeatCalls(), RecordingSink())
+        let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
+        try supervisor.register("work", as: Empty.self, from: trusted) { _, context in
+            calls.note(context)
+            await gate.pass()
+        }
+        let intake = try supervisor.intake(for: "push", features: .stableIDs)
+        let text = [message("work", id: "a")]
+        try await supervisor.whileRunning {
+            #expect(intake.submit(arrivals(label: "trusted", text), to: sink) == 1)
+            await gate.untilArrived(1)
+            #expect(intake.submit(arrivals(label: "stranger", firstToken: 1, text), to: sink) == 1)
+            #expect(intake.submit(arrivals(label: "trusted", firstToken: 2, text), to: sink) == 1)
+            gate.open()
+            await sink.untilSettled(3)
+        }
+        #expect(calls["a"] == 1)
+    }
+
+    @Test(arguments: [
+        (AdapterFeatures.stableIDs, RepeatPolicy.automatic, 1), (.replies, .automatic, 2), (.stableIDs, .never, 2),
+        (.replies, .within(RepeatLimits()), 1),
+    ])
+    func thePolicySaysWhetherRepeatsAreRecognised(
+        _ features: AdapterFeatures,
+        _ policy: RepeatPolicy,
+        _ expected: Int
+    ) async throws {
+        let supervisor = Supervisor.make()
+        let calls = RepeatCalls()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in
+            _ = calls.note(context)
+        }
+        let intake = try supervisor.intake(for: "push", features: features, repeats: policy)
+        try await supervisor.whileRunning {
+            for token in 0..<2 {
+                #expect(await intake.deliver(RepeatCalls.one(UInt64(token))).map(reason) == ["handled"])
+            }
+        }
+        #expect(calls["a"] == expected)
+    }
+
+    @Test func idsThatSignalboxAssignedAreNeverRepeats() async throws {
+        let supervisor = Supervisor.make()
+        let count = Atomic(0)
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in
+            count.wrappingAdd(1, ordering: .relaxed)
+        }
+        let intake = try supervisor.intake(for: "push", features: .stableIDs)
+        try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work"), message("work")])) }
+        let calls = count.load(ordering: .relaxed)
+        #expect(calls == 2)
+    }
+
+    @Test func sourcesHaveIDsOfTheirOwn() async throws {
+        let supervisor = Supervisor.make()
+        let calls = RepeatCalls()
+        try supervisor.register("work", as: Empty.self, from: .any([.source("push"), .source("chat")])) { _, context in
+            _ = calls.note(context)
+        }
+        let push = try supervisor.intake(for: "push", features: .stableIDs)
+        let chat = try supervisor.intake(for: "chat", features: .stableIDs)
+        try await supervisor.whileRunning {
+            _ = await push.deliver(RepeatCalls.one(0))
+            _ = await chat.deliver(arrivals(from: "chat", [message("work", id: "a")]))
+        }
+        #expect(calls["a"] == 2)
+    }
+
+    @Test func anIDIsForgottenAfterItsTime() async throws {
+        let clock = ManualClock()
+        let supervisor = Supervisor.make(clock: clock)
+        let calls = RepeatCalls()
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, context in _ = calls.note(context) }
+        let limits = RepeatLimits(time: .seconds(1))
+        let intake = try supervisor.intake(for: "push", repeats: .within(limits))
+        try await supervisor.whileRunning {
+            _ = await intake.deliver(RepeatCalls.one(0))
+            await clock.tick(9)
+            _ = await intake.deliver(RepeatCalls.one(1))
+            #expect(calls["a"] == 1)
+            await clock.tick(1)
+            _ = await intake.deliver(RepeatCalls.one(2))
+            #expect(calls["a"] == 2)
+        }
+    }
+
+    @Test func observersAreToldWhatIsARepeat() async throws {
+        let told = Mutex<[String]>([])
+        let supervisor = Supervisor.make { configuration in
+            configuration.onOutcome = { settled in
+                told.withLock {
+                    $0.append("\(settled.arrival.token) \(settled.isRepeat) \(settled.plugin?.text ?? "")")
+                }
+            }
+        }
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        let intake = try supervisor.intake(for: "push", features: .stableIDs)
+        try await supervisor.whileRunning {
+            for token in 0..<2 { _ = await intake.deliver(RepeatCalls.one(UInt64(token))) }
+        }
+        #expect(told.withLock { $0 } == ["0 false work", "1 true work"])
+    }
+
+    @Test func repeatsCountInTheWindow() async throws {
+        let supervisor = Supervisor.make()
+        let (gate, sink) = (Gate(), RecordingSink())
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push", features: .stableIDs, window: WindowLimits(arrivals: 2))
+        try await supervisor.whileRunning {
+            #expect(intake.submit(RepeatCalls.one(0), to: sink) == 1)
+            #expect(intake.submit(RepeatCalls.one(1), to: sink) == 1)
+            #expect(intake.submit(RepeatCalls.one(2), to: sink) == 0)
+            gate.open()
+            await sink.untilSettled(2)
+            try await intake.room()
+            #expect(intake.submit(RepeatCalls.one(2), to: sink) == 1)
+        }
+    }
+}

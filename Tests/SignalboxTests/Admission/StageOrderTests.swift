@@ -1,0 +1,88 @@
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+/// An arrival that two neighbouring stages would stop is stopped by the earlier one.
+@Suite(.timeLimit(.minutes(10))) struct StageOrderTests {
+    private struct Row {
+        let what: String
+        let text: String
+        var label = "trusted"
+        var isLate = false
+        let code: String
+        var detail = ""
+    }
+
+    /// In an order in which nothing mends: the first takes the last place that the rate limit has.
+    private static let rows = [
+        Row(
+            what: "circuit breaker before lane",
+            text: message("work", id: "c", body: "1"),
+            code: "unavailable",
+            detail: "the circuit breaker of plugin work is open"
+        ),
+        Row(what: "rate limit before circuit breaker", text: message("work", id: "d"), code: "overloaded"),
+        Row(what: "deadline before rate limit", text: message("work", id: "e"), isLate: true, code: "expired"),
+        Row(
+            what: "repeats before deadline",
+            text: message("work", id: "a", body: "[]"),
+            isLate: true,
+            code: "idConflict"
+        ),
+        Row(what: "a repeat is answered however late", text: message("work", id: "a"), isLate: true, code: "handled"),
+        Row(
+            what: "access before repeats",
+            text: message("work", id: "a", body: "[]"),
+            label: "stranger",
+            code: "sourceNotAllowed"
+        ),
+        Row(what: "plugin before access", text: message("nobody", id: "a"), label: "stranger", code: "unknownAction"),
+        Row(what: "envelope before plugin", text: "{", label: "stranger", code: "malformed"),
+    ]
+
+    @Test func theEarlierOfTwoStagesDecides() async throws {
+        let (clock, gate) = (ManualClock(), Gate())
+        let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
+        let trusted = AccessRule("label trusted") { ($0.facts as? TestFacts)?.label == "trusted" }
+        let breaker = CircuitBreakerPolicy(failures: 1, openFor: .seconds(3_600))
+        let options = PluginOptions<RawBody>(circuitBreaker: breaker)
+        try supervisor.register("work", as: RawBody.self, from: trusted, options: options) { body, _ in
+            if body.bytes.elementsEqual("0".utf8) { await gate.pass() }
+        }
+        let rate = RateLimit(perSecond: 1, burst: 2)
+        let intake = try supervisor.intake(for: "push", rateLimit: rate, repeats: .within(RepeatLimits()))
+        try await supervisor.whileRunning {
+            let first = await intake.deliver(arrivals(label: "trusted", [message("work", id: "a")]))
+            #expect(first.map(reason) == ["handled"])
+            async let hung = intake.deliver(arrivals(label: "trusted", [message("work", id: "b", body: "0")]))
+            await gate.untilArrived(1)
+            // The call is overdue: the lane stalls, the breaker opens, and one place of the rate limit is there again.
+            await clock.tick(14)
+            #expect(await hung.map(reason) == ["timeout"])
+            for row in Self.rows {
+                let deadline = row.isLate ? ContinuousClock.now : nil
+                let outcome = await intake.deliver(arrivals(label: row.label, deadline: deadline, [row.text]))[0]
+                #expect(reason(outcome) == row.code, "\(row.what)")
+                guard case .rejected(let rejection) = outcome else { continue }
+                #expect(rejection.detail.hasPrefix(row.detail), "\(row.what)")
+            }
+            gate.open()
+        }
+    }
+
+    @Test func aStalledLaneRejectsBeforeTheBodyIsDecoded() async throws {
+        let (clock, gate) = (ManualClock(), Gate())
+        let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
+        try supervisor.register("work", as: Int.self, from: .source("push")) { _, _ in await gate.pass() }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            async let hung = intake.deliver(arrivals([message("work", body: "1")]))
+            await gate.untilArrived(1)
+            await clock.tick(14)
+            #expect(await hung.map(reason) == ["timeout"])
+            #expect(await intake.deliver(arrivals([message("work", body: "[]")])).map(reason) == ["unavailable"])
+            gate.open()
+        }
+    }
+}

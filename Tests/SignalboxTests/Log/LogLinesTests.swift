@@ -1,0 +1,125 @@
+import Logging
+import SignalboxCore
+import SignalboxTesting
+import Synchronization
+import Testing
+
+@testable import Signalbox
+
+/// The lines that are really written are those of the table in docs/observability.md.
+@Suite(.timeLimit(.minutes(10))) struct LogLinesTests {
+    private struct FailingAdapter: Adapter {
+        let source: SourceName = "broken"
+        let features: AdapterFeatures = []
+        func run(into intake: any Intake) async throws { throw TestError() }
+    }
+
+    private static func kind(of line: LoggedLine) -> LogKind? {
+        LogKind.allCases.first { line.message == $0.text || line.message.hasPrefix("\($0.text): ") }
+    }
+
+    @Test func eachLineIsOfAKindAndHasItsLevelAndNoOtherFields() async throws {
+        let trial = try LogTrial()
+        let run = Task { try await trial.supervisor.run() }
+        try await trial.breakAndMend()
+        await trial.stall()
+        await trial.removeASource()
+        await trial.flood()
+        #expect(trial.stuck.submit(arrivals(from: "stuck", [message("stuck")]), to: trial.sink) == 1)
+        await trial.never.untilArrived(1)
+        trial.supervisor.shutDown()
+        await #expect(throws: TestError.self) { try await trial.clock.tick { try await run.value } }
+        var seen: Set<LogKind> = []
+        for line in trial.lines.all {
+            let kind = try #require(Self.kind(of: line), "\(line)")
+            #expect(line.level == kind.level, "\(line)")
+            #expect(line.fields.isSubset(of: (kind.fields + [.source]).map(\.rawValue)), "\(line)")
+            seen.insert(kind)
+        }
+        #expect(seen == Set(LogKind.allCases))
+        trial.never.open()
+    }
+
+    /// A supervisor in which everything happens that a line tells of.
+    private struct LogTrial {
+        let lines = EventList<LoggedLine>()
+        let clock = ManualClock()
+        let supervisor: Supervisor
+        let sink = RecordingSink()
+        let gate = Gate()
+        let never = Gate()
+        let push, late, stuck, extra: any Intake
+
+        init() throws {
+            var configuration = SupervisorConfiguration()
+            configuration.timeout = .milliseconds(200)
+            configuration.drainLimit = .seconds(1)
+            configuration.deadLetters = DeadLetterLimits(count: 1)
+            configuration.logLinesPerSecond = 3
+            let logger = Logger(label: "test") { [lines] _ in LoggedLines(lines) }
+            supervisor = Supervisor(configuration: configuration, logger: logger, clock: clock)
+            try supervisor.add(InMemoryAdapter(source: "page"))
+            try supervisor.add(FailingAdapter())
+            push = try supervisor.intake(for: "push")
+            late = try supervisor.intake(for: "late")
+            stuck = try supervisor.intake(for: "stuck")
+            extra = try supervisor.intake(for: "extra")
+            let options = PluginOptions<Bool>(circuitBreaker: CircuitBreakerPolicy(failures: 1, openFor: .seconds(1)))
+            try supervisor.register("unsteady", as: Bool.self, from: .source("push"), options: options) { works, _ in
+                if !works { throw TestError() }
+            }
+            try supervisor.register("hangs", as: Empty.self, from: .source("late")) { [gate] _, _ in await gate.pass() }
+            let patient = PluginOptions<Empty>(timeout: .seconds(3_600))
+            try supervisor.register("stuck", as: Empty.self, from: .source("stuck"), options: patient) {
+                [never] _, _ in
+                await never.pass()
+            }
+        }
+
+        func breakAndMend() async throws {
+            #expect(await push.deliver(arrivals([message("unsteady", body: "false")])).map(reason) == ["threw"])
+            await clock.tick(12)
+            #expect(await push.deliver(arrivals([message("unsteady", body: "true")])).map(reason) == ["handled"])
+        }
+
+        func stall() async {
+            #expect(late.submit(arrivals(from: "late", [message("hangs"), message("hangs")]), to: sink) == 2)
+            await gate.untilArrived(1)
+            await clock.tick(6)
+            await sink.untilSettled(2)
+            gate.open()
+            _ = await lines.wait { $0.contains { LogLinesTests.kind(of: $0) == .lateReturn } }
+        }
+
+        /// Behind it, what was withheld of the source is told.
+        func removeASource() async {
+            _ = await extra.deliver(arrivals(from: "extra", [String](repeating: message("nobody"), count: 9)))
+            #expect(await supervisor.remove(source: "extra"))
+        }
+
+        /// What is over the budget is told of by the first line of the next second.
+        func flood() async {
+            _ = await push.deliver(arrivals([String](repeating: message("nobody"), count: 9)))
+            await clock.tick(10)
+            _ = await push.deliver(arrivals([message("nobody")]))
+        }
+    }
+
+    private struct Answering: Middleware {
+        func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
+            .rejected(Outcome.Rejection(.unavailable, detail: "closed on Sundays"))
+        }
+    }
+
+    @Test func whatMiddlewareSaysIsUnavailableHasALineOfItsOwn() async throws {
+        let lines = EventList<LoggedLine>()
+        let logger = Logger(label: "test") { _ in LoggedLines(lines) }
+        let supervisor = Supervisor(configuration: .patient, logger: logger)
+        let options = PluginOptions<Empty>(middleware: [Answering()])
+        try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work")])) }
+        let told = lines.all.filter { $0.message == "dead letter: unavailable: closed on Sundays" }
+        #expect(told.map(\.fields) == [["source", "action", "id", "plugin", "outcome", "code", "advice", "attempts"]])
+    }
+}
