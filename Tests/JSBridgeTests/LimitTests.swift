@@ -72,7 +72,10 @@ import Testing
         let error = await #expect(throws: JSBridgeError.self) { try await trial.untilEnd() }
         #expect(error?.code == .executionTimeLimit)
         #expect(trial.reports.all == ["1"])
-        let supervisor = Supervisor(configuration: .patient, logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() })
+        let supervisor = Supervisor(
+            configuration: .patient,
+            logger: Logger(label: "quiet") { _ in SwiftLogNoOpLogHandler() }
+        )
         let second = try supervisor.intake(for: "page")
         let run = Task { try await trial.engine.run(into: second) }
         run.cancel()

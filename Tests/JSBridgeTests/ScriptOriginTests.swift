@@ -69,7 +69,10 @@ import Testing
     }
 
     @Test func aForeignOriginNeverReachesThePluginAndItsBodyIsNotRead() async throws {
-        let supervisor = Supervisor(configuration: .patient, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let supervisor = Supervisor(
+            configuration: .patient,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
         let calls = Atomic(0)
         let rule = AccessRule.script(origin: try WebOrigin("https://app.example"))
         try supervisor.register("pay", as: Spied.self, from: rule) { _, _ in calls.wrappingAdd(1, ordering: .relaxed) }

@@ -16,7 +16,7 @@ import Testing
             guard customer == "stuck" else { return }
             Task { await Order.reached.pass() }
             // Bounded, so that a lane that waits for ever fails this test alone.
-            _ = Order.goesOn.wait(timeout: .now() + 60)
+            _ = Order.goesOn.wait(timeout: .now() + 600)
         }
     }
 

@@ -106,7 +106,10 @@ import Tracing
 
     @Test func anErrorOfAnAdapterIsSaidWithoutItsSecrets() async throws {
         let lines = EventList<String>()
-        let supervisor = Supervisor(configuration: .patient, logger: Logger(label: "canary") { _ in RecordingLog(lines) })
+        let supervisor = Supervisor(
+            configuration: .patient,
+            logger: Logger(label: "canary") { _ in RecordingLog(lines) }
+        )
         try supervisor.add(FailingAdapter())
         await #expect(throws: Refused.self) { try await supervisor.run() }
         let line = try #require(lines.all.first { $0.contains("source ended with an error") })
