@@ -6,7 +6,7 @@ import SignalboxTesting
 import Testing
 
 /// Who may call what: another application or page that opens our links must not reach more than the rules name.
-@Suite(.timeLimit(.minutes(1))) struct AccessTests {
+@Suite(.timeLimit(.minutes(10))) struct AccessTests {
     /// One link each of what a source of links can bring, and what it is.
     private static let links = [
         "myapp://do/": "own", "other://do/": "other", "https://shop.example/do/": "shop",

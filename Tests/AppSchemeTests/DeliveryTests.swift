@@ -5,7 +5,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct DeliveryTests {
     private static func trial(
         inbox: LinkInbox = LinkInbox(links: 10_000, bytes: 1 << 24),
         limits: MessageLimits = MessageLimits()

@@ -5,7 +5,7 @@ import SignalboxRoutes
 import Testing
 
 /// What `docs/links.md` says becomes of links is what becomes of them.
-@Suite(.timeLimit(.minutes(1))) struct DocumentedLinksTests {
+@Suite(.timeLimit(.minutes(10))) struct DocumentedLinksTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let pattern, action, link, result: String
 

@@ -6,7 +6,7 @@ import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct HostileLinkTests {
+@Suite(.timeLimit(.minutes(10))) struct HostileLinkTests {
     private static func routes() throws -> AppRoutes {
         try AppRoutes([
             ("myapp://open/{name}", "open"), ("myapp://browse/{place...}", "browse"), ("myapp://admin", "admin"),

@@ -2,7 +2,7 @@ import AppScheme
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct LinkInboxTests {
+@Suite(.timeLimit(.minutes(10))) struct LinkInboxTests {
     /// Reads so many links in an iteration of its own.
     private static func read(_ count: Int, from inbox: LinkInbox) async -> [String] {
         var links: [String] = []

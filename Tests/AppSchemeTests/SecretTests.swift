@@ -8,7 +8,7 @@ import Testing
 
 /// A link may hold a secret in a capture, in the value of an item or in its fragment: none of them is in a log line or an
 /// error.
-@Suite(.timeLimit(.minutes(1))) struct SecretTests {
+@Suite(.timeLimit(.minutes(10))) struct SecretTests {
     private static let canary = "c4n4ry"
 
     private static let links = [

@@ -36,6 +36,8 @@ struct PageTrial: Sendable {
             source: "const report = (value) => signalbox.call('report', value);"
         )
         var configuration = JavaScriptCoreConfiguration(source: PageTrial.source, scripts: [prelude] + given)
+        // Time that other tests take is not the script's.
+        configuration.executionTimeLimit = .seconds(600)
         configure(&configuration)
         var supervision = SupervisorConfiguration.patient
         supervise(&supervision)

@@ -8,7 +8,7 @@ import Synchronization
 import Testing
 
 /// Who may call from a page: an engine reads the text of a frame's origin, and a rule names an origin.
-@Suite(.timeLimit(.minutes(1))) struct ScriptOriginTests {
+@Suite(.timeLimit(.minutes(10))) struct ScriptOriginTests {
     /// What engines and browsers report, and whether it is `https://app.example`.
     private static let origins: [(text: String?, isTrusted: Bool)] = [
         ("https://app.example", true), ("HTTPS://APP.Example", true), ("https://app.example:443", true),

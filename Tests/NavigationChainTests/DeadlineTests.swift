@@ -3,7 +3,7 @@ import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct DeadlineTests {
+@Suite(.timeLimit(.minutes(10))) struct DeadlineTests {
     private let clock = ManualClock()
     private let gate = Gate()
 

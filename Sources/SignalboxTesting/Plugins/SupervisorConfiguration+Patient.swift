@@ -5,6 +5,7 @@ extension SupervisorConfiguration {
     package static var patient: SupervisorConfiguration {
         var configuration = SupervisorConfiguration()
         (configuration.timeout, configuration.holdLimit) = (.seconds(600), .seconds(600))
+        configuration.drainLimit = .seconds(600)
         return configuration
     }
 }

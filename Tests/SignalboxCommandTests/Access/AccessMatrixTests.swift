@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 
 /// Every source against every plugin: what a rule does not name is refused, and the plugin is never called.
-@Suite(.timeLimit(.minutes(1))) struct AccessMatrixTests {
+@Suite(.timeLimit(.minutes(10))) struct AccessMatrixTests {
     private struct Unknown: OriginFacts {
         static let kind = "unknown"
     }

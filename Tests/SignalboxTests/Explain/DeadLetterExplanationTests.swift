@@ -5,7 +5,7 @@ import Testing
 
 @testable import Signalbox
 
-@Suite(.timeLimit(.minutes(1))) struct DeadLetterExplanationTests {
+@Suite(.timeLimit(.minutes(10))) struct DeadLetterExplanationTests {
     private struct Refused: Error {}
 
     /// Every way in which a message does not end well, with the lines of its explanation.

@@ -5,7 +5,7 @@ import SignalboxTesting
 import Testing
 
 /// What docs/access.md shows as printed is what is printed.
-@Suite(.timeLimit(.minutes(1))) struct DocumentedExplanationTests {
+@Suite(.timeLimit(.minutes(10))) struct DocumentedExplanationTests {
     private struct Refused: Error {}
 
     private static func guide() throws -> String {

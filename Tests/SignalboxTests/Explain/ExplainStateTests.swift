@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What stages remember of earlier arrivals is told, and is what then happens.
-@Suite(.timeLimit(.minutes(1))) struct ExplainStateTests {
+@Suite(.timeLimit(.minutes(10))) struct ExplainStateTests {
     private struct Broken: Error {}
 
     private static func explain(_ text: String, by supervisor: Supervisor) throws -> (

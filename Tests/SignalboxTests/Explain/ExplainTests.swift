@@ -5,7 +5,7 @@ import SignalboxTesting
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ExplainTests {
+@Suite(.timeLimit(.minutes(10))) struct ExplainTests {
     struct Tracing: Middleware {
         func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome { await next(context) }
     }
