@@ -8,8 +8,7 @@ import Testing
         let trial = try PageTrial(
             """
             const order = [];
-            setTimeout(() => { report(order); }, 40);
-            setTimeout(() => order.push('late'), 20);
+            setTimeout(() => { order.push('late'); report(order); }, 1000);
             setTimeout((text) => order.push(text), 0, 'first');
             setTimeout(() => order.push('second'));
             setTimeout(() => order.push('third'), -5);
