@@ -11,6 +11,8 @@ import Testing
         to action: String = "work"
     ) async throws -> [String] {
         let supervisor = Supervisor.make()
+        // The plugin holds an intake, which holds what holds the plugin.
+        defer { try? supervisor.remove("work") }
         let answers = EventList<String>()
         let push = try supervisor.intake(for: "push")
         let chat = try supervisor.intake(for: "chat")
@@ -45,6 +47,7 @@ import Testing
 
     @Test func sendingWithoutWaitingIsNot() async throws {
         let supervisor = Supervisor.make()
+        defer { try? supervisor.remove("work") }
         let push = try supervisor.intake(for: "push")
         let sink = RecordingSink()
         try supervisor.register("work", as: Int.self, from: .source("push")) { number, _ in
