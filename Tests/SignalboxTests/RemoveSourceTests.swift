@@ -251,31 +251,6 @@ import Testing
         gate.open()
     }
 
-    /// Each of the two waits by itself: that the removal gives up does not end the drain.
-    @Test func aDrainWaitsOnWhereARemovalGaveUp() async throws {
-        let clock = ManualClock()
-        let supervisor = Supervisor.make(clock: clock) { configuration in
-            configuration.timeout = .seconds(600)
-            configuration.drainLimit = .seconds(2)
-        }
-        let gate = Gate()
-        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
-        let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
-        let sink = RecordingSink()
-        try await supervisor.whileRunning {
-            #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
-            await gate.untilArrived(1)
-            async let _ = supervisor.remove(source: "push")
-            await #expect(throws: SourceClosed.self) { try await intake.room() }
-            await clock.tick(10)
-            supervisor.shutDown()
-            Task { await clock.tick(until: { await sink.untilSettled(1) }) }
-        }
-        #expect(sink.outcomes[0]?.map(reason) == ["drain"])
-        #expect(supervisor.report.unsettled == 0)
-        gate.open()
-    }
-
     @Test func sourcesThatComeAndGoLeaveNothingInTheLanes() async throws {
         let supervisor = Supervisor.make()
         let anybody = AccessRule("anybody") { _ in true }

@@ -51,8 +51,6 @@ struct LaneState: Sendable {
     /// Whether no call can begin: each place has one that was settled and has not returned.
     var isStalled: Bool { places.count >= maxConcurrent && places.allSatisfy(\.isStalled) }
 
-    var hasStalledCall: Bool { places.contains(where: \.isStalled) }
-
     private var isEmpty: Bool {
         sleepers.isEmpty && sorter == nil && strands.allSatisfy(\.waiting.isEmpty)
     }
