@@ -1,11 +1,13 @@
 # Every target is a script, so that it can be read, and run, without make.
 
-.PHONY: help deps demo test fuzz lint bench docs api clean
+.PHONY: help deps demo demo-web test conformance fuzz lint bench docs api clean
 
 help:
 	@echo "make deps   install what the system must have (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config, python3-venv)"
-	@echo "make demo   build, start a broker on a free port, publish messages and show what became of each; run a page"
+	@echo "make demo   build, start a broker on a free port, publish messages and show what became of each; run a page, and a chat"
+	@echo "make demo-web  build and run a shop whose pages speak to the application, in web views that nobody sees; takes a picture"
 	@echo "make test   every check and every test; the last line says how many passed and failed"
+	@echo "make conformance  the cases of the Autobahn test suite against the command, as 'make test' runs them"
 	@echo "make fuzz   the reader under libFuzzer, for a minute or SECONDS=n; goes on where it ended"
 	@echo "make lint   format, arrows between the modules, imports, Foundation-free modules"
 	@echo "make bench  the benchmarks, in release builds"
@@ -19,8 +21,15 @@ deps:
 demo: deps
 	@examples/tour/demo
 
+demo-web:
+	@.ci/deps web
+	@examples/webshop/demo
+
 test:
 	@.ci/test
+
+conformance:
+	@Tests/WebSocketConformance/run
 
 # Make hands SECONDS on in the environment too, where bash would count on from it.
 fuzz:

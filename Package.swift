@@ -29,7 +29,12 @@ let package = Package(
         .library(name: "AppScheme", targets: ["AppScheme"]),
         .library(name: "JSBridge", targets: ["JSBridge"]),
         .library(name: "MQTTPush", targets: ["MQTTPush"]),
+        .library(name: "WebSocketChat", targets: ["WebSocketChat"]),
+        .library(name: "BrowserBridge", targets: ["BrowserBridge"]),
         .executable(name: "signalbox", targets: ["SignalboxCommand"]),
+    ],
+    traits: [
+        .trait(name: "WebKitGTK", description: "JSBridge's web view on Linux: needs libwebkit2gtk-4.1-dev")
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -64,7 +69,7 @@ let package = Package(
         ),
         .target(
             name: "AdapterThreads",
-            dependencies: ["SignalboxCore"],
+            dependencies: ["SignalboxCore", .product(name: "Logging", package: "swift-log")],
             path: "adapters/AdapterThreads",
             swiftSettings: stayOnCaller
         ),
@@ -83,16 +88,26 @@ let package = Package(
             pkgConfig: "javascriptcoregtk-4.1",
             providers: [.apt(["libjavascriptcoregtk-4.1-dev"])]
         ),
+        .systemLibrary(
+            name: "CWebKitGTK",
+            path: "adapters/CWebKitGTK",
+            pkgConfig: "webkit2gtk-4.1",
+            providers: [.apt(["libwebkit2gtk-4.1-dev"])]
+        ),
         .target(
             name: "JSBridge",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "AdapterThreads",
+                "SignalboxCore", "SignalboxRoutes", "NavigationChain", "AdapterThreads",
                 .target(name: "CJavaScriptCore", condition: .when(platforms: [.linux])),
+                .target(name: "CWebKitGTK", condition: .when(platforms: [.linux], traits: ["WebKitGTK"])),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/JSBridge",
             exclude: ["bridge.d.ts"],
-            resources: [.embedInCode("bridge.js"), .embedInCode("Engines/JavaScriptCore/headless.js")],
+            resources: [
+                .embedInCode("bridge.js"), .embedInCode("Engines/JavaScriptCore/headless.js"),
+                .embedInCode("Engines/WebView/Scripts/relay.js"), .embedInCode("Engines/WebView/Scripts/page.js"),
+            ],
             swiftSettings: stayOnCaller
         ),
         .systemLibrary(
@@ -110,11 +125,42 @@ let package = Package(
             path: "adapters/MQTTPush",
             swiftSettings: stayOnCaller
         ),
+        .systemLibrary(
+            name: "CLibwebsockets",
+            path: "adapters/CLibwebsockets",
+            pkgConfig: "libwebsockets",
+            providers: [.apt(["libwebsockets-dev"]), .brew(["libwebsockets", "libev"])]
+        ),
+        .systemLibrary(
+            name: "CZlib",
+            path: "adapters/CZlib",
+            pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"])]
+        ),
+        .target(
+            name: "WebSocketChat",
+            dependencies: [
+                "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "CLibwebsockets", "CZlib",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "adapters/WebSocketChat",
+            swiftSettings: stayOnCaller
+        ),
+        .target(
+            name: "BrowserBridge",
+            dependencies: [
+                "SignalboxCore", "SignalboxRoutes", "JSBridge", "WebSocketChat", "AdapterThreads",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "adapters/BrowserBridge",
+            resources: [.embedInCode("browser.js")],
+            swiftSettings: stayOnCaller
+        ),
         .executableTarget(
             name: "SignalboxCommand",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "Signalbox", "NavigationChain", "AppScheme", "JSBridge",
-                "MQTTPush",
+                "MQTTPush", "WebSocketChat", "BrowserBridge",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -152,6 +198,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "WebSocketChatTests",
+            dependencies: [
+                "WebSocketChat", "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "Signalbox", "SignalboxTesting",
+                "BrokerKit", "SignalboxCommand",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "IntegrationTests",
             dependencies: ["BrokerKit", "LedgerPublisher", "SignalboxCommand"],
             swiftSettings: strict
@@ -159,8 +214,8 @@ let package = Package(
         .testTarget(
             name: "SignalboxCommandTests",
             dependencies: [
-                "SignalboxCommand", "NavigationChain", "AppScheme", "JSBridge", "MQTTPush", "Signalbox",
-                "SignalboxCore", "SignalboxRoutes", "BrokerKit",
+                "SignalboxCommand", "NavigationChain", "AppScheme", "JSBridge", "MQTTPush", "WebSocketChat",
+                "Signalbox", "SignalboxCore", "SignalboxRoutes", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -168,9 +223,19 @@ let package = Package(
         .testTarget(
             name: "JSBridgeTests",
             dependencies: [
-                "JSBridge", "Signalbox", "SignalboxCore", "SignalboxRoutes", "SignalboxTesting",
+                "JSBridge", "Signalbox", "SignalboxCore", "SignalboxRoutes", "NavigationChain", "AdapterThreads",
+                "SignalboxTesting", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "BrowserBridgeTests",
+            dependencies: [
+                "BrowserBridge", "JSBridge", "WebSocketChat", "Signalbox", "SignalboxCore", "SignalboxRoutes",
+                "AdapterThreads", "SignalboxTesting", "BrokerKit",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),

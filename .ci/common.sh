@@ -9,6 +9,14 @@ FREE_MODULES="SignalboxCore SignalboxRoutes NavigationChain"
 # The modules, separated by commas, whose public symbols stay as they are (docs/architecture.md says why).
 FROZEN_MODULES="SignalboxCore"
 
+# What the package is built with beyond the default, where the system has it. One build serves all steps of a gate, as another
+# choice would build everything anew: .ci/test exports this, and without it each script builds what a user gets.
+all_traits() {
+    if [ "$(uname -s)" = Linux ] && command -v pkg-config >/dev/null && pkg-config --exists webkit2gtk-4.1; then
+        echo "--traits WebKitGTK"
+    fi
+}
+
 complain() {
     printf '%s\n' "$*" >&2
 }

@@ -4,6 +4,9 @@ import Foundation
 /// The program `signalbox`.
 @main
 struct SignalboxTool: AsyncParsableCommand {
+    /// The version of the program and of the libraries beside it.
+    static let version = "0.1.0-dev"
+
     static let configuration = CommandConfiguration(
         commandName: "signalbox",
         abstract: "Dispatches messages from many sources to plugins, and shows what became of each.",
@@ -15,15 +18,35 @@ struct SignalboxTool: AsyncParsableCommand {
 
             \(CommandStatus.help(CommandStatus.allCases))
             """,
+        version: "signalbox \(version)",
         subcommands: [
-            RunCommand.self, CheckCommand.self, SubscribeCommand.self, BridgeCommand.self, SendCommand.self,
-            ParseCommand.self, NavigateCommand.self, ExplainCommand.self,
+            RunCommand.self, ServeCommand.self, CheckCommand.self, SubscribeCommand.self, ConnectCommand.self,
+            BridgeCommand.self, SendCommand.self, ParseCommand.self, NavigateCommand.self, ExplainCommand.self,
         ]
     )
 
     static func main() async {
         // A reader that went away is an error of write(2), which is handled, and not the end of the process.
         signal(SIGPIPE, SIG_IGN)
-        await main(nil)
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            leave(with: CommandStatus.done.rawValue)
+        } catch let status as ExitCode {
+            leave(with: status.rawValue)
+        } catch {
+            exit(withError: error)
+        }
+    }
+
+    /// Ends the program at once. Its own output is out; the ends of the libraries, which `exit` would run while threads of
+    /// theirs may still be there, are left out, as they can bring down a program that is done.
+    private static func leave(with status: Int32) -> Never {
+        fflush(nil)
+        _exit(status)
     }
 }

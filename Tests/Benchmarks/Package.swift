@@ -9,8 +9,15 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "signalbox-benchmarks",
     platforms: [.macOS(.v15)],
+    traits: [
+        .trait(name: "WebKitGTK", description: "The rows of the web view: needs libwebkit2gtk-4.1-dev")
+    ],
     dependencies: [
-        .package(name: "signalbox", path: "../.."),
+        .package(
+            name: "signalbox",
+            path: "../..",
+            traits: [.trait(name: "WebKitGTK", condition: .when(traits: ["WebKitGTK"]))]
+        ),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -50,7 +57,20 @@ let package = Package(
                 .product(name: "Signalbox", package: "signalbox"),
                 .product(name: "SignalboxCore", package: "signalbox"),
                 .product(name: "JSBridge", package: "signalbox"),
-                "CJavaScriptCoreLibrary",
+                "BareJavaScriptCore",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "EngineBenchmark",
+            dependencies: [
+                .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "SignalboxRoutes", package: "signalbox"),
+                .product(name: "JSBridge", package: "signalbox"),
+                .product(name: "BrowserBridge", package: "signalbox"),
+                "CPageCounter",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -63,9 +83,40 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "WebSocketBenchmark",
+            dependencies: [
+                .product(name: "Signalbox", package: "signalbox"),
+                .product(name: "SignalboxCore", package: "signalbox"),
+                .product(name: "WebSocketChat", package: "signalbox"),
+                "CLibwebsocketsLibrary",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict
+        ),
         .systemLibrary(name: "CJavaScriptCoreLibrary", pkgConfig: "javascriptcoregtk-4.1"),
+        .target(name: "BareJavaScriptCore", dependencies: ["CJavaScriptCoreLibrary"], swiftSettings: strict),
+        .target(name: "CPageCounter"),
+        .executableTarget(
+            name: "RawScriptEngine",
+            dependencies: ["BareJavaScriptCore", "CPageCounter"],
+            swiftSettings: strict
+        ),
+        .systemLibrary(name: "CWebKitGTKLibrary", pkgConfig: "webkit2gtk-4.1"),
+        .executableTarget(
+            name: "RawWebView",
+            dependencies: ["CPageCounter", .target(name: "CWebKitGTKLibrary", condition: .when(traits: ["WebKitGTK"]))]
+        ),
         .systemLibrary(name: "CMosquittoLibrary", pkgConfig: "libmosquitto"),
         .executableTarget(name: "RawSubscriber", dependencies: ["CMosquittoLibrary"]),
         .executableTarget(name: "RawPublisher", dependencies: ["CMosquittoLibrary"]),
+        .systemLibrary(name: "CLibwebsocketsLibrary", pkgConfig: "libwebsockets"),
+        .target(name: "CWebSocketWire", dependencies: ["CLibwebsocketsLibrary"]),
+        .executableTarget(name: "RawWebSocketClient", dependencies: ["CLibwebsocketsLibrary", "CWebSocketWire"]),
+        .executableTarget(name: "RawWebSocketServer", dependencies: ["CLibwebsocketsLibrary", "CWebSocketWire"]),
+        .executableTarget(name: "RawPageServer", dependencies: ["CLibwebsocketsLibrary", "CPageCounter"]),
+        .executableTarget(name: "RawWebSocketFlood", dependencies: ["CWebSocketWire"]),
+        .executableTarget(name: "RawWebSocketSender", dependencies: ["CWebSocketWire"]),
+        .executableTarget(name: "RawWebSocketCrowd", dependencies: ["CWebSocketWire"]),
     ]
 )

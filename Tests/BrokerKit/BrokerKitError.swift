@@ -3,7 +3,8 @@ public struct BrokerKitError: Error, CustomStringConvertible {
     /// What is missing or went wrong.
     public let description: String
 
-    init(_ description: String) {
+    /// What is missing or went wrong, in words.
+    public init(_ description: String) {
         self.description = description
     }
 }

@@ -16,16 +16,8 @@ public final class FakeBroker: Sendable {
 
     /// Starts to listen.
     public init(_ scripts: [Script]) throws {
-        let listener = try LoopbackPort.makeSocket()
-        var address = LoopbackPort.loopback(port: 0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { general in
-                bind(listener, general, length) == 0 && getsockname(listener, general, &length) == 0
-            }
-        }
-        guard bound, listen(listener, 16) == 0 else { throw BrokerKitError("no loopback port is free") }
-        port = Int(UInt16(bigEndian: address.sin_port))
+        let (listener, port) = try LoopbackPort.listening()
+        self.port = Int(port)
         self.listener = listener
         self.scripts = Mutex(scripts)
         // The thread holds the object until `close()` ends it.
@@ -38,9 +30,9 @@ public final class FakeBroker: Sendable {
     }
 
     #if os(Linux)
-    private static let noSignal = Int32(MSG_NOSIGNAL)
+    static let noSignal = Int32(MSG_NOSIGNAL)
     #else
-    private static let noSignal: Int32 = 0
+    static let noSignal: Int32 = 0
     #endif
 
     private func serve() {

@@ -1,11 +1,26 @@
 import Foundation
 
 /// TCP ports of the loopback interface.
-enum LoopbackPort {
+public enum LoopbackPort {
     /// A port that was free a moment ago.
-    static func free() throws -> Int {
+    public static func free() throws -> Int {
+        let (socket, port) = try bound()
+        close(socket)
+        return Int(port)
+    }
+
+    /// A socket that listens, which the caller closes, and its port.
+    public static func listening(backlog: Int32 = 128) throws -> (socket: Int32, port: UInt16) {
+        let (socket, port) = try bound()
+        guard listen(socket, backlog) == 0 else {
+            close(socket)
+            throw BrokerKitError("nothing can listen on the loopback interface (errno \(errno))")
+        }
+        return (socket, port)
+    }
+
+    private static func bound() throws -> (socket: Int32, port: UInt16) {
         let socket = try makeSocket()
-        defer { close(socket) }
         var address = loopback(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in
@@ -13,15 +28,23 @@ enum LoopbackPort {
                 bind(socket, general, length) == 0 && getsockname(socket, general, &length) == 0
             }
         }
-        guard bound else { throw BrokerKitError("no loopback port is free (errno \(errno))") }
-        return Int(UInt16(bigEndian: address.sin_port))
+        guard bound else {
+            close(socket)
+            throw BrokerKitError("no loopback port is free (errno \(errno))")
+        }
+        return (socket, UInt16(bigEndian: address.sin_port))
     }
 
     /// Whether somebody listens now.
     static func isOpen(_ port: Int) throws -> Bool {
         let socket = try makeSocket()
         defer { close(socket) }
-        var address = loopback(port: UInt16(port))
+        return connects(socket, to: UInt16(port))
+    }
+
+    /// Connects a socket; waits for it.
+    public static func connects(_ socket: Int32, to port: UInt16) -> Bool {
+        var address = loopback(port: port)
         return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
@@ -29,7 +52,8 @@ enum LoopbackPort {
         }
     }
 
-    static func makeSocket() throws -> Int32 {
+    /// A TCP socket for IPv4, which the caller closes; no program that is started gets it.
+    public static func makeSocket() throws -> Int32 {
         #if os(Linux)
         let kind = Int32(SOCK_STREAM.rawValue)
         #else
@@ -41,7 +65,21 @@ enum LoopbackPort {
         return made
     }
 
-    static func loopback(port: UInt16) -> sockaddr_in {
+    /// The next connection, for the caller alone: no program that is started gets it.
+    ///
+    /// - Returns: less than 0 when the socket was shut down.
+    public static func accept(on socket: Int32) -> Int32 {
+        while true {
+            let accepted = Foundation.accept(socket, nil, nil)
+            if accepted >= 0 {
+                _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+                return accepted
+            }
+            guard [EINTR, ECONNABORTED].contains(errno) else { return accepted }
+        }
+    }
+
+    private static func loopback(port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

@@ -17,6 +17,12 @@ public enum ProcessStart {
         try oneAtATime.withLock { _ in try withoutBlockedSignals { try process.run() } }
     }
 
+    /// Starts a program in another way, while no other is started. It must set the signals that the program blocks itself.
+    static func alone<Result>(_ start: () -> Result) -> Result {
+        _ = brokenPipesAreErrors
+        return oneAtATime.withLock { _ in start() }
+    }
+
     /// A program inherits the signals that its parent's thread blocks, and Swift's pool threads block them all: it would
     /// never hear SIGTERM.
     private static func withoutBlockedSignals(_ start: () throws -> Void) rethrows {

@@ -8,18 +8,9 @@ public final class QuietListener: Sendable {
 
     /// Starts to listen.
     public init() throws {
-        let listener = try LoopbackPort.makeSocket()
-        var address = LoopbackPort.loopback(port: 0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { general in
-                bind(listener, general, length) == 0 && getsockname(listener, general, &length) == 0
-            }
-        }
-        guard bound, listen(listener, 16) == 0, fcntl(listener, F_SETFL, O_NONBLOCK) == 0 else {
-            throw BrokerKitError("no loopback port is free")
-        }
-        port = Int(UInt16(bigEndian: address.sin_port))
+        let (listener, port) = try LoopbackPort.listening()
+        _ = fcntl(listener, F_SETFL, O_NONBLOCK)
+        self.port = Int(port)
         self.listener = listener
     }
 

@@ -17,6 +17,7 @@ public final class RunningProgram: Sendable {
     ///   - program: a path, or a name that is looked up in `PATH` and the system's folders.
     ///   - arguments: what follows the name.
     ///   - environment: added to this process's environment.
+    ///   - folder: its working directory, or `nil` for this process's.
     ///   - input: the file that is its standard input, or `nil` for none.
     ///   - output: the file that takes standard output, or `nil` to discard it.
     ///   - errors: the file that takes standard error, or `nil` to discard it.
@@ -25,12 +26,14 @@ public final class RunningProgram: Sendable {
         _ program: String,
         _ arguments: [String],
         environment: [String: String] = [:],
+        folder: URL? = nil,
         input: URL? = nil,
         output: URL? = nil,
         errors: URL? = nil
     ) throws {
         process = Process()
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        if let folder { process.currentDirectoryURL = folder }
         process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) } ?? FileHandle.nullDevice
         process.standardOutput = try RunningProgram.handle(for: output)
         process.standardError = try RunningProgram.handle(for: errors)
@@ -38,11 +41,15 @@ public final class RunningProgram: Sendable {
     }
 
     /// Starts a program whose output and errors go into pipes that the caller reads.
-    public init(_ program: String, _ arguments: [String], output: Pipe, errors: Pipe) throws {
+    ///
+    /// - Parameters:
+    ///   - input: a pipe that the caller writes to, or `nil` for none.
+    ///   - errors: a pipe that the caller reads, or `nil` to discard them.
+    public init(_ program: String, _ arguments: [String], input: Pipe? = nil, output: Pipe, errors: Pipe?) throws {
         process = Process()
-        process.standardInput = FileHandle.nullDevice
+        process.standardInput = input ?? FileHandle.nullDevice as Any
         process.standardOutput = output
-        process.standardError = errors
+        process.standardError = errors ?? FileHandle.nullDevice as Any
         try start(program, arguments)
     }
 

@@ -83,7 +83,7 @@ struct PageTrial: Sendable {
     /// Waits for a log line with the text.
     @discardableResult
     func hears(_ text: String) async -> String {
-        await log.wait { $0.contains { $0.contains(text) } }.first { $0.contains(text) } ?? ""
+        await log.line(containing: text)
     }
 }
 

@@ -1,3 +1,4 @@
+import AdapterThreads
 import SignalboxCore
 import SignalboxRoutes
 import Testing
@@ -107,10 +108,9 @@ import Testing
     @Test func aSecretShowsItsPlaceOnly() throws {
         let secret = Secret.environment("SIGNALBOX_NO_SUCH_VARIABLE")
         #expect("\(secret)" == "environment variable SIGNALBOX_NO_SUCH_VARIABLE")
-        let error = try #require(throws: MQTTPushError.self) { try secret.read() }
-        #expect(error.code == .secretUnavailable)
-        #expect(error.detail == "the environment variable SIGNALBOX_NO_SUCH_VARIABLE is not set")
-        #expect(throws: MQTTPushError.self) { try Secret.file("/nonexistent/secret").read() }
+        let error = try #require(throws: SecretUnavailable.self) { try secret.read() }
+        #expect(error.description == "the environment variable SIGNALBOX_NO_SUCH_VARIABLE is not set")
+        #expect(throws: SecretUnavailable.self) { try Secret.file("/nonexistent/secret").read() }
         #expect(try !Secret.environment("PATH").read().isEmpty)
     }
 }

@@ -33,12 +33,12 @@ struct DeliveryTests {
                 try await broker.publish("{}", to: "push/log/1")
                 let first = await intake.taken.first(1)[0]
                 await broker.stop()
-                first.handle()
+                first.settle()
                 await trial.hears("next try in")
                 try await broker.restart()
                 let second = await intake.taken.first(2)[1]
                 #expect(Self.id(second) == "1")
-                second.handle()
+                second.settle()
             }
         }
     }
@@ -67,11 +67,11 @@ struct DeliveryTests {
                 #expect(line.contains("1 messages were abandoned") && line.contains("next try in"))
                 let again = await intake.taken.first(2)[1]
                 #expect(Self.id(again) == "1")
-                again.handle()
+                again.settle()
                 try await broker.publish("{}", to: "push/log/2")
                 let next = await intake.taken.first(3)[2]
                 #expect(Self.id(next) == "2")
-                next.handle()
+                next.settle()
             }
         }
     }
@@ -117,7 +117,7 @@ struct DeliveryTests {
                 try await broker.publish("{}", to: "push/log/1")
                 let taken = await intake.taken.first(1)
                 // The run is cancelled when this returns; the settlement comes after that from elsewhere.
-                Task.detached { taken[0].handle() }
+                Task.detached { taken[0].settle() }
             }
             try await broker.publish("{}", to: "push/log/2")
             try await PushTrial.run(configuration) { trial in

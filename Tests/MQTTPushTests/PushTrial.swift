@@ -37,8 +37,7 @@ struct PushTrial {
     /// Waits for a log line with the text, `count` times, and returns the last of them.
     @discardableResult
     func hears(_ text: String, times count: Int = 1) async -> String {
-        let lines = await log.wait { lines in lines.count { $0.contains(text) } >= count }
-        return lines.filter { $0.contains(text) }[count - 1]
+        await log.line(containing: text, times: count)
     }
 
     /// Waits until `count` arrivals were taken.

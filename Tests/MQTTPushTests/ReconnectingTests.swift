@@ -1,3 +1,4 @@
+import AdapterThreads
 import Testing
 
 @testable import MQTTPush
@@ -10,7 +11,7 @@ import Testing
     }
 
     @Test func ceilingsDoubleUpToTheCapAndBeginAnewAfterSuccess() {
-        var backoff = ReconnectBackoff(waits)
+        var backoff = waits.backoff
         #expect(
             (0..<5).map { _ in next(&backoff) } == [.seconds(1), .seconds(2), .seconds(4), .seconds(5), .seconds(5)]
         )
@@ -19,14 +20,14 @@ import Testing
     }
 
     @Test func aWaitLiesAnywhereInItsRange() {
-        var backoff = ReconnectBackoff(waits)
+        var backoff = waits.backoff
         #expect([0, 0.5].map { backoff.next(isConfigurationFault: false, share: $0) } == [.zero, .seconds(1)])
         let slow = [0, 0.5, 1].map { backoff.next(isConfigurationFault: true, share: $0) }
         #expect(slow == [.seconds(30), .seconds(45), .seconds(60)])
     }
 
     @Test func aFaultOfTheConfigurationWaitsLongAndLeavesTheCeiling() {
-        var backoff = ReconnectBackoff(waits)
+        var backoff = waits.backoff
         #expect(next(&backoff, slow: true) == .seconds(60))
         #expect(next(&backoff) == .seconds(1))
     }

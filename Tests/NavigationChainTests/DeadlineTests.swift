@@ -215,7 +215,7 @@ import Testing
 extension ManualClock {
     /// Waits until nobody sleeps; returns early when the task is cancelled.
     fileprivate func untilAwake() async {
-        while sleepers > 0, !Task.isCancelled { await Task.yield() }
+        while !Task.isCancelled, sleepers > 0, !Task.isCancelled { await Task.yield() }
     }
 }
 

@@ -57,14 +57,29 @@ FAULTS = {
         {"pattern": "myapp://a/{action}", "action": "b"},
         {"pattern": "myapp://a", "action": "signalbox.a"},
     ],
+    ("sources", "prices", "feed"): [
+        {"url": "ws://feed.example/", "reconnect": "sometimes"},
+        {"url": "ws://feed.example/", "ping_after": "often"},
+        {"url": "ws://feed.example/", "bearer": "canary-4711"},
+    ],
+    ("sources", "prices", "feed", "trust"): ["nobody", {}],
+    ("sources", "prices", "feed", "frames", "text"): ["xml", {"payload": "text"}, {"action": "a", "payload": "bytes"}],
+    ("sources", "prices", "feed", "frames", "batch"): [0, 10001],
+    ("sources", "prices", "feed", "frames", "binary"): ["signalbox.connected", "a b"],
+    ("sources", "chat", "chat", "port"): [-1, 65536, "many"],
+    ("sources", "chat", "chat", "absent_origin"): ["maybe"],
+    ("sources", "chat", "chat", "principals"): [{"kitchen": "canary-4711"}],
+    ("sources", "chat", "chat", "connections"): [0, 1000001],
+    ("sources", "chat", "chat", "tags_per_connection"): [0, 1001],
     ("plugins", 0): [
+        {"action": "a", "use": "echo", "tag": "b", "from": [{"source": "push"}]},
         {"action": "a", "use": "file", "from": [{"source": "push"}]},
         {"action": "a", "use": "log", "path": "b", "from": [{"source": "push"}]},
         {"action": "a", "use": "reply", "from": [{"source": "push"}]},
         {"action": "a", "use": "log", "value": 1, "from": [{"source": "push"}]},
         {"action": "a", "use": "log", "retryable": True, "from": [{"source": "push"}]},
     ],
-    ("plugins", 0, "action"): ["2push", "a b", "a" * 65, "signalbox.a"],
+    ("plugins", 0, "action"): ["2push", "a b", "a" * 65, "signalbox.a", "signalbox.connect"],
     ("plugins", 0, "from"): [[]],
     ("plugins", 0, "from", 0): [
         {"any": []},
@@ -75,6 +90,10 @@ FAULTS = {
         {"source": "push", "topic": "a", "scheme": "myapp"},
         {"source": "page", "topic": "a", "main_frame": True},
         {"source": "links", "scheme": "myapp", "host": "shop.example"},
+        {"source": "chat", "principal": "kitchen", "main_frame": True},
+        {"source": "chat", "authenticated": "yes"},
+        {"source": "prices", "tls": True, "principal": "kitchen"},
+        {"source": "push", "topic": "a", "tls": True},
     ],
     ("plugins", 0, "order"): ["sorce", {}, {"key": "a..b"}, {"key": ""}, {"key": ".".join("a" * 17)}],
     ("plugins", 0, "max_concurrent"): [0, 10001],
@@ -141,7 +160,7 @@ def places(content, path=()):
 
 
 REQUIRED = {"sources", "plugins", "broker", "client_id", "topics", "pattern", "routes", "use", "from", "per_second",
-            "key", "chain", "fallback", "own_hosts", "source"}
+            "key", "chain", "fallback", "own_hosts", "source", "url", "port", "to", "certificate", "authority", "type"}
 
 
 def is_required(content, path):

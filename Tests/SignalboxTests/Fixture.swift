@@ -26,7 +26,7 @@ extension Supervisor {
 
     /// Returns when so many calls have returned that were settled without them. No event tells of it.
     func untilLateReturns(_ count: Int) async {
-        while report.total.lateReturns < count { await Task.yield() }
+        while !Task.isCancelled, report.total.lateReturns < count { await Task.yield() }
     }
 
     static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }

@@ -120,7 +120,7 @@ import Testing
             #expect(await supervisor.remove(source: "push"))
             _ = try supervisor.intake(for: "push")
             gate.open()
-            while supervisor.report.sources["push"]?.lateReturns != 1 { await Task.yield() }
+            while !Task.isCancelled, supervisor.report.sources["push"]?.lateReturns != 1 { await Task.yield() }
         }
         #expect(supervisor.report.sources["push"] == OutcomeCounts(failed: 1, lateReturns: 1))
     }

@@ -193,7 +193,7 @@ import Testing
         let sink = RecordingSink()
         let run = Task { try await supervisor.run() }
         #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
-        while plugin.attempts.isEmpty { await Task.yield() }
+        while !Task.isCancelled, plugin.attempts.isEmpty { await Task.yield() }
         supervisor.shutDown()
         try await clock.tick { try await run.value }
         #expect(sink.outcomes[0]?.map(reason) == ["drain"])
@@ -248,7 +248,7 @@ import Testing
         let sink = RecordingSink()
         let run = Task { try await supervisor.run() }
         #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
-        while plugin.attempts.isEmpty { await Task.yield() }
+        while !Task.isCancelled, plugin.attempts.isEmpty { await Task.yield() }
         supervisor.shutDown()
         try await clock.tick { try await run.value }
         #expect(sink.outcomes[0]?.map(reason) == ["drain"])

@@ -6,6 +6,7 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Word: String {
             case invalidConfiguration, noResources, alreadyRunning, executionTimeLimit, heapLimit
+            case noDisplay, noSandbox, pageFailed, notRunning, snapshotFailed
         }
         private let word: Word
 
@@ -19,6 +20,16 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let executionTimeLimit = Code(word: .executionTimeLimit)
         /// The scripts' objects need more memory than they may have; the page was closed.
         public static let heapLimit = Code(word: .heapLimit)
+        /// There is no display that a web view could be made for.
+        public static let noDisplay = Code(word: .noDisplay)
+        /// The system does not let the web view's processes be shut in, and the engine was told to insist.
+        public static let noSandbox = Code(word: .noSandbox)
+        /// The page's process ended, and was begun again as often as it may be.
+        public static let pageFailed = Code(word: .pageFailed)
+        /// What was asked for needs a page, and the engine does not run.
+        public static let notRunning = Code(word: .notRunning)
+        /// The engine gave no picture of the page.
+        public static let snapshotFailed = Code(word: .snapshotFailed)
 
         /// The word used in logs, such as `executionTimeLimit`.
         public var description: String { word.rawValue }

@@ -16,8 +16,10 @@ type SignalboxCode =
   | 'invalidArgument'
   /** No answer came within the call's `timeout`; or, with `outcome: 'failed'`, the plugin was too slow. */
   | 'timeout'
-  /** The page ends, or the connection to the program is gone. */
+  /** The page ends or was left, or the connection to the program is gone. */
   | 'closed'
+  /** Too many messages wait in the page. Nothing was sent. */
+  | 'full'
   /** The message is not an action: its name is not in the grammar, or it is too large. `path` says where. */
   | 'malformed'
   /** No plugin is registered for the action. */
@@ -94,7 +96,7 @@ declare const signalbox: Signalbox;
 interface Window {
   readonly signalbox: Signalbox;
   readonly webkit: {
-    /** Every name is a handler. */
+    /** In a headless page every name is a handler; in a web view those that the program's configuration names. */
     readonly messageHandlers: { readonly [name: string]: SignalboxMessageHandler };
   };
 }

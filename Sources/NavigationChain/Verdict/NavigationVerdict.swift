@@ -28,7 +28,12 @@ public struct NavigationVerdict: Sendable, Hashable {
     /// Why, in words.
     public var reason: String { decision.reason }
 
-    init(_ decision: NavigationDecision, by decider: String, about url: URLText, trace: [NavigationStep]) {
+    package init(
+        _ decision: NavigationDecision,
+        by decider: String,
+        about url: URLText,
+        trace: [NavigationStep]
+    ) {
         self.decision = decision
         self.decider = decider
         self.trace = trace

@@ -1,29 +1,48 @@
 import ArgumentParser
 import Logging
+import SignalboxRoutes
 
-/// `signalbox bridge SCRIPT.js...`.
+/// `signalbox bridge PAGE...`.
 struct BridgeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridge",
-        abstract: "Runs scripts in a page without a window, and shows what became of each of its messages.",
+        abstract: "Runs a page, and shows what became of each of its messages and where it wanted to go.",
         discussion: """
-            The scripts run in order, in one page, until no timer and no call is left. One JSON object per message, in \
-            the order in which they were sent: source, action, id, body, outcome, reason, detail, path, reply. The \
-            lines have no times, so the same scripts give the same lines. With --config the page may call the \
-            configuration's plugins; its other sources are left alone. Without it every message ends as unknownAction.
+            With --engine jsc, which is the default, PAGE is scripts, which run in order, in one page without a document, \
+            until no timer and no call is left. With webkitgtk it is an HTML file, a folder with an index.html, or an http \
+            URL, shown in a window; with browser a file or folder, which is served to whatever browser opens the address \
+            that is told. These run until a signal, --timeout or --count.
+
+            One JSON object per message, in the order in which they were sent: source, action, id, body, outcome, reason, \
+            detail, path, reply. The lines have no times, so the same scripts give the same lines. With webkitgtk also one per \
+            navigation: navigation, kind, frame, policy, decider, reason, trace. With --config the page may call the \
+            configuration's plugins, and its navigation chain is asked, without opening anything; its other sources are left \
+            alone. Without it every message ends as unknownAction, and only pages of the page's own origin load.
 
             EXAMPLE
               signalbox bridge examples/tour/page.js --config examples/tour/page.yaml
+              signalbox bridge site/ --engine browser --config page.yaml
 
             \(CommandStatus.help([
-                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
-                .timeout, .interrupted, .terminated,
+                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .cannotListen,
+                .outputFailed, .timeout, .interrupted, .terminated,
             ]))
             """
     )
 
-    @Argument(help: ArgumentHelp("Files of JavaScript, run in this order.", valueName: "script"))
-    var scripts: [String]
+    @Argument(help: ArgumentHelp("Scripts; or one HTML file, folder or URL.", valueName: "page"))
+    var pages: [String]
+
+    @Option(help: "What it runs in: \(BridgeEngineChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var engine = BridgeEngineChoice.jsc
+
+    @Option(
+        help: ArgumentHelp(
+            "An origin whose pages get the bridge, besides the page's own; may be repeated.",
+            valueName: "origin"
+        )
+    )
+    var allowOrigin: [String] = []
 
     @Option(help: ArgumentHelp("The configuration whose plugins the page may call.", valueName: "file"))
     var config: String?
@@ -31,8 +50,11 @@ struct BridgeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Which script source of the configuration the page is.", valueName: "name"))
     var source: String?
 
-    @Option(help: ArgumentHelp("The lines of an earlier run, which these must equal.", valueName: "file"))
+    @Option(help: ArgumentHelp("jsc: the lines of an earlier run, which these must equal.", valueName: "file"))
     var expect: String?
+
+    @Option(help: "End the page after so many messages.")
+    var count: Int?
 
     @Option(help: "End the page after this time: \(TimeoutOption.form).")
     var timeout: String?
@@ -44,6 +66,15 @@ struct BridgeCommand: AsyncParsableCommand {
         guard source == nil || config != nil else {
             throw ValidationError("--source is a name in a configuration; say which with --config")
         }
+        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is at least 1") }
+        if engine == .jsc {
+            guard allowOrigin.isEmpty else {
+                throw ValidationError("--allow-origin is about pages; scripts of --engine jsc have no origin")
+            }
+        } else {
+            guard pages.count == 1 else { throw ValidationError("--engine \(engine.rawValue) shows one page") }
+            guard expect == nil else { throw ValidationError("--expect compares runs of --engine jsc alone") }
+        }
         _ = try request()
     }
 
@@ -54,11 +85,20 @@ struct BridgeCommand: AsyncParsableCommand {
 
     private func request() throws -> BridgeRequest {
         BridgeRequest(
-            scripts: scripts,
+            engine: engine,
+            pages: pages,
+            origins: try allowOrigin.map { text in
+                do throws(URLTextError) {
+                    return try WebOrigin(text)
+                } catch {
+                    throw ValidationError("--allow-origin: \(error)")
+                }
+            },
             config: config,
             source: source,
             expect: expect,
-            timeout: try timeout.map(TimeoutOption.duration)
+            timeout: try timeout.map(TimeoutOption.duration),
+            count: count
         )
     }
 }

@@ -21,6 +21,9 @@ indirect enum AccessSection: Sendable, Hashable {
         case scheme(String)
         /// Links of `https` and `http` for this host.
         case host(String)
+        case chat(ChatPart)
+        /// Messages of a feed's server over TLS, or of one without.
+        case feed(tls: Bool)
     }
 
     /// What is asked of a broker's message; all that is given.
@@ -35,6 +38,13 @@ indirect enum AccessSection: Sendable, Hashable {
         var origin: WebOrigin?
         /// Whether frames within the page are left out.
         var mainFrame: Bool
+    }
+
+    /// What is asked of the client that a message came from; all that is given.
+    struct ChatPart: Sendable, Hashable {
+        var principal: String?
+        var authenticated: Bool?
+        var origin: WebOrigin?
     }
 
     /// Every source that it names, from left to right.

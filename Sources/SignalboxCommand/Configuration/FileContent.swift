@@ -9,6 +9,8 @@ enum FileContent {
     static let valueLimit = 64 << 10
     /// The most bytes of one script of a page.
     static let scriptLimit = 16 << 20
+    /// The most bytes of a document that a chat server hands out.
+    static let documentLimit = 1 << 20
     /// The most bytes of a recorded run.
     static let recordLimit = 64 << 20
     /// The most bytes of a message that `explain` is asked about.

@@ -1,4 +1,5 @@
 import MQTTPush
+import SignalboxCore
 
 /// The `mqtt` part of a source.
 struct MQTTSection: Sendable, Hashable {

@@ -13,6 +13,18 @@ enum PluginUse: Sendable, Hashable {
     /// Does nothing and answers this.
     case reply(ReplyValue)
 
+    /// Sends the same back: text and bytes as a message, JSON as the reply.
+    case echo
+    /// Sends the action to every connection that has the tag; `nil`: the tag that the body names.
+    case broadcast(tag: String?)
+    /// Gives the connection the tag; `nil`: the one that the body names.
+    case join(tag: String?)
+    /// Takes the tag away; `nil`: the one that the body names.
+    case leave(tag: String?)
+
+    /// Those that can have a tag.
+    static let withTags = ["broadcast", "join", "leave"]
+
     /// The words after `use:`, in the order in which messages list them.
-    static let words = ["log", "print", "file", "fail", "suspend", "reply"]
+    static let words = ["log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "join", "leave"]
 }

@@ -25,4 +25,9 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case actionWithoutPlugin
     case holdLimitExceeded
     case receiveMaximum
+    // What lets in whom nobody meant, or nobody.
+    case nobodyCanConnect
+    case uncheckedCertificate
+    case tokenInURL
+    case openAddress
 }

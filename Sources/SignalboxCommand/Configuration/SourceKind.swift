@@ -6,7 +6,11 @@ enum SourceKind: Sendable, Hashable {
     case script(ScriptSection)
     /// URLs of a list, a file or stdin.
     case links(LinksSection)
+    /// A WebSocket server that is connected to.
+    case feed(FeedSection)
+    /// A WebSocket server of our own.
+    case chat(ChatSection)
 
     /// The keys, in the order in which messages list them.
-    static let keys = ["mqtt", "script", "links"]
+    static let keys = ["mqtt", "script", "links", "feed", "chat"]
 }

@@ -4,15 +4,18 @@ import SignalboxCore
 struct SourceNames {
     /// As the file names them, in its order.
     let configured: [String]
-    /// Those of them that have topics.
-    let withTopics: Set<String>
-    /// Those of them that are pages.
-    let withPages: Set<String>
-    /// Those of them that bring links.
-    let withLinks: Set<String>
+    /// The key of ``SourceKind`` below each name that has one and no other.
+    let kinds: [String: String]
     /// What the routes of a source of links begin with, where they are right.
     let linkPlaces: [String: LinkPlaces]
+    /// The chat sources that are right.
+    let chats: [String: ChatSection]
 
     /// Every name a rule may use.
     var all: [String] { configured + [SourceSection.internalName.text] }
+
+    /// Whether the source is of this kind, or of one that is not known.
+    func mayBe(_ source: String, _ kind: String) -> Bool {
+        configured.contains(source) && kinds[source].map { $0 == kind } ?? true
+    }
 }

@@ -6,7 +6,7 @@ struct SourceSection: Sendable, Hashable {
     /// The entry's key.
     let name: SourceName
     /// What kind of source it is, and how to reach it.
-    let kind: SourceKind
+    var kind: SourceKind
     /// How much of it may be inside at once.
     var window = WindowLimits()
     /// How much of it is let in; all of it when `nil`.

@@ -6,6 +6,7 @@ import NavigationChain
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import WebSocketChat
 
 /// Says what a configuration would make of messages and links. Nothing of it is brought to life.
 struct ConfigurationExplainer {
@@ -87,6 +88,9 @@ struct ConfigurationExplainer {
             let page = script.page(from: name, scripts: [], limits: limits)
             return try JavaScriptCoreEngine(page, logger: logger).features
         case .links(let links): return LinkAdapter(links, source: name, limits: limits, logger: logger).features
+        case .feed(let feed): return try WebSocketFeed(feed.feed(from: name, limits: limits), logger: logger).features
+        case .chat(let chat):
+            return try WebSocketServer(chat.server(from: name, limits: limits), logger: logger).features
         }
     }
 }

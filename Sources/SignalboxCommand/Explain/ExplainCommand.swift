@@ -43,7 +43,7 @@ struct ExplainCommand: AsyncParsableCommand {
     @Flag(help: "Of a broker's message: the broker had stored it.")
     var retained = false
 
-    @Option(help: "Of a page's message: the origin of the frame, such as https://app.example; none without it.")
+    @Option(help: "Of a page's or chat's message: the origin, such as https://app.example; none without it.")
     var origin: String?
 
     @Option(help: "Of a page's message: which frame: \(FrameRole.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -51,6 +51,12 @@ struct ExplainCommand: AsyncParsableCommand {
 
     @Option(help: "Of a page's message: the handler it is posted to; without it the message names its action.")
     var handler: String?
+
+    @Option(help: "Of a chat's message: who the client is, one of the configuration's principals; nobody without it.")
+    var principal: String?
+
+    @Flag(help: "Of a chat's or feed's message: it is a binary one.")
+    var binary = false
 
     func validate() throws {
         _ = try request()
@@ -69,7 +75,7 @@ struct ExplainCommand: AsyncParsableCommand {
         switch (payload, url) {
         case (let payload?, nil): return .message(MessageInput(payload: payload), facts)
         case (nil, let url?):
-            guard let option = (facts.brokerOptions + facts.pageOptions).first else {
+            guard let option = facts.options.first else {
                 return .link(MessageInput(url: url))
             }
             throw ValidationError("\(option) is about a message; a URL has nothing of the kind")
@@ -91,7 +97,9 @@ struct ExplainCommand: AsyncParsableCommand {
             frame: frame,
             handler: try handler.map { text in
                 try checked("--handler") { () throws(NameError) in try ActionName(text) }
-            }
+            },
+            principal: principal,
+            isBinary: binary
         )
     }
 

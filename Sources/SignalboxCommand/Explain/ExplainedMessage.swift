@@ -4,6 +4,7 @@ import MQTTPush
 import NavigationChain
 import SignalboxCore
 import SignalboxRoutes
+import WebSocketChat
 
 /// A message or link as a source of a configuration would bring it.
 struct ExplainedMessage {
@@ -21,6 +22,7 @@ struct ExplainedMessage {
         of source: SourceSection,
         in configuration: RunConfiguration
     ) throws(CommandRefusal) {
+        try ExplainedMessage.check(facts, of: source)
         let arrival: Arrival?
         switch source.kind {
         case .mqtt(let mqtt):
@@ -34,6 +36,21 @@ struct ExplainedMessage {
         case .links:
             let advice = "'\(source.name)' is a source of links; give a link with --url"
             throw CommandRefusal(.usage, advice)
+        case .feed(let feed):
+            let known = ChatFacts(
+                role: .feed,
+                peer: "\(feed.url.host):\(feed.url.port)",
+                subprotocol: feed.subprotocols.first,
+                tls: feed.url.isSecure
+            )
+            let frame = ExplainedFrame(bytes: bytes, isBinary: facts.isBinary, frames: feed.frames)
+            arrival = try frame.arrival(from: Origin(source: source.name, facts: known), configuration.limits)
+            route = nil
+        case .chat(let chat):
+            let frame = ExplainedFrame(bytes: bytes, isBinary: facts.isBinary, frames: chat.frames)
+            let known = try ExplainedMessage.client(facts, of: chat)
+            arrival = try frame.arrival(from: Origin(source: source.name, facts: known), configuration.limits)
+            route = nil
         }
         self.source = source
         self.arrival = try ExplainedMessage.made(arrival)
@@ -54,15 +71,52 @@ struct ExplainedMessage {
         route = links.routes.match(link).pattern?.text
     }
 
+    /// Each option is about messages of some kinds of source alone.
+    private static func check(_ facts: MessageFacts, of source: SourceSection) throws(CommandRefusal) {
+        let (kind, wrong) =
+            switch source.kind {
+            case .mqtt: ("a broker", facts.pageOptions + facts.originOptions + facts.chatOptions + facts.frameOptions)
+            case .script: ("a page", facts.brokerOptions + facts.chatOptions + facts.frameOptions)
+            case .links: ("a source of links", [String]())
+            case .feed: ("a feed", facts.brokerOptions + facts.pageOptions + facts.originOptions + facts.chatOptions)
+            case .chat: ("a chat", facts.brokerOptions + facts.pageOptions)
+            }
+        guard let option = wrong.first else { return }
+        throw CommandRefusal(.usage, "\(option) is about messages of another kind; '\(source.name)' is \(kind)")
+    }
+
+    /// A client that the server would let in.
+    private static func client(_ facts: MessageFacts, of chat: ChatSection) throws(CommandRefusal) -> ChatFacts {
+        let names = chat.principals.map(\.name)
+        if let principal = facts.principal, !names.contains(principal) {
+            let advice = NameSuggestion.advice(for: principal, among: names)
+            throw CommandRefusal(.usage, "--principal: there is no such principal\(advice)")
+        }
+        if let origin = facts.origin, !chat.origins.contains(origin) {
+            throw CommandRefusal(
+                .usage,
+                "--origin: no client of this origin may connect; 'origins' lists those that may"
+            )
+        }
+        if facts.principal == nil, let first = names.first {
+            throw CommandRefusal(.usage, "every client here is a principal; say which, such as --principal \(first)")
+        }
+        return ChatFacts(
+            role: .server,
+            peer: "127.0.0.1",
+            origin: facts.origin,
+            principal: facts.principal,
+            subprotocol: nil,
+            tls: chat.identity != nil
+        )
+    }
+
     private static func made(_ arrival: Arrival?) throws(CommandRefusal) -> Arrival {
         guard let arrival else { throw CommandRefusal(.unavailable, "no arrival was made") }
         return arrival
     }
 
     private static func topic(_ facts: MessageFacts, of source: SourceSection) throws(CommandRefusal) -> TopicName {
-        if let option = facts.pageOptions.first {
-            throw CommandRefusal(.usage, "\(option) is about a page; '\(source.name)' has messages of a broker")
-        }
         guard let topic = facts.topic else {
             let advice = "'\(source.name)' has messages of a broker; say on which topic with --topic"
             throw CommandRefusal(.usage, advice)
@@ -76,9 +130,6 @@ struct ExplainedMessage {
         of source: SourceSection,
         limits: MessageLimits
     ) throws(CommandRefusal) -> Arrival? {
-        if let option = facts.brokerOptions.first {
-            throw CommandRefusal(.usage, "\(option) is about a broker's message; '\(source.name)' is a page")
-        }
         let frame: ScriptFacts.Knowledge =
             switch facts.frame {
             case .main, nil: .yes

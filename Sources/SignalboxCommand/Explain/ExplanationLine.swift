@@ -3,6 +3,7 @@ import MQTTPush
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import WebSocketChat
 
 /// What would become of a message or link, as `explain` shows it.
 struct ExplanationLine {
@@ -59,6 +60,7 @@ struct ExplanationLine {
         switch message?.arrival.origin.facts {
         case let push as PushFacts: object.add("topic", push.topic)
         case let link as LinkFacts: object.add(link)
+        case let chat as ChatFacts: object.add(chat)
         default: break
         }
         object.add("route", message?.route)
@@ -83,6 +85,7 @@ struct ExplanationLine {
         if let link { rows.append(Row("url", url?.text ?? link.shown)) }
         rows.append(Row("source", message?.source.name.text))
         if let push = message?.arrival.origin.facts as? PushFacts { rows.append(Row("topic", push.topic)) }
+        if let chat = message?.arrival.origin.facts as? ChatFacts { rows.append(Row("principal", chat.principal)) }
         rows.append(Row("route", message?.route))
         rows.append(Row("action", action?.name.text))
         rows.append(Row("id", senderID))

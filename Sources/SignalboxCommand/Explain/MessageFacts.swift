@@ -11,6 +11,10 @@ struct MessageFacts: Sendable {
     var frame: FrameRole?
     /// What a page posts the message to.
     var handler: ActionName?
+    /// Who the client of a chat is.
+    var principal: String?
+    /// Whether the message of a chat or feed is a binary one.
+    var isBinary = false
 
     /// The options that were given and are about messages of a broker alone.
     var brokerOptions: [String] {
@@ -21,8 +25,18 @@ struct MessageFacts: Sendable {
 
     /// The options that were given and are about messages of a page alone.
     var pageOptions: [String] {
-        [
-            origin == nil ? nil : "--origin", frame == nil ? nil : "--frame", handler == nil ? nil : "--handler",
-        ].compactMap { $0 }
+        [frame == nil ? nil : "--frame", handler == nil ? nil : "--handler"].compactMap { $0 }
     }
+
+    /// The options that were given and are about messages of a page, or of a client of a chat.
+    var originOptions: [String] { origin == nil ? [] : ["--origin"] }
+
+    /// The options that were given and are about messages of a client of a chat alone.
+    var chatOptions: [String] { principal == nil ? [] : ["--principal"] }
+
+    /// The options that were given and are about messages of a chat or feed.
+    var frameOptions: [String] { isBinary ? ["--binary"] : [] }
+
+    /// All of them that were given.
+    var options: [String] { brokerOptions + pageOptions + originOptions + chatOptions + frameOptions }
 }

@@ -7,18 +7,14 @@ struct VerdictLine {
     let policy: NavigationPolicy
     private let input: InputLine
     private let url: URLText?
-    private let decider: String
-    private let reason: String
-    private let trace: [NavigationStep]
+    private let verdict: NavigationVerdict
 
     /// - Parameter input: the line that the verdict is about.
     init(_ input: InputLine, _ verdict: NavigationVerdict) {
         self.input = input
         policy = verdict.policy
         url = verdict.url
-        decider = verdict.decider
-        reason = verdict.reason
-        trace = verdict.trace
+        self.verdict = verdict
     }
 
     /// A line that is no text, and so no URL.
@@ -36,10 +32,15 @@ struct VerdictLine {
 
     /// `policy`, `decider`, `reason`, `trace`.
     func addDecision(to object: inout JSONObject) {
-        object.add("policy", policy.rawValue)
-        object.add("decider", decider)
-        object.add("reason", reason)
-        object.add("trace", objects: trace) { step, object in
+        VerdictLine.addDecision(of: verdict, to: &object)
+    }
+
+    /// The same of any verdict.
+    static func addDecision(of verdict: NavigationVerdict, to object: inout JSONObject) {
+        object.add("policy", verdict.policy.rawValue)
+        object.add("decider", verdict.decider)
+        object.add("reason", verdict.reason)
+        object.add("trace", objects: verdict.trace) { step, object in
             object.add("handler", step.name)
             object.add("answer", step.answer.description)
             switch step.answer {
@@ -53,15 +54,15 @@ struct VerdictLine {
     }
 
     /// What shall be done, who decided and why, in words.
-    var decisionText: String { "\(policy.rawValue) by \(decider): \(reason)" }
+    var decisionText: String { "\(policy.rawValue) by \(verdict.decider): \(verdict.reason)" }
 
     /// Policy, decider, URL, reason.
     var terminalLine: [UInt8] {
         TerminalText.line([
             TerminalText.column(policy.rawValue, width: 8),
-            TerminalText.column(decider, width: 16),
+            TerminalText.column(verdict.decider, width: 16),
             TerminalText.column(url?.text ?? input.shown, width: 48),
-            LineEscape.escaped(reason),
+            LineEscape.escaped(verdict.reason),
         ])
     }
 }

@@ -26,22 +26,37 @@ final class OrderedOutcomes: Sendable {
         var bytes = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
         var summary: OutcomeSummary
+        var written = 0
     }
 
     private let state: Mutex<State>
     private let window: WindowLimits
     private let output: StandardOutput
+    private let limit: Int?
+    private let enough: @Sendable () -> Void
 
     /// - Parameters:
     ///   - window: how much may be inside, lines that wait for an earlier one included.
     ///   - output: where the lines go.
     ///   - recorded: what the lines are compared with, if anything.
-    init(window: WindowLimits, output: StandardOutput, recorded: RecordedRun?) {
+    ///   - limit: after so many lines no more are written.
+    ///   - enough: called when the last of them is handed to stdout; must not block.
+    init(
+        window: WindowLimits,
+        output: StandardOutput,
+        recorded: RecordedRun?,
+        limit: Int? = nil,
+        enough: @escaping @Sendable () -> Void = {}
+    ) {
         self.window = window
         self.output = output
+        self.limit = limit
+        self.enough = enough
         state = Mutex(State(summary: OutcomeSummary(recorded: recorded)))
     }
 
+    /// How many lines were handed to stdout.
+    var written: Int { state.withLock { $0.written } }
     /// What came out so far.
     var summary: OutcomeSummary { state.withLock { $0.summary } }
 
@@ -107,8 +122,11 @@ final class OrderedOutcomes: Sendable {
             state.places[state.places.startIndex] = .waiting(bytes: 0)
             state.places.removeFirst()
             state.bytes -= json.count
+            guard limit.map({ state.written < $0 }) ?? true else { continue }
             state.summary.compare(json.dropLast())
             output.offer(shown)
+            state.written += 1
+            if state.written == limit { enough() }
         }
     }
 

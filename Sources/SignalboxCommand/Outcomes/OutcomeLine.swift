@@ -2,6 +2,7 @@ import AppScheme
 import MQTTPush
 import Signalbox
 import SignalboxCore
+import WebSocketChat
 
 /// What became of an arrival, as the commands show it.
 struct OutcomeLine {
@@ -14,8 +15,8 @@ struct OutcomeLine {
         action = try? settled.arrival.reading.get()
     }
 
-    /// A line of `run --outcomes`: `source`, `action`, `id`, and of a push the topic, of a link the scheme and host, where
-    /// known; the outcome, and for a dead letter the stages that it came through and the message as it came.
+    /// A line of `run --outcomes`: `source`, `action`, `id`, and of a push the topic, of a link the scheme and host, of a
+    /// chat or feed the peer and principal, where known; the outcome, and for a dead letter the stages that it came through and the message as it came.
     var runLine: [UInt8] {
         var object = JSONObject()
         object.add("source", source)
@@ -24,6 +25,7 @@ struct OutcomeLine {
         switch settled.arrival.origin.facts {
         case let push as PushFacts: object.add("topic", push.topic)
         case let link as LinkFacts: object.add(link)
+        case let chat as ChatFacts: object.add(chat)
         default: break
         }
         object.add(settled.outcome)

@@ -8,13 +8,15 @@ struct SingleSourceReport {
     let lost: OutputFailure?
     /// What asked the source to stop, if anything did.
     let interruption: CommandStatus?
+    /// How many lines were handed to stdout.
+    let written: Int
     /// What became of its arrivals.
     let summary: OutcomeSummary
 
     /// The status when the run did not come to its own end, after telling why on stderr; else `nil`.
     func early(_ whatEnded: String) -> CommandStatus? {
-        if case .failed(let what) = session {
-            DiagnosticOutput.shared.tell(what)
+        if case .failed(let error) = session {
+            DiagnosticOutput.shared.tell("\(error)")
             return .unavailable
         }
         if let lost {

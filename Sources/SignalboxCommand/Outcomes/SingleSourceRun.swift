@@ -9,8 +9,16 @@ struct SingleSourceRun {
     let adapter: any Adapter
     /// How much of the source may be inside at once, lines that wait for an earlier one included.
     var window = WindowLimits()
+    /// Where the lines go.
+    var output = StandardOutput()
     /// After this time the source is asked to stop.
     let timeout: Duration?
+    /// After so many lines the source is asked to stop.
+    var count: Int?
+    /// Called when the last of them is handed to stdout; must not block.
+    var onEnough: @Sendable () -> Void = {}
+    /// Yields when the source is to stop for another reason.
+    var stop = AsyncStream<Void> { _ in }
     /// What the lines are compared with.
     var recorded: RecordedRun?
     let logger: Logger
@@ -20,14 +28,16 @@ struct SingleSourceRun {
     /// - Parameter judge: makes the status of what happened.
     /// - Throws: what could not be set up.
     func status(_ judge: (SingleSourceReport) -> CommandStatus) async throws -> CommandStatus {
-        let output = StandardOutput()
-        let outcomes = OrderedOutcomes(window: window, output: output, recorded: recorded)
+        let (ends, stopper) = AsyncStream.makeStream(of: Void.self)
+        let outcomes = OrderedOutcomes(window: window, output: output, recorded: recorded, limit: count) { [onEnough] in
+            onEnough()
+            stopper.yield()
+        }
         let source = OrderedSource(adapter, outcomes: outcomes)
         let builder = SupervisorBuilder(configuration: configuration, printing: .diagnostics, logger: logger)
         let supervisor = try builder.supervisor { outcomes.note($0) }
         try supervisor.add(source, window: window)
-        let signals = SignalWatch()
-        let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
+        let signals = await SignalWatch.begin()
         let late = SignalNote()
         let timer = Task { [timeout] in
             guard let timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
@@ -35,13 +45,16 @@ struct SingleSourceRun {
             stopper.yield()
         }
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
-        let end = await session.run(signals, stop: stop)
+        let end = await session.run(signals, stop: ends) { [stop] in
+            for await _ in stop { stopper.yield() }
+        }
         timer.cancel()
         let report = SingleSourceReport(
             session: end,
             source: source.end,
             lost: await output.finish(),
             interruption: late.first ?? signals.first,
+            written: outcomes.written,
             summary: outcomes.summary
         )
         let status = judge(report)

@@ -4,19 +4,25 @@ enum Base64 {
 
     /// The bytes as ASCII text.
     static func text(_ bytes: some RandomAccessCollection<UInt8>) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let group = Array(rest.prefix(3))
-            rest = rest.dropFirst(3)
-            var word = 0
-            for position in 0..<3 { word = word << 8 | (position < group.count ? Int(group[position]) : 0) }
-            for position in 0..<4 {
-                let isPadding = position > group.count
-                text.append(isPadding ? UInt8(ascii: "=") : alphabet[(word >> (18 - 6 * position)) & 63])
+        // A body may be as large as a message: its bytes are not asked for one by one.
+        bytes.withContiguousStorageIfAvailable { text(of: $0) } ?? Array(bytes).withUnsafeBufferPointer { text(of: $0) }
+    }
+
+    private static func text(of bytes: UnsafeBufferPointer<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
+            var end = 0
+            for start in stride(from: 0, to: bytes.count, by: 3) {
+                let count = min(3, bytes.count - start)
+                var word = UInt32(bytes[start]) << 16
+                if count > 1 { word |= UInt32(bytes[start + 1]) << 8 }
+                if count > 2 { word |= UInt32(bytes[start + 2]) }
+                text[end] = alphabet[Int(word >> 18 & 63)]
+                text[end + 1] = alphabet[Int(word >> 12 & 63)]
+                text[end + 2] = count > 1 ? alphabet[Int(word >> 6 & 63)] : UInt8(ascii: "=")
+                text[end + 3] = count > 2 ? alphabet[Int(word & 63)] : UInt8(ascii: "=")
+                end += 4
             }
+            return end
         }
-        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -1,4 +1,6 @@
+import BrowserBridge
 import JSBridge
+import WebSocketChat
 
 /// Why a command does not begin, and the status it ends with.
 struct CommandRefusal: Error, Sendable, CustomStringConvertible {
@@ -22,8 +24,21 @@ struct CommandRefusal: Error, Sendable, CustomStringConvertible {
         case is NamedFileError: self.init(.unreadableFile, "\(error)")
         case let error as JSBridgeError where error.code == .invalidConfiguration:
             self.init(.invalidConfiguration, "\(error)")
+        case let error as WebSocketChatError where error.code == .invalidConfiguration:
+            self.init(.invalidConfiguration, "\(error)")
+        case let error as BrowserBridgeError where error.code == .invalidConfiguration:
+            self.init(.invalidConfiguration, "\(error)")
+        case is BridgeConfigurationError: self.init(.invalidConfiguration, "\(error)")
         default: self.init(.unavailable, "\(error)")
         }
+    }
+
+    /// What made a source give up while the program ran.
+    init(givingUp error: any Error) {
+        let isDeaf =
+            (error as? WebSocketChatError)?.code == .notListening
+            || (error as? BrowserBridgeError)?.code == .notListening
+        self.init(isDeaf ? .cannotListen : .unavailable, "\(error)")
     }
 
     /// Tells it on stderr.

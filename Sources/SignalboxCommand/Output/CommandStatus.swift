@@ -6,7 +6,8 @@ enum CommandStatus: Int32, CaseIterable {
     case done = 0
     /// `bridge` and `send`: a message was not handled; `bridge`: a script failed, a limit closed the page, or the lines
     /// are not those of `--expect`. `parse`: a URL or its query was refused, or has no route. `navigate`: a URL was
-    /// cancelled. `explain`: no plugin would be called.
+    /// cancelled. `explain`: no plugin would be called. `connect`: a message was not handled, a line was not sent, or the
+    /// server closed before enough frames had come.
     case notAsExpected = 1
     /// The arguments are not right (sysexits: EX_USAGE).
     case usage = 64
@@ -14,17 +15,32 @@ enum CommandStatus: Int32, CaseIterable {
     case invalidConfiguration = 65
     /// A file that was named cannot be read: the configuration, a script, links, a recorded run; or stdin (EX_NOINPUT).
     case unreadableFile = 66
-    /// A source or plugin could not start, or a source gave up (EX_UNAVAILABLE).
+    /// A source or plugin could not start, or a source gave up; `connect`: the server cannot be reached, or the connection
+    /// broke (EX_UNAVAILABLE).
     case unavailable = 69
+    /// A chat cannot listen: the port is taken, the address is not this machine's, or its certificate is of no use
+    /// (EX_OSERR).
+    case cannotListen = 71
     /// Output could not be written (EX_IOERR).
     case outputFailed = 74
-    /// `--timeout` passed before `subscribe` had enough messages, or before a page or a call had ended (EX_TEMPFAIL).
+    /// `--timeout` passed before `subscribe` or `connect` had enough messages, or before a page or a call had ended (EX_TEMPFAIL).
     case timeout = 75
+    /// `connect`: the server sent what RFC 6455 forbids, as far as that is told apart from a loss, or what is not taken; or
+    /// it answered without a WebSocket (EX_PROTOCOL).
+    case protocolBroken = 76
+    /// `connect`: the server answered with an HTTP status, such as 401 or 403, in place of a connection (EX_NOPERM).
+    case refused = 77
     /// The drain ended with arrivals abandoned or calls that had not returned.
     case drainIncomplete = 80
-    /// A second SIGINT ended it at once, or the first one before `subscribe`, `bridge` or `send` had what it waits for.
+    /// `connect`: TLS failed: the server's certificate is not trusted, or not for this host.
+    case notSecured = 81
+    /// `connect`: the server closed with a code that tells of an error: any but 1000 and 1001.
+    case closedWithError = 82
+    /// A second SIGINT ended it at once, or the first one before `subscribe`, `connect`, `bridge` or `send` had what it
+    /// waits for.
     case interrupted = 130
-    /// A second SIGTERM ended it at once, or the first one before `subscribe`, `bridge` or `send` had what it waits for.
+    /// A second SIGTERM ended it at once, or the first one before `subscribe`, `connect`, `bridge` or `send` had what it
+    /// waits for.
     case terminated = 143
 
     /// The status as argument-parser throws it.
@@ -44,16 +60,21 @@ enum CommandStatus: Int32, CaseIterable {
         case .done: "done"
         case .notAsExpected:
             "a message was not handled, a script failed, or --expect differs; a URL was refused or has no route; explain: "
-                + "no plugin would be called"
+                + "no plugin would be called; connect: a line was not sent, or the server closed before --count"
         case .usage: "the arguments are not right"
         case .invalidConfiguration: "the configuration, or the body to send, is not right"
         case .unreadableFile: "a file that was named cannot be read"
-        case .unavailable: "a source or plugin could not start, or a source gave up"
+        case .unavailable: "a source or plugin could not start, or a source gave up; connect: not reached, or it broke"
+        case .cannotListen: "a chat cannot listen: the port is taken, or the address or certificate is of no use"
         case .outputFailed: "output could not be written"
         case .timeout: "--timeout passed first"
+        case .protocolBroken: "the server broke the protocol, sent what is not taken, or speaks no WebSocket"
+        case .refused: "the server refused the connection with an HTTP status"
         case .drainIncomplete: "arrivals were abandoned, or a call had not returned"
-        case .interrupted: "a second SIGINT; subscribe, bridge, send: a SIGINT before the end"
-        case .terminated: "a second SIGTERM; subscribe, bridge, send: a SIGTERM before the end"
+        case .notSecured: "TLS failed: the server's certificate is not trusted, or not for this host"
+        case .closedWithError: "the server closed with a code that tells of an error"
+        case .interrupted: "a second SIGINT; subscribe, connect, bridge, send: a SIGINT before the end"
+        case .terminated: "a second SIGTERM; subscribe, connect, bridge, send: a SIGTERM before the end"
         }
     }
 }

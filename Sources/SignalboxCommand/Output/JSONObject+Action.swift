@@ -2,6 +2,7 @@ import AppScheme
 import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
+import WebSocketChat
 
 extension JSONObject {
     /// The facts of a push that tell one message from another.
@@ -19,6 +20,13 @@ extension JSONObject {
     mutating func add(_ facts: LinkFacts) {
         if !facts.scheme.isEmpty { add("scheme", facts.scheme) }
         add("host", facts.universalHost)
+    }
+
+    /// Whom a message of a chat or feed came from: `peer`, and of a client `principal` and `clientOrigin`, where there are any.
+    mutating func add(_ facts: ChatFacts) {
+        add("peer", facts.peer)
+        add("principal", facts.principal)
+        add("clientOrigin", facts.origin?.description)
     }
 
     /// A body as the member `body`: JSON as it is, text as a string, other bytes as Base64 with `encoding` beside them;

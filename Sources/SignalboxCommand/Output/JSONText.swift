@@ -15,14 +15,23 @@ enum JSONText {
     /// Appends what ``string(_:)`` makes.
     static func append(_ text: String, to json: inout [UInt8]) {
         json.append(UInt8(ascii: "\""))
-        // Most texts need no escape, and copying bytes is what makes a million lines quick.
+        // Most characters need no escape, and copying runs of them is what makes a million lines, or a long one, quick.
         var text = text
-        let isCopied = text.withUTF8 { bytes in
-            guard bytes.allSatisfy(isPlain) else { return false }
-            json.append(contentsOf: bytes)
-            return true
+        text.withUTF8 { bytes in
+            var start = 0
+            var index = 0
+            while index < bytes.count {
+                if isPlain(bytes[index]) {
+                    index += 1
+                    continue
+                }
+                json.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start..<index]))
+                let isASCII = bytes[index] < 0x80
+                index += isASCII ? appendASCII(bytes[index], to: &json) : appendScalar(bytes[index...], to: &json)
+                start = index
+            }
+            json.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[start...]))
         }
-        if !isCopied { appendEscaped(text, to: &json) }
         json.append(UInt8(ascii: "\""))
     }
 
@@ -48,18 +57,35 @@ enum JSONText {
 
     /// Whether the byte is a character that needs no escape: printable ASCII but the quote and the backslash.
     private static func isPlain(_ byte: UInt8) -> Bool {
-        (0x20...0x7E).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return false }
+        return byte &- 0x20 < 0x5F
     }
 
-    private static func appendEscaped(_ text: String, to json: inout [UInt8]) {
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": json += "\\\"".utf8
-            case "\\": json += "\\\\".utf8
-            case _ where LineEscape.isUnsafe(scalar): json += escape(scalar)
-            default: json += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
-            }
+    /// Appends one of the ASCII characters that need an escape.
+    private static func appendASCII(_ byte: UInt8, to json: inout [UInt8]) -> Int {
+        json.append(UInt8(ascii: "\\"))
+        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+            json.append(byte)
+        } else {
+            json += "u00".utf8
+            json.append(digits[Int(byte >> 4)])
+            json.append(digits[Int(byte & 15)])
         }
+        return 1
+    }
+
+    /// Appends the first character of a text, which is none of ASCII.
+    ///
+    /// - Returns: how many bytes it has in the text.
+    private static func appendScalar(_ text: Slice<UnsafeBufferPointer<UInt8>>, to json: inout [UInt8]) -> Int {
+        var iterator = text.makeIterator()
+        var decoder = UTF8()
+        guard case .scalarValue(let scalar) = decoder.decode(&iterator) else {
+            json += UTF8.encodedReplacementCharacter
+            return 1
+        }
+        json += LineEscape.isUnsafe(scalar) ? escape(scalar) : Array(text.prefix(UTF8.width(scalar)))
+        return UTF8.width(scalar)
     }
 
     private static func escape(_ scalar: Unicode.Scalar) -> [UInt8] {

@@ -44,6 +44,9 @@ final class StandardOutput: Sendable {
         if !committer.offer(line) { dropped.wrappingAdd(1, ordering: .relaxed) }
     }
 
+    /// Whether whoever read the lines has gone.
+    var isReaderGone: Bool { failure.value == .closed }
+
     /// How many lines ``offer(_:)`` had to drop.
     var droppedLines: Int { dropped.load(ordering: .relaxed) }
 

@@ -1,6 +1,7 @@
 import AppScheme
 import MQTTPush
 import SignalboxCore
+import WebSocketChat
 
 /// An action as the plugins of a configuration show it.
 struct ActionRecord {
@@ -17,7 +18,7 @@ struct ActionRecord {
     /// The body as text for a person.
     var shownBody: String { TerminalText.body(body) }
 
-    /// One JSON object with a newline: `source`, `action`, `id`, `receivedAt`, the facts of a push or link, `body`.
+    /// One JSON object with a newline: `source`, `action`, `id`, `receivedAt`, the facts of a push, link or connection, `body`.
     var jsonLine: [UInt8] {
         let action = context.action
         var object = JSONObject()
@@ -28,6 +29,7 @@ struct ActionRecord {
         switch context.origin.facts {
         case let push as PushFacts: object.add(push)
         case let link as LinkFacts: object.add(link)
+        case let chat as ChatFacts: object.add(chat)
         default: break
         }
         object.add(body)

@@ -14,6 +14,7 @@ final class ConfigurationReload: Sendable {
     }
 
     private let file: String
+    private let serving: ServeRequest?
     private let supervisor: Supervisor
     private let builder: SupervisorBuilder
     private let logger: Logger
@@ -23,10 +24,12 @@ final class ConfigurationReload: Sendable {
 
     /// - Parameters:
     ///   - file: the configuration's file.
+    ///   - serving: what `serve` asks for beside the file.
     ///   - supervisor: runs what the builder's configuration says.
     ///   - builder: made the supervisor; its ledgers go on.
-    init(file: String, supervisor: Supervisor, builder: SupervisorBuilder) {
+    init(file: String, serving: ServeRequest?, supervisor: Supervisor, builder: SupervisorBuilder) {
         self.file = file
+        self.serving = serving
         self.supervisor = supervisor
         self.builder = builder
         logger = builder.logger
@@ -78,7 +81,7 @@ final class ConfigurationReload: Sendable {
         let result = await withCheckedContinuation { continuation in
             queue.async { [self] in
                 let result = Result { () throws(ReloadRefusal) in
-                    let new = try ConfigurationReload.read(file)
+                    let new = try read()
                     let change = ConfigurationChange(from: running, to: new, hasReadInput: hasReadInput)
                     return try PreparedChange(change, with: builder.with(change.next), file: file)
                 }
@@ -88,7 +91,7 @@ final class ConfigurationReload: Sendable {
         return try result.get()
     }
 
-    private static func read(_ file: String) throws(ReloadRefusal) -> RunConfiguration {
+    private func read() throws(ReloadRefusal) -> RunConfiguration {
         let text: String
         do throws(CommandRefusal) {
             text = try ConfigurationFile.content(of: file)
@@ -96,9 +99,14 @@ final class ConfigurationReload: Sendable {
             throw ReloadRefusal(problems: [ReloadProblem(error, key: "", in: file)])
         }
         let (configuration, findings) = ConfigurationReader.reviewed(text)
-        guard let configuration else {
+        guard var configuration else {
             let mistakes = findings.filter { $0.severity == .error }
             throw ReloadRefusal(problems: mistakes.map { ReloadProblem($0, in: file) })
+        }
+        do throws(CommandRefusal) {
+            try serving?.apply(to: &configuration, file: file)
+        } catch {
+            throw ReloadRefusal(problems: [ReloadProblem(error, key: "", in: file)])
         }
         return configuration
     }

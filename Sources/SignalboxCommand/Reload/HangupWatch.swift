@@ -1,25 +1,23 @@
 import Dispatch
 import Foundation
-import Synchronization
 
 /// SIGHUP, which asks a running program to read its configuration anew.
 final class HangupWatch: Sendable {
     /// Yields at each signal. Those that come while one is not looked at yet are one.
     let requests: AsyncStream<Void>
-    private let source: Mutex<any DispatchSourceSignal>
+    private let watched: WatchedSignal
 
-    init() {
-        let (requests, teller) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private init(requests: AsyncStream<Void>, watched: WatchedSignal) {
         self.requests = requests
-        // Without this the signal's own effect, to end the process, would come first.
-        signal(SIGHUP, SIG_IGN)
-        let made = DispatchSource.makeSignalSource(signal: SIGHUP, queue: DispatchQueue(label: "signalbox.hangup"))
-        made.setEventHandler { teller.yield() }
-        made.resume()
-        source = Mutex(made)
+        self.watched = watched
     }
 
-    deinit {
-        source.withLock { $0.cancel() }
+    /// Returns once the signal is heard. It is ignored until then: what is read after that needs not be read anew.
+    static func begin() async -> HangupWatch {
+        let (requests, teller) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        // Its own effect is to end the process.
+        signal(SIGHUP, SIG_IGN)
+        let queue = DispatchQueue(label: "signalbox.hangup")
+        return HangupWatch(requests: requests, watched: await WatchedSignal.begin(SIGHUP, on: queue) { teller.yield() })
     }
 }

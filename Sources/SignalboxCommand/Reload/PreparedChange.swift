@@ -56,7 +56,7 @@ struct PreparedChange {
                     try builder.register(plugin, in: supervisor, replacing: replaced.contains(plugin.action))
                 }
             }
-            for adapter in adapters { try adapter.add(to: supervisor) }
+            for adapter in adapters { try builder.add(adapter, to: supervisor) }
         }
         withExtendedLifetime(ledgers) {}
     }

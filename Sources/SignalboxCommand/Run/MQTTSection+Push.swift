@@ -29,12 +29,6 @@ extension MQTTSection {
 
 extension TopicSection {
     fileprivate var subscription: MQTTTopic {
-        let envelope: PayloadEnvelope =
-            switch envelope {
-            case .standard: .standard
-            case .apns: .apns
-            case .cloudEvents: .cloudEvents
-            }
-        return MQTTTopic(pattern, payload: payload, action: action, envelope: envelope)
+        MQTTTopic(pattern, payload: payload, action: action, envelope: envelope.payloadEnvelope)
     }
 }

@@ -2,6 +2,7 @@ import AppScheme
 import JSBridge
 import MQTTPush
 import SignalboxCore
+import WebSocketChat
 
 extension PluginSection {
     /// Who may call the plugin: one of the entries of `from` must allow it.
@@ -27,6 +28,8 @@ extension AccessSection.Part {
         case .script(let script): script.rule(of: source)
         case .scheme(let scheme): .link(scheme: scheme, source: source)
         case .host(let host): .universalLink(host: host, source: source)
+        case .chat(let chat): chat.rule(of: source)
+        case .feed(let tls): .feed(tls: tls, source: source)
         }
     }
 }
@@ -37,6 +40,16 @@ extension AccessSection.PushPart {
         if let topic { rules.append(.topic(topic, source: source)) }
         if let qos { rules.append(.push(qos: qos, source: source)) }
         if let retained { rules.append(.push(retained: retained, source: source)) }
+        return rules.count == 1 ? rules[0] : .all(rules)
+    }
+}
+
+extension AccessSection.ChatPart {
+    fileprivate func rule(of source: SourceName) -> AccessRule {
+        var rules: [AccessRule] = []
+        if let principal { rules.append(.chat(principal: principal, source: source)) }
+        if let authenticated { rules.append(.chat(authenticated: authenticated, source: source)) }
+        if let origin { rules.append(.chat(origin: origin, source: source)) }
         return rules.count == 1 ? rules[0] : .all(rules)
     }
 }

@@ -9,26 +9,37 @@ struct RunProgram {
     let logger: Logger
     let reload: ConfigurationReload
     let hangups: HangupWatch
+    /// Tells where chats listen, where that is asked for.
+    let listening: ListeningNotes?
 
     /// Reads the file, runs until told to stop, and says how it went. Its diagnostics are out when it returns.
-    static func status(file: String, outcomes: Bool, logger: Logger) async -> CommandStatus {
+    ///
+    /// - Parameter serving: what `serve` asks for beside the file; `nil` for `run`.
+    static func status(file: String, outcomes: Bool, serving: ServeRequest? = nil, logger: Logger) async
+        -> CommandStatus
+    {
         // From the first moment, as the signal would end a program that does not know it.
-        let hangups = HangupWatch()
+        let hangups = await HangupWatch.begin()
         do {
-            let configuration = try ConfigurationFile.read(file, for: .run)
+            var configuration = try ConfigurationFile.read(file, for: .run)
+            try serving?.apply(to: &configuration, file: file)
             let output = StandardOutput()
-            let builder = SupervisorBuilder(configuration: configuration, printing: .output(output), logger: logger)
+            let listening = serving.map { _ in ListeningNotes(level: logger.logLevel) }
+            var builder = SupervisorBuilder(configuration: configuration, printing: .output(output), logger: logger)
+            if let listening { builder.onChat = { listening.expect($0) } }
             var told: (@Sendable (SettledArrival) -> Void)?
             if outcomes { told = { output.offer(OutcomeLine($0).runLine) } }
             let supervisor = try builder.supervisor(onOutcome: told)
             try builder.addSources(to: supervisor)
-            let reload = ConfigurationReload(file: file, supervisor: supervisor, builder: builder)
+            listening?.begin()
+            let reload = ConfigurationReload(file: file, serving: serving, supervisor: supervisor, builder: builder)
             let program = RunProgram(
                 supervisor: supervisor,
                 output: output,
                 logger: logger,
                 reload: reload,
-                hangups: hangups
+                hangups: hangups,
+                listening: listening
             )
             return await program.run()
         } catch {
@@ -37,12 +48,17 @@ struct RunProgram {
     }
 
     private func run() async -> CommandStatus {
-        let signals = SignalWatch()
+        let signals = await SignalWatch.begin()
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
-        let end = await session.run(signals) { [reload, hangups] in await reload.serve(hangups.requests) }
+        let stop = listening?.failures ?? AsyncStream { _ in }
+        let end = await session.run(signals, stop: stop) { [reload, hangups, listening] in
+            async let notes: Void? = listening?.serve()
+            await reload.serve(hangups.requests)
+            await notes
+        }
         switch end {
         case .finished: logger.info("drained")
-        case .failed(let what): DiagnosticOutput.shared.tell(what)
+        case .failed(let error): DiagnosticOutput.shared.tell("\(error)")
         }
         let lost = await output.finish()
         if let lost { DiagnosticOutput.shared.tell("\(lost)") }
@@ -52,7 +68,7 @@ struct RunProgram {
         await DiagnosticOutput.shared.flush()
         // Until here a second signal ends the program, whatever it waits for.
         withExtendedLifetime((signals, hangups)) {}
-        if case .failed = end { return .unavailable }
+        if case .failed(let error) = end { return CommandRefusal(givingUp: error).status }
         guard lost == nil else { return .outputFailed }
         return report.isClean ? .done : .drainIncomplete
     }

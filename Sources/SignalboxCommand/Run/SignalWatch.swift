@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import Synchronization
 
 /// SIGTERM and SIGINT: the first asks for a graceful end, the second ends the process at once.
 ///
@@ -8,31 +7,30 @@ import Synchronization
 final class SignalWatch: Sendable {
     /// Yields at the first signal.
     let firsts: AsyncStream<Void>
-    private let noted = SignalNote()
-    private let sources: Mutex<[any DispatchSourceSignal]>
+    private let noted: SignalNote
+    private let signals: [WatchedSignal]
 
-    init() {
-        let (firsts, teller) = AsyncStream.makeStream(of: Void.self)
+    private init(firsts: AsyncStream<Void>, noted: SignalNote, signals: [WatchedSignal]) {
         self.firsts = firsts
+        self.noted = noted
+        self.signals = signals
+    }
+
+    /// Returns once both are heard; until then they end the process.
+    static func begin() async -> SignalWatch {
+        let (firsts, teller) = AsyncStream.makeStream(of: Void.self)
         let queue = DispatchQueue(label: "signalbox.signals")
-        let noted = noted
-        let made = [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)].map { number, status in
-            // Without this the signal's own effect, to end the process, would come first.
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler {
+        let noted = SignalNote()
+        var signals: [WatchedSignal] = []
+        for (number, status) in [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)] {
+            let watched = await WatchedSignal.begin(number, on: queue) {
                 if noted.isFirst(status) { teller.yield() } else { _exit(status.rawValue) }
             }
-            source.resume()
-            return source
+            signals.append(watched)
         }
-        sources = Mutex(made)
+        return SignalWatch(firsts: firsts, noted: noted, signals: signals)
     }
 
     /// The status that stands for the first signal, once there was one.
     var first: CommandStatus? { noted.first }
-
-    deinit {
-        sources.withLock { $0.forEach { $0.cancel() } }
-    }
 }

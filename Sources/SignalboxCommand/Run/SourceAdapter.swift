@@ -3,16 +3,21 @@ import Logging
 import MQTTPush
 import Signalbox
 import SignalboxCore
+import WebSocketChat
 
 /// A source of a configuration, ready to be run.
 struct SourceAdapter {
     let section: SourceSection
     private let adapter: any Adapter
+    /// The adapter, of a chat.
+    let server: WebSocketServer?
 
-    /// - Throws: ``NamedFileError``, `JSBridgeError` or `MQTTPushError`: what could not be set up.
-    init(_ section: SourceSection, configuration: RunConfiguration, logger: Logger) throws {
+    /// - Parameter thread: on which feeds read and write.
+    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError`: what could not be set up.
+    init(_ section: SourceSection, configuration: RunConfiguration, thread: WebSocketThread, logger: Logger) throws {
         self.section = section
         let (name, limits) = (section.name, configuration.limits)
+        var server: WebSocketServer?
         switch section.kind {
         case .mqtt(let mqtt):
             let push = mqtt.push(from: name, limits: limits, holdLimit: configuration.holdLimit)
@@ -24,7 +29,15 @@ struct SourceAdapter {
         case .links(let links):
             if let file = links.file { try InputDescriptor.checkReadable(file) }
             adapter = LinkAdapter(links, source: name, limits: limits, logger: logger)
+        case .feed(let feed):
+            adapter = try WebSocketFeed(feed.feed(from: name, limits: limits), thread: thread, logger: logger)
+        case .chat(let chat):
+            let pages = try chat.documents()
+            let made = try WebSocketServer(chat.server(from: name, pages: pages, limits: limits), logger: logger)
+            adapter = made
+            server = made
         }
+        self.server = server
     }
 
     /// - Throws: `RegistrationError`, when the supervisor has such a source or is closing.

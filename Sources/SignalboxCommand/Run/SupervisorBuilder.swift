@@ -1,6 +1,7 @@
 import Logging
 import Signalbox
 import SignalboxCore
+import WebSocketChat
 
 /// Makes a supervisor with the plugins of a configuration, and its sources.
 struct SupervisorBuilder {
@@ -10,10 +11,21 @@ struct SupervisorBuilder {
     let logger: Logger
     /// The files of the plugins `file`, open from one configuration to the next.
     var ledgers = LedgerTable()
+    /// The one on which all feeds read and write, from one configuration to the next.
+    var thread = WebSocketThread()
+    /// Told of each chat that begins.
+    var onChat: @Sendable (WebSocketServer) -> Void = { _ in }
 
     /// The same for another configuration, with the files that are open.
     func with(_ configuration: RunConfiguration) -> SupervisorBuilder {
-        SupervisorBuilder(configuration: configuration, printing: printing, logger: logger, ledgers: ledgers)
+        SupervisorBuilder(
+            configuration: configuration,
+            printing: printing,
+            logger: logger,
+            ledgers: ledgers,
+            thread: thread,
+            onChat: onChat
+        )
     }
 
     /// A supervisor with the plugins, and without sources.
@@ -35,16 +47,24 @@ struct SupervisorBuilder {
 
     /// Adds every source of the configuration.
     ///
-    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `RegistrationError`: what could not be set up.
+    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError`, `WebSocketChatError` or `RegistrationError`: what could not be set up.
     func addSources(to supervisor: Supervisor) throws {
-        for source in configuration.sources { try adapter(of: source).add(to: supervisor) }
+        for source in configuration.sources { try add(try adapter(of: source), to: supervisor) }
+    }
+
+    /// Adds a source.
+    ///
+    /// - Throws: `RegistrationError`, when the supervisor has such a source or is closing.
+    func add(_ adapter: SourceAdapter, to supervisor: Supervisor) throws {
+        try adapter.add(to: supervisor)
+        if let server = adapter.server { onChat(server) }
     }
 
     /// What brings a source to life.
     ///
-    /// - Throws: ``NamedFileError``, `JSBridgeError` or `MQTTPushError`: what could not be set up.
+    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError`: what could not be set up.
     func adapter(of source: SourceSection) throws -> SourceAdapter {
-        try SourceAdapter(source, configuration: configuration, logger: logger)
+        try SourceAdapter(source, configuration: configuration, thread: thread, logger: logger)
     }
 
     /// Registers the plugin of an entry.
@@ -60,6 +80,10 @@ struct SupervisorBuilder {
         case .fail(let isRetryable): try place.take(FailPlugin(action: action, isRetryable: isRetryable))
         case .suspend: try place.take(SuspendPlugin(action: action))
         case .reply(let value): try place.take(ReplyPlugin(action: action, value: value))
+        case .echo: try place.take(EchoPlugin(action: action))
+        case .broadcast(let tag): try place.take(BroadcastPlugin(action: action, tag: tag))
+        case .join(let tag): try place.take(TagPlugin(action: action, tag: tag, joins: true))
+        case .leave(let tag): try place.take(TagPlugin(action: action, tag: tag, joins: false))
         case .file(let path):
             let plugin = FilePlugin(action: action, ledger: try ledgers.ledger(at: path))
             // A batch holds many keys, so that one call cannot be for all of it.

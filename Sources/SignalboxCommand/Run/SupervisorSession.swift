@@ -7,7 +7,7 @@ struct SupervisorSession {
     /// How the supervisor ended. Whether output was lost is asked of ``StandardOutput/finish(within:)``.
     enum End: Sendable {
         case finished
-        case failed(String)
+        case failed(any Error)
     }
 
     let supervisor: Supervisor
@@ -67,7 +67,7 @@ struct SupervisorSession {
             try await services.run()
             return .finished
         } catch {
-            return .failed("\(error)")
+            return .failed(error)
         }
     }
 

@@ -6,9 +6,11 @@ enum JSONPayload {
 
     /// The payload without needless white space, or `nil` when it is empty or not JSON: then also for a member written
     /// twice, or more than 64 levels.
-    static func compact(_ payload: Bytes, origin: Origin) -> [UInt8]? {
+    ///
+    /// - Parameter limits: the bounds of the message that it came by.
+    static func compact(_ payload: Bytes, origin: Origin, limits: MessageLimits) -> [UInt8]? {
         guard !payload.isEmpty else { return nil }
-        var batch = ArrivalBatch(pool: pool, limits: SubscribeRequest.limits)
+        var batch = ArrivalBatch(pool: pool, limits: limits)
         let naming = RouteNaming(action: SubscribeRequest.action)
         payload.withUnsafeBytes {
             batch.append($0, token: 0, origin: origin, receivedAt: WallTime(seconds: 0), envelope: .route(naming))

@@ -1,8 +1,7 @@
-import MQTTPush
 import SignalboxCore
 import Synchronization
 
-/// Writes each message to stdout until enough are out; what comes then is not shown.
+/// Writes a line for each message to stdout until enough are out; what comes then is not shown.
 final class MessagePlugin: Plugin {
     /// Why nothing more is shown.
     enum Closing: Sendable {
@@ -15,22 +14,33 @@ final class MessagePlugin: Plugin {
         var closing: Closing?
     }
 
-    let action = SubscribeRequest.action
-    private let request: SubscribeRequest
+    let action: ActionName
+    private let count: Int?
     private let output: StandardOutput
+    private let line: @Sendable (RawBody, ActionContext) -> [UInt8]
     private let enough: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// - Parameter enough: called once, when the last message asked for is out.
-    init(request: SubscribeRequest, output: StandardOutput, enough: @escaping @Sendable () -> Void) {
-        self.request = request
+    /// - Parameters:
+    ///   - count: after so many messages nothing more is shown.
+    ///   - line: what is written for a message, with its newline.
+    ///   - enough: called once, when the last message asked for is out.
+    init(
+        action: ActionName,
+        count: Int?,
+        output: StandardOutput,
+        line: @escaping @Sendable (RawBody, ActionContext) -> [UInt8],
+        enough: @escaping @Sendable () -> Void
+    ) {
+        self.action = action
+        self.count = count
         self.output = output
+        self.line = line
         self.enough = enough
     }
 
     /// How many messages are out.
     var shown: Int { state.withLock { $0.shown } }
-
     /// Why nothing more is shown, or `nil` while messages are.
     var closing: Closing? { state.withLock { $0.closing } }
 
@@ -44,16 +54,10 @@ final class MessagePlugin: Plugin {
         try await output.write(line(info, context))
         let isLast = state.withLock { state in
             state.shown += 1
-            guard state.closing == nil, state.shown == request.count else { return false }
+            guard state.closing == nil, state.shown == count else { return false }
             state.closing = .enough
             return true
         }
         if isLast { enough() }
-    }
-
-    private func line(_ info: RawBody, _ context: ActionContext) -> [UInt8] {
-        guard !request.isRaw else { return Array(info.bytes) + [UInt8(ascii: "\n")] }
-        let message = MessageRecord(payload: info.bytes, context: context, patterns: request.patterns)
-        return output.isTerminal ? message.terminalLine : message.jsonLine
     }
 }

@@ -13,7 +13,7 @@ struct MessageRecord {
         var object = JSONObject()
         let push = context.origin.facts as? PushFacts
         object.add("topic", push?.topic)
-        if let json = JSONPayload.compact(payload, origin: context.origin) {
+        if let json = JSONPayload.compact(payload, origin: context.origin, limits: SubscribeRequest.limits) {
             object.add("payload", json: json)
         } else {
             object.add("payload", content: payload)
@@ -30,7 +30,9 @@ struct MessageRecord {
         let time = WallTimeText.utc(context.action.receivedAt).dropFirst(11)
         let topic = (context.origin.facts as? PushFacts)?.topic ?? ""
         let shown =
-            JSONPayload.compact(payload, origin: context.origin).map { String(decoding: $0, as: UTF8.self) }
+            JSONPayload.compact(payload, origin: context.origin, limits: SubscribeRequest.limits).map {
+                String(decoding: $0, as: UTF8.self)
+            }
             ?? payload.text.map(LineEscape.escaped) ?? "(\(payload.count) bytes)"
         let columns = [TerminalText.column(String(time), width: 13), TerminalText.column(topic, width: 32), shown]
         return Array((columns.joined(separator: "  ") + "\n").utf8)

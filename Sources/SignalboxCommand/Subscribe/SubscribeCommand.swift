@@ -1,6 +1,7 @@
 import ArgumentParser
 import Logging
 import MQTTPush
+import SignalboxCore
 import SignalboxRoutes
 
 /// `signalbox subscribe URL`.
@@ -71,7 +72,9 @@ struct SubscribeCommand: AsyncParsableCommand {
         guard passwordEnv == nil || passwordFile == nil else {
             throw ValidationError("--password-env and --password-file exclude each other")
         }
-        let password = passwordEnv.map(Secret.environment) ?? passwordFile.map(Secret.file)
+        let password =
+            try passwordEnv.map { try VariableName.secret(in: $0, option: "--password-env") }
+            ?? passwordFile.map(Secret.file)
         let patterns = try topics.map { text in
             do {
                 return try TopicPattern(text)

@@ -10,7 +10,12 @@ enum SubscribeProgram {
     static func status(of request: SubscribeRequest, logger: Logger) async -> CommandStatus {
         let output = StandardOutput()
         let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
-        let plugin = MessagePlugin(request: request, output: output) { stopper.yield() }
+        let isTerminal = output.isTerminal
+        let plugin = MessagePlugin(action: SubscribeRequest.action, count: request.count, output: output) {
+            request.line(for: $0, $1, isTerminal: isTerminal)
+        } enough: {
+            stopper.yield()
+        }
         let supervisor: Supervisor
         do {
             supervisor = try makeSupervisor(request, plugin, logger)
@@ -19,7 +24,7 @@ enum SubscribeProgram {
             await DiagnosticOutput.shared.flush()
             return .unavailable
         }
-        let signals = SignalWatch()
+        let signals = await SignalWatch.begin()
         let timer = Task {
             guard let timeout = request.timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
             plugin.close(because: .time)
@@ -57,8 +62,8 @@ enum SubscribeProgram {
         _ plugin: MessagePlugin,
         _ request: SubscribeRequest
     ) -> CommandStatus {
-        if case .failed(let what) = end {
-            DiagnosticOutput.shared.tell(what)
+        if case .failed(let error) = end {
+            DiagnosticOutput.shared.tell("\(error)")
             return .unavailable
         }
         switch lost {

@@ -20,6 +20,13 @@ struct SubscribeRequest: Sendable {
     let user: String?
     let password: Secret?
 
+    /// What is written for a message, with its newline.
+    func line(for body: RawBody, _ context: ActionContext, isTerminal: Bool) -> [UInt8] {
+        guard !isRaw else { return Array(body.bytes) + [UInt8(ascii: "\n")] }
+        let message = MessageRecord(payload: body.bytes, context: context, patterns: patterns)
+        return isTerminal ? message.terminalLine : message.jsonLine
+    }
+
     /// Whether it was said when the request is fulfilled; else any end is in order.
     var hasNeed: Bool { count != nil || timeout != nil }
 

@@ -22,6 +22,11 @@ public struct ActionName: Sendable, Hashable {
         self.bytes = bytes
     }
 
+    /// A name that Signalbox makes itself: `signalbox.` and a word.
+    package static func own(_ word: StaticString) -> ActionName {
+        ActionName(unchecked: Bytes("signalbox.\(word)"))
+    }
+
     /// The name as text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 

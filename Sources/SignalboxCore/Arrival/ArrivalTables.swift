@@ -1,7 +1,9 @@
 /// What several arrivals of a batch share, or what few of them have.
 package struct ArrivalTables: Sendable {
     package var origins: [Origin] = []
-    package var senders: [any Sender] = []
+    package private(set) var senders: [any Sender] = []
+    /// The identity of the last sender; `nil` when it is a value, which has none.
+    private var lastSender: SenderIdentity?
     package var deadlines: [ContinuousClock.Instant] = []
     package var rejections: [Outcome.Rejection] = []
     /// Random per batch maker, so that assigned ids differ between runs of a program.
@@ -27,14 +29,10 @@ extension ArrivalTables {
 
     /// The position of a sender; a run of arrivals with the same object shares one.
     mutating func position(of sender: any Sender) -> UInt32 {
-        if let last = senders.last, ArrivalTables.isSameObject(last, sender) { return UInt32(senders.count - 1) }
+        if let lastSender, lastSender.isOf(sender) { return UInt32(senders.count - 1) }
         senders.append(sender)
+        lastSender = SenderIdentity(sender)
         return UInt32(senders.count - 1)
-    }
-
-    private static func isSameObject(_ left: any Sender, _ right: any Sender) -> Bool {
-        guard type(of: left) is AnyClass, type(of: right) is AnyClass else { return false }
-        return left as AnyObject === right as AnyObject
     }
 
     /// The position of a deadline; a run of equal ones shares one.

@@ -14,13 +14,13 @@ package final class EventList<Element: Sendable>: Sendable {
         elements.change { $0 += new }
     }
 
-    /// The list, once the condition holds.
+    /// The list, once the condition holds; what there is of it when the task is cancelled, as by a test's time limit.
     package func wait(until isSatisfied: @escaping @Sendable ([Element]) -> Bool) async -> [Element] {
-        await elements.untilUncancelled(isSatisfied)
+        await elements.until(isSatisfied)
         return all
     }
 
-    /// The first `count` elements.
+    /// The first `count` elements; fewer when the task is cancelled.
     package func first(_ count: Int) async -> [Element] {
         Array(await wait { $0.count >= count }.prefix(count))
     }

@@ -1,3 +1,4 @@
+import BrokerKit
 import Foundation
 import Synchronization
 
@@ -21,7 +22,7 @@ final class LineFeed: Sendable {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    let pipe = Pipe()
+    let pipe = Pipe.unshared()
     private let state = Mutex(State())
 
     init() {

@@ -7,6 +7,7 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 import Testing
+import WebSocketChat
 
 /// Every source against every plugin: what a rule does not name is refused, and the plugin is never called.
 @Suite(.timeLimit(.minutes(10))) struct AccessMatrixTests {
@@ -23,6 +24,10 @@ import Testing
         return PushFacts(broker: "b:1883", topic: topic, captures: captures, retained: retained, qos: qos, tls: false)
     }
 
+    private static func client(_ principal: String?, _ origin: String? = nil) -> ChatFacts {
+        ChatFacts(role: .server, peer: "127.0.0.1", origin: origin.flatMap { try? WebOrigin($0) }, principal: principal)
+    }
+
     /// One origin of each kind that the adapters make.
     private static let origins: [(name: String, origin: Origin)] = [
         ("page", Origin(source: "page", facts: script("https://app.example", .yes))),
@@ -35,6 +40,11 @@ import Testing
         ("otherTopic", Origin(source: "push", facts: push("other/a"))),
         ("own", Origin(source: "links", facts: LinkFacts(scheme: "myapp", universalHost: nil))),
         ("shop", Origin(source: "links", facts: LinkFacts(scheme: "https", universalHost: "shop.example"))),
+        ("kitchen", Origin(source: "chat", facts: client("kitchen", "https://app.example"))),
+        ("hall", Origin(source: "chat", facts: client("hall"))),
+        ("guest", Origin(source: "chat", facts: client(nil, "https://app.example"))),
+        ("secured", Origin(source: "feed", facts: ChatFacts(role: .feed, peer: "h:443", tls: true))),
+        ("plain", Origin(source: "feed", facts: ChatFacts(role: .feed, peer: "h:80"))),
         ("unknown", Origin(source: "mystery", facts: Unknown())),
     ]
 
@@ -49,7 +59,17 @@ import Testing
             (.all([topic, .push(qos: 1), .push(retained: false)]), ["news"]),
             (.link(scheme: "myapp"), ["own"]), (.universalLink(host: "shop.example"), ["shop"]),
             (.source("push"), ["news", "stored", "unassured", "otherTopic"]), (.source("links"), ["own", "shop"]),
-            (.not(.source("page")), ["news", "stored", "unassured", "otherTopic", "unknown"]),
+            (
+                .not(.source("page")),
+                [
+                    "news", "stored", "unassured", "otherTopic", "unknown", "kitchen", "hall", "guest", "secured",
+                    "plain",
+                ]
+            ),
+            (.chat(principal: "kitchen"), ["kitchen"]), (.chat(authenticated: true), ["kitchen", "hall"]),
+            (.chat(authenticated: false), ["guest"]), (.chat(origin: app), ["kitchen", "guest"]),
+            (.feed(), ["secured", "plain"]), (.feed(tls: true), ["secured"]), (.feed(tls: false), ["plain"]),
+            (.chat(principal: "kitchen", source: "feed"), []),
             (
                 .any([.script(origin: app), topic, .link(scheme: "myapp")]),
                 ["page", "news", "stored", "unassured", "own"]

@@ -116,7 +116,10 @@ import Testing
         ("{ not: { source: push }, topic: a }", "only a rule with 'source' has 'topic'; leave it out"),
         ("{ not: [ { source: push } ] }", "expected a mapping of keys to values, found a list"),
         ("{ source: page, qos: 1 }", "the source 'page' is no broker's; leave 'qos' out"),
-        ("{ source: push, origin: 'https://a.example' }", "the source 'push' is no page; leave 'origin' out"),
+        (
+            "{ source: push, origin: 'https://a.example' }",
+            "the source 'push' is no page and no chat; leave 'origin' out"
+        ),
         ("{ source: push, qos: 2 }", "expected 0 to 1, found 2"),
         ("{ source: page, origin: 'https://a.example/' }", "an origin ends with host and port"),
         (

@@ -120,7 +120,7 @@ import Testing
 
     @Test(arguments: [
         ("    mqttt:", ["3:5: sources.push.mqttt: unknown key 'mqttt'; did you mean 'mqtt'?"]),
-        ("    window:", ["2:8: sources.push: 'mqtt', 'script' or 'links' is missing;"]),
+        ("    window:", ["2:8: sources.push: 'mqtt', 'script', 'links', 'feed' or 'chat' is missing;"]),
     ])
     func aSourceSaysWhatItIs(_ line: String, _ problems: [String]) {
         let lines = ["sources:", "  push: ", line + " {}"] + ConfigurationFixture.lines[7...]

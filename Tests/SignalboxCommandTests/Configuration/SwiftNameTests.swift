@@ -6,6 +6,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import Testing
+import WebSocketChat
 
 @testable import SignalboxCommand
 
@@ -21,13 +22,17 @@ import Testing
             topics: [],
             clientID: try .fixed("c")
         )
+        let feed = WebSocketFeedConfiguration(source: "feed", url: try WebSocketURL("ws://h/"))
         return [
             "configuration": labels(SupervisorConfiguration()), "limits": labels(MessageLimits()),
             "deadLetters": labels(DeadLetterLimits()), "window": labels(WindowLimits()),
             "rateLimit": labels(RateLimit(perSecond: 1)), "repeats": labels(RepeatLimits()), "mqtt": labels(push),
             "topic": labels(MQTTTopic(try TopicPattern("a"))),
             "script": labels(JavaScriptCoreConfiguration(source: "page", scripts: [])),
-            "route": labels(route), "plugin": labels(PluginOptions<RawBody>()) + ["action"],
+            "route": labels(route), "feed": labels(feed),
+            "chat": labels(WebSocketServerConfiguration(source: "c", port: 0)),
+            "frames": labels(WebSocketFrames()), "reconnect": labels(WebSocketReconnect()),
+            "plugin": labels(PluginOptions<RawBody>()) + ["action"],
             "retry": labels(RetryPolicy()), "circuitBreaker": labels(CircuitBreakerPolicy()),
             "source": ["window", "rateLimit", "repeats"], "links": ["fallback"],
             "access": ["source", "topic", "any", "all", "not"], "order": ["key"],
@@ -64,6 +69,12 @@ import Testing
             handlerDeadline: .seconds(1)
         )
         _ = Secret.file("a")
+        _ = AccessRule.any([
+            .chat(principal: "a", source: "b"), .chat(authenticated: true, source: "b"), .feed(tls: true, source: "b"),
+            .chat(origin: try WebOrigin("https://a"), source: "b"),
+        ])
+        _ = WebSocketTrust.authority(file: "a")
+        _ = WebSocketIdentity(certificateFile: "a", keyFile: "b")
     }
 
     /// The rows of the table of exceptions in docs/configuration.md: the key with its mapping.

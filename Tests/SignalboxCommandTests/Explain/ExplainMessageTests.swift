@@ -218,7 +218,7 @@ import Testing
 
     @Test(arguments: [
         ("push", nil, "say on which topic with --topic"), ("shop", nil, "give a link with --url"),
-        ("page", "a/b", "--topic is about a broker's message; 'page' is a page"),
+        ("page", "a/b", "--topic is about messages of another kind; 'page' is a page"),
         ("psuh", nil, "there is no source 'psuh'; did you mean 'push'?"),
     ])
     func whatTheSourceDoesNotBringIsRefused(_ source: String, _ topic: String?, _ words: String) throws {
@@ -233,7 +233,7 @@ import Testing
             try ExplainFixture.line("1", topic: "push/k/order") { $0.handler = "order" }
         }
         #expect(error?.status == .usage)
-        #expect(error?.description == "--handler is about a page; 'push' has messages of a broker")
+        #expect(error?.description == "--handler is about messages of another kind; 'push' is a broker")
     }
 
     @Test func whereAMessageIsFollowsFromItsArgument() {

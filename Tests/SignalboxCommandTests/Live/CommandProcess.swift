@@ -6,6 +6,7 @@ import Synchronization
 final class CommandProcess: Sendable {
     private let process: Process
     private let ends: AsyncStream<Int32>
+    private let typing: FileHandle?
     /// The lines of stdout.
     let output: LineStream
     /// The lines of stderr.
@@ -13,12 +14,14 @@ final class CommandProcess: Sendable {
 
     /// - Parameters:
     ///   - input: the file that stdin is; nothing when `nil`.
+    ///   - isTyped: stdin is a pipe that ``type(_:)`` writes to.
     ///   - pausesOutput: leaves stdout unread.
     init(
         _ arguments: [String],
         environment: [String: String] = [:],
         folder: URL? = nil,
         input: URL? = nil,
+        isTyped: Bool = false,
         pausesOutput: Bool = false
     ) throws {
         process = Process()
@@ -26,8 +29,14 @@ final class CommandProcess: Sendable {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.currentDirectoryURL = folder
-        process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) } ?? .nullDevice
-        let (out, err) = (Pipe(), Pipe())
+        let typed = isTyped ? Pipe.unshared() : nil
+        typing = typed?.fileHandleForWriting
+        if let typed {
+            process.standardInput = typed
+        } else {
+            process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) } ?? .nullDevice
+        }
+        let (out, err) = (Pipe.unshared(), Pipe.unshared())
         process.standardOutput = out
         process.standardError = err
         output = LineStream(out.fileHandleForReading, isPaused: pausesOutput)
@@ -66,6 +75,25 @@ final class CommandProcess: Sendable {
     func status() async -> Int32 {
         for await status in ends { return status }
         return -1
+    }
+
+    /// Writes a line to stdin.
+    func type(_ line: String) throws {
+        try typing?.write(contentsOf: Data("\(line)\n".utf8))
+    }
+
+    /// Writes a line to stdin again and again, until nobody reads it.
+    func keepTyping(_ line: String) {
+        Thread.detachNewThread { [typing] in
+            while let typing, (try? typing.write(contentsOf: Data("\(line)\n".utf8))) != nil {}
+        }
+    }
+
+    var isRunning: Bool { process.isRunning }
+
+    /// The end of stdin.
+    func closeInput() throws {
+        try typing?.close()
     }
 
     func signal(_ number: Int32) {

@@ -4,10 +4,11 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite struct CommandStatusTests {
+@Suite(.timeLimit(.minutes(5))) struct CommandStatusTests {
     @Test(arguments: [
         ["--help"], ["run", "--help"], ["subscribe", "--help"], ["bridge", "--help"], ["send", "--help"],
         ["parse", "--help"], ["navigate", "--help"], ["check", "--help"], ["explain", "--help"],
+        ["serve", "--help"], ["connect", "--help"],
     ])
     func helpHasAnExampleAndTheStatuses(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
@@ -40,6 +41,16 @@ import Testing
         ["explain", "--payload", "1", "--config", "c", "--topic", "a", "--qos", "2"],
         ["explain", "--payload", "1", "--config", "c", "--origin", "null"],
         ["explain", "--payload", "1", "--config", "c", "--handler", "a b"],
+        ["explain", "--url", "a:b", "--config", "c", "--principal", "p"],
+        ["serve"], ["serve", "--config", "c", "--port", "65536"],
+        ["connect"], ["connect", "http://h/"], ["connect", "ws://h/", "ws://i/"], ["connect", "ws://h/#a"],
+        ["connect", "ws://h/", "--count", "0"], ["connect", "ws://h/", "--timeout", "soon"],
+        ["connect", "ws://h/", "--source", "a"], ["connect", "ws://h/", "--config", "c", "--raw"],
+        ["connect", "ws://h/", "--header", "X"], ["connect", "ws://h/", "--header", "Upgrade: x"],
+        ["connect", "ws://h/", "--ca", "f"], ["connect", "wss://h/", "--ca", "f", "--insecure"],
+        ["connect", "wss://h/", "--cert", "f"], ["connect", "ws://h/", "--ping", "often"],
+        ["connect", "ws://h/", "--ping", "2h"], ["connect", "ws://h/", "--bearer-env", "a", "--bearer-file", "b"],
+        ["connect", "ws://h/", "--subprotocol", "a b"],
     ])
     func wrongArgumentsAreUsageErrors(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
@@ -52,6 +63,29 @@ import Testing
         let finished = try await CommandProcess.run(["subscribe", "mqtt://u:canary-4711@127.0.0.1", "--topic", "a"])
         #expect(finished.status == CommandStatus.usage.rawValue)
         #expect(!finished.errors.joined().contains("canary-4711"))
+    }
+
+    @Test(arguments: [
+        ["connect", "ws://u:canary-4711@127.0.0.1/"], ["connect", "http://h/?token=canary-4711"],
+        ["connect", "ws://h/?token=canary-4711", "ws://h/?token=canary-4711"],
+        ["connect", "ws://h/", "--header", "Authorization: Bearer canary-4711"],
+        ["connect", "ws://h/", "--header", "X-Api-Key: canary-4711"],
+        ["connect", "ws://h/", "--header", "Cookie: a=canary-4711"],
+        ["connect", "ws://h/", "--bearer-env", "canary-4711"],
+        ["connect", "ws://h/", "--header-env", "Authorization: Bearer canary-4711"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--password-env", "canary-4711"],
+    ])
+    func aSecretAmongTheArgumentsIsNotRepeated(_ arguments: [String]) async throws {
+        let finished = try await CommandProcess.run(arguments)
+        #expect(finished.status == CommandStatus.usage.rawValue)
+        #expect(!finished.errors.isEmpty && !finished.errors.joined().contains("canary-4711"), "\(finished.errors)")
+    }
+
+    @Test func theVersionIsOneLine() async throws {
+        let finished = try await CommandProcess.run(["--version"])
+        #expect(finished.status == 0)
+        #expect(finished.output == ["signalbox \(SignalboxTool.version)"])
+        #expect(finished.errors.isEmpty)
     }
 
     @Test func aConfigurationThatIsNotThereHasAStatusOfItsOwn() async throws {

@@ -34,13 +34,16 @@ final class LineStream: Sendable {
         }
     }
 
-    /// Returns when something can be read; for a paused stream.
+    /// In milliseconds: what does not come by then never comes, and the test shall fail and not hang.
+    static let patience: Int32 = 120_000
+
+    /// Returns when something can be read, or nothing comes for longer than a test lasts; for a paused stream.
     func waitForBytes() async {
         let descriptor = handle.fileDescriptor
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                while poll(&entry, 1, -1) < 0 && errno == EINTR {}
+                while poll(&entry, 1, LineStream.patience) < 0 && errno == EINTR {}
                 continuation.resume()
             }
         }

@@ -14,7 +14,7 @@ final class PipedCommand: Sendable {
         process.executableURL = URL(fileURLWithPath: BuiltProgram.path("signalbox"))
         process.arguments = arguments
         process.currentDirectoryURL = folder
-        let (into, out) = (Pipe(), Pipe())
+        let (into, out) = (Pipe.unshared(), Pipe.unshared())
         process.standardInput = into
         process.standardOutput = out
         process.standardError = FileHandle.nullDevice
@@ -44,13 +44,14 @@ final class PipedCommand: Sendable {
 
     /// Reads so many lines of output, on a thread of their own.
     ///
-    /// - Returns: how many there were; fewer when the output ended before.
+    /// - Returns: how many there were; fewer when the output ended before, or nothing came for longer than a test lasts.
     func lines(_ wanted: Int) async -> Int {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [output] in
                 var found = 0
                 var piece = [UInt8](repeating: 0, count: 1 << 16)
-                while found < wanted {
+                var entry = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
+                while found < wanted, poll(&entry, 1, LineStream.patience) > 0 {
                     let count = read(output.fileDescriptor, &piece, piece.count)
                     guard count > 0 else { break }
                     found += PipedCommand.lineEnds(in: piece[..<count])
@@ -72,6 +73,13 @@ final class PipedCommand: Sendable {
     func closeOutput() {
         try? output.close()
     }
+
+    /// In KiB: what the program may need whatever it is given. The libraries of web views alone take some 30 MiB.
+    #if WebKitGTK
+    static let memoryLimit = 112 << 10
+    #else
+    static let memoryLimit = 64 << 10
+    #endif
 
     /// The most memory that the program had at once, in KiB, where the system tells (proc(5), VmHWM).
     var peakMemory: Int? {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite struct RunLinksTests {
+@Suite(.timeLimit(.minutes(5))) struct RunLinksTests {
     /// - Parameter links: where they come from.
     private static func configuration(_ links: String, fallback: String = "") -> String {
         """
@@ -168,13 +168,12 @@ import Testing
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
             let command = try PipedCommand(["run", "c.yaml", "--log-level", "error"], folder: trial.folder)
             let link = "myapp://nowhere/" + String(repeating: "x", count: 60_000) + "\n"
-            let piece = Array(String(repeating: link, count: 10).utf8)
-            command.write { number in
-                number < 50 ? piece : number == 50 ? Array("myapp://product/1\n".utf8) : nil
-            }
-            #expect(await command.lines(1) == 1)
+            // One line of output for each piece, as nothing may come for long on a machine with much to do.
+            let piece = Array((String(repeating: link, count: 10) + "myapp://product/1\n").utf8)
+            command.write { number in number < 50 ? piece : nil }
+            #expect(await command.lines(50) == 50)
             let peak = try #require(command.peakMemory)
-            #expect(peak < 64 << 10, "VmHWM \(peak) KiB")
+            #expect(peak < PipedCommand.memoryLimit, "VmHWM \(peak) KiB")
             command.closeInput()
             #expect(await command.status() == 0)
         }

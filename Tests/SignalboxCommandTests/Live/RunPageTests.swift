@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite struct RunPageTests {
+@Suite(.timeLimit(.minutes(5))) struct RunPageTests {
     private static let configuration = """
         sources: { page: { script: { files: [a.js, b.js] } } }
         plugins:

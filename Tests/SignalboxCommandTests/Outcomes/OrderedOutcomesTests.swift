@@ -40,11 +40,15 @@ import Testing
         func settle(_ token: UInt64, _ outcome: Outcome) {}
     }
 
-    private static func withTrial(_ window: WindowLimits, _ body: (Trial) async throws -> Void) async throws -> [String]
-    {
+    private static func withTrial(
+        _ window: WindowLimits,
+        limit: Int? = nil,
+        enough: @escaping @Sendable () -> Void = {},
+        _ body: (Trial) async throws -> Void
+    ) async throws -> [String] {
         let pipe = Pipe()
         let output = StandardOutput(descriptor: OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor))
-        let outcomes = OrderedOutcomes(window: window, output: output, recorded: nil)
+        let outcomes = OrderedOutcomes(window: window, output: output, recorded: nil, limit: limit, enough: enough)
         let (settled, teller) = AsyncStream.makeStream(of: Void.self)
         var bounds = SupervisorConfiguration()
         bounds.timeout = .seconds(600)
@@ -107,6 +111,21 @@ import Testing
             await settled.next()
         }
         #expect(ids == ["0", "1", "2", "3", "0"])
+    }
+
+    @Test func afterEnoughLinesNoMoreAreWritten() async throws {
+        let times = Mutex(0)
+        let ids = try await OrderedOutcomesTests.withTrial(WindowLimits(), limit: 2) {
+            times.withLock { $0 += 1 }
+        } _: { trial in
+            #expect(trial.submit(["fast", "fast", "fast", "fast"]) == 4)
+            var settled = trial.settled.makeAsyncIterator()
+            for _ in 0..<4 { await settled.next() }
+            #expect(trial.outcomes.summary.settled == 4)
+            #expect(trial.outcomes.written == 2)
+        }
+        #expect(ids == ["0", "1"])
+        #expect(times.withLock { $0 } == 1)
     }
 
     @Test func whereThereIsRoomOneArrivalMayReachOverTheBytes() async throws {

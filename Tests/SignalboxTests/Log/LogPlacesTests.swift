@@ -12,14 +12,15 @@ import Testing
     /// often. What they say is in docs/observability.md.
     private static let places: Set<String> = [
         "Sources/Signalbox/Log/LogFields.swift",
+        "Sources/SignalboxCommand/Bridge/BridgeProgram.swift",
         "Sources/SignalboxCommand/Output/RedactedLog.swift",
         "Sources/SignalboxCommand/Plugins/LogPlugin.swift",
         "Sources/SignalboxCommand/Reload/ConfigurationReload.swift",
         "Sources/SignalboxCommand/Plugins/SuspendPlugin.swift",
         "Sources/SignalboxCommand/Run/RunProgram.swift",
+        "adapters/AdapterThreads/AdapterLog.swift",
         "adapters/AppScheme/Running/LinkLog.swift",
-        "adapters/JSBridge/Engines/JavaScriptCore/Running/PageLog.swift",
-        "adapters/MQTTPush/Connecting/PushLog.swift",
+        "adapters/JSBridge/Page/PageLog.swift",
     ]
 
     private static func sources() throws -> [(path: String, text: String)] {

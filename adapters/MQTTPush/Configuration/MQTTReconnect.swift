@@ -1,3 +1,5 @@
+import AdapterThreads
+
 /// How long to wait before a broker is tried again.
 ///
 /// Each wait is drawn at random between nothing and a ceiling that begins at ``first`` and doubles up to ``cap``, so
@@ -21,6 +23,8 @@ public struct MQTTReconnect: Sendable, Hashable {
         self.cap = cap
         self.slow = slow
     }
+
+    var backoff: ReconnectBackoff { ReconnectBackoff(first: first, cap: cap, slow: slow) }
 
     func validate() throws(MQTTPushError) {
         let allowed: ClosedRange<Duration> = .milliseconds(1) ... .seconds(3_600)

@@ -1,4 +1,6 @@
+import AdapterThreads
 import CMosquitto
+import SignalboxCore
 
 /// One libmosquitto handle for one connection, in its external-loop mode: acknowledgements are queued while reading and
 /// leave only with ``write()``.
@@ -41,12 +43,20 @@ final class MosquittoClient {
     /// Reads the secrets and hands them to the library, which sends them with CONNECT.
     func authenticate(username: Secret?, password: Secret?) throws(MQTTPushError) {
         guard let username else { return }
-        let name = try username.read()
+        let name = try MosquittoClient.read(username)
         guard let password else {
             mosquitto_username_pw_set(handle, name, nil)
             return
         }
-        mosquitto_username_pw_set(handle, name, try password.read())
+        mosquitto_username_pw_set(handle, name, try MosquittoClient.read(password))
+    }
+
+    private static func read(_ secret: Secret) throws(MQTTPushError) -> String {
+        do throws(SecretUnavailable) {
+            return try secret.read()
+        } catch {
+            throw MQTTPushError(.secretUnavailable, error.description)
+        }
     }
 
     /// Resolves the broker's name, connects and queues CONNECT. Blocks for as long as the system takes for both.

@@ -21,7 +21,7 @@ final class ReceiveLoop {
         receiver = PushReceiver(configuration: configuration)
         sink = BatchSink(wake: control.wake)
         log = PushLog(logger, configuration: configuration)
-        backoff = ReconnectBackoff(configuration.reconnect)
+        backoff = configuration.reconnect.backoff
     }
 
     /// Receives until the source is stopped.

@@ -1,5 +1,4 @@
 import SignalboxCore
-import SignalboxRoutes
 
 extension ConfigurationReader {
     /// How deep `any`, `all` and `not` may stand in each other.
@@ -65,91 +64,32 @@ extension ConfigurationReader {
 
     /// - Returns: `nil` after a mistake.
     private func part(_ rule: YAMLMapping, of source: String, _ sources: SourceNames) -> AccessSection.Part? {
-        let kinds = [
-            (["topic"], sources.withTopics, "has no topics"),
-            (["qos", "retained"], sources.withTopics, "is no broker's"),
-            (["origin", "main_frame"], sources.withPages, "is no page"),
-            (["scheme", "host"], sources.withLinks, "brings no links"),
-        ]
-        for (keys, owners, fault) in kinds where !owners.contains(source) {
+        for (keys, kinds, fault) in ConfigurationReader.partKeys
+        where !kinds.contains(where: { sources.mayBe(source, $0) }) {
             for key in keys {
                 let words = "the source '\(source)' \(fault); leave '\(key)' out"
                 rule.optional(key)?.complain(words, .conflictingKeys)
             }
         }
-        if sources.withLinks.contains(source) { return link(rule, sources.linkPlaces[source]) }
+        switch sources.kinds[source] {
+        case "links": return link(rule, sources.linkPlaces[source])
+        case "chat": return chat(rule, sources.chats[source])
+        case "feed": return feed(rule)
+        default: break
+        }
         if ["topic", "qos", "retained"].contains(where: { rule.optional($0) != nil }) { return push(rule) }
         if ["origin", "main_frame"].contains(where: { rule.optional($0) != nil }) { return script(rule) }
         return .all
     }
 
-    private func push(_ rule: YAMLMapping) -> AccessSection.Part? {
-        let topic = rule.optional("topic").map {
-            $0.parsed(.badPattern) { (text) throws(TopicError) in try TopicFilter(text) }
-        }
-        let qos = rule.optional("qos").map { $0.integer(0...1) }
-        let retained = rule.optional("retained").map { $0.flag() }
-        guard topic != .some(nil), qos != .some(nil), retained != .some(nil) else { return nil }
-        return .push(AccessSection.PushPart(topic: topic ?? nil, qos: qos ?? nil, retained: retained ?? nil))
-    }
-
-    private func script(_ rule: YAMLMapping) -> AccessSection.Part? {
-        let origin = rule.optional("origin").map {
-            $0.parsed { (text) throws(URLTextError) in try WebOrigin(text) }
-        }
-        let mainFrame = rule.optional("main_frame").map { $0.flag() } ?? true
-        guard origin != .some(nil), let mainFrame else { return nil }
-        return .script(AccessSection.ScriptPart(origin: origin ?? nil, mainFrame: mainFrame))
-    }
-
-    private func link(_ rule: YAMLMapping, _ places: LinkPlaces?) -> AccessSection.Part? {
-        switch (rule.optional("scheme"), rule.optional("host")) {
-        case (nil, nil): return .all
-        case (let scheme?, nil): return self.scheme(scheme, places).map { .scheme($0) }
-        case (nil, let host?): return self.host(host, places).map { .host($0) }
-        case (_?, let host?):
-            host.complain(
-                "'scheme' and 'host' exclude each other; write two rules, as one that allows is enough",
-                .conflictingKeys
-            )
-            return nil
-        }
-    }
-
-    private func scheme(_ value: YAMLValue, _ places: LinkPlaces?) -> String? {
-        guard let scheme = value.text()?.lowercased() else { return nil }
-        guard !LinkPlaces.isUniversal(scheme) else {
-            value.complain("links of \(scheme) are named by their host; write host: shop.example in place of 'scheme'")
-            return nil
-        }
-        return listed(scheme, value, among: places?.schemes, "of the scheme", "schemes with routes are")
-    }
-
-    private func host(_ value: YAMLValue, _ places: LinkPlaces?) -> String? {
-        guard let text = value.text() else { return nil }
-        guard let host = LinkPlaces.host(text) else {
-            value.complain("expected a host alone, such as shop.example, or shop.example:8443")
-            return nil
-        }
-        return listed(host, value, among: places?.hosts, "of https or http with the host", "hosts with routes are")
-    }
-
-    /// A rule for links that no route matches would allow nothing, and not say so.
-    private func listed(
-        _ name: String,
-        _ value: YAMLValue,
-        among known: [String]?,
-        _ meaning: String,
-        _ list: String
-    ) -> String? {
-        guard let known, !known.contains(name) else { return name }
-        let advice = NameSuggestion.advice(for: name, among: known)
-        let names = known.isEmpty ? "none" : known.joined(separator: ", ")
-        value.complain(
-            "no route is for links \(meaning) '\(name.prefix(80))'\(advice); \(list): \(names)",
-            .emptyRule,
-            suggestion: NameSuggestion.nearest(to: name, among: known)
-        )
-        return nil
-    }
+    /// Which kinds of source a key is for, and what the others are not.
+    private static let partKeys: [(keys: [String], kinds: [String], fault: String)] = [
+        (["topic"], ["mqtt"], "has no topics"),
+        (["qos", "retained"], ["mqtt"], "is no broker's"),
+        (["origin"], ["script", "chat"], "is no page and no chat"),
+        (["main_frame"], ["script"], "is no page"),
+        (["principal", "authenticated"], ["chat"], "is no chat"),
+        (["tls"], ["feed"], "is no feed"),
+        (["scheme", "host"], ["links"], "brings no links"),
+    ]
 }

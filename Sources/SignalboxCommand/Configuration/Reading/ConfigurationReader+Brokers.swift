@@ -11,7 +11,7 @@ extension ConfigurationReader {
         let expiry = mapping.optional("session_expiry")?.duration(.zero...(.seconds(4_294_967_294)))
         let keepalive = mapping.optional("keepalive")?.duration(.zero...(.seconds(65_535)))
         let user = mapping.optional("username").flatMap(text)
-        let password = mapping.optional("password").flatMap(secret)
+        let password = mapping.optional("password").flatMap { secret($0, "a password") }
         let clean = mapping.optional("clean_start")?.flag()
         let maximum = mapping.optional("receive_maximum")?.integer(1...65_535)
         let queue = mapping.optional("broker_queue")?.integer(0...1_000_000_000)
@@ -96,7 +96,7 @@ extension ConfigurationReader {
         return section
     }
 
-    private func envelope(_ value: YAMLValue) -> TopicEnvelope? {
+    func envelope(_ value: YAMLValue) -> TopicEnvelope? {
         value.word(of: TopicEnvelope.allCases.map(\.rawValue), meaning: "an envelope").flatMap(
             TopicEnvelope.init(rawValue:)
         )

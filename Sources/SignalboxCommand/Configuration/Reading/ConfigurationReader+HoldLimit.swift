@@ -10,7 +10,7 @@ extension ConfigurationReader {
         sources: SourceNames,
         bounds: RunConfiguration
     ) {
-        guard plugin.from.flatMap(\.sources).contains(where: { sources.withTopics.contains($0.text) }) else { return }
+        guard plugin.from.flatMap(\.sources).contains(where: { sources.mayBe($0.text, "mqtt") }) else { return }
         let timeout = plugin.timeout ?? bounds.timeout
         let attempts = plugin.retry?.attempts ?? 1
         let waits = plugin.retry?.longestWaits ?? .zero

@@ -1,5 +1,6 @@
 import Signalbox
 import SignalboxCore
+import WebSocketChat
 
 extension ConfigurationReader {
     /// - Parameter bounds: those of the whole configuration, which a plugin's own are compared with.
@@ -28,8 +29,7 @@ extension ConfigurationReader {
         -> ActionName?
     {
         let written = mapping.required("action", "it is the name the plugin is called by")
-        let action = written?.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
-        guard let action, let written else { return nil }
+        guard let written, let action = pluginAction(written) else { return nil }
         if let holder = holders[action] {
             written.complain("'\(action)' is served by \(holder.path) in line \(holder.line) already", .duplicateAction)
         } else {
@@ -37,6 +37,12 @@ extension ConfigurationReader {
             places.plugins[action] = written
         }
         return action
+    }
+
+    /// A name that a message may have, or that of an action of our own that a plugin may have.
+    private func pluginAction(_ value: YAMLValue) -> ActionName? {
+        let own = [ActionName.chatConnected, .chatClosed].first { value.isWord($0.text) }
+        return own ?? value.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
     }
 
     private func options(_ mapping: YAMLMapping) -> (
@@ -83,6 +89,10 @@ extension ConfigurationReader {
         where word != owner {
             mapping.optional(key)?.complain("only 'use: \(owner)' has \(article)", .conflictingKeys)
         }
+        if !PluginUse.withTags.contains(word) {
+            let owners = PluginUse.withTags.joined(separator: ", ")
+            mapping.optional("tag")?.complain("only 'use: \(owners)' have a tag", .conflictingKeys)
+        }
         return switch word {
         case "log": .log
         case "print": .print
@@ -92,9 +102,27 @@ extension ConfigurationReader {
         case "reply":
             mapping.required("value", "say what is answered, such as value: { ok: true }").flatMap(reply)
                 .map(PluginUse.reply)
+        case "echo": .echo
+        case "broadcast": tag(mapping).map { .broadcast(tag: $0) }
+        case "join": tag(mapping).map { .join(tag: $0) }
+        case "leave": tag(mapping).map { .leave(tag: $0) }
         default: nil
         }
     }
+
+    /// - Returns: `nil` after a mistake; a `nil` in it when there is none, and the body names the tag.
+    private func tag(_ mapping: YAMLMapping) -> String?? {
+        guard let value = mapping.optional("tag") else { return .some(nil) }
+        guard let tag = value.text() else { return nil }
+        guard tag.utf8.count <= ConfigurationReader.longestTag else {
+            value.complain("a tag has at most \(ConfigurationReader.longestTag) bytes")
+            return nil
+        }
+        return tag
+    }
+
+    /// The most bytes of a connection's tag.
+    private static let longestTag = 128
 
     private func ledger(_ value: YAMLValue) -> PluginUse? {
         guard let path = text(value) else { return nil }

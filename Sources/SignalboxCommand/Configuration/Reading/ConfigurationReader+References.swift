@@ -1,4 +1,5 @@
 import MQTTPush
+import SignalboxCore
 
 extension ConfigurationReader {
     /// Text that is written out, or `{ env: NAME }`, or `{ file: PATH }`.
@@ -29,15 +30,12 @@ extension ConfigurationReader {
     }
 
     /// Where a secret is kept; that it is there is checked, and nothing of it is kept.
-    func secret(_ value: YAMLValue) -> Secret? {
+    ///
+    /// - Parameter what: what it is called in messages.
+    func secret(_ value: YAMLValue, _ what: String) -> Secret? {
         // Its keys are not repeated either, as `{ WORD }` is a mapping too.
         guard let keys = value.keys, keys.allSatisfy(MappingKeys.reference.keys.contains) else {
-            let places = "{ env: NAME } or { file: PATH }"
-            value.complain(
-                "a password is not written into a configuration; write \(places)",
-                .secretInFile,
-                suggestion: places
-            )
+            complainOfSecret(what, at: value)
             return nil
         }
         guard let reference = reference(value), content(of: reference, at: value) != nil else { return nil }
@@ -45,6 +43,16 @@ extension ConfigurationReader {
         case .environment(let name): .environment(name)
         case .file(let path): .file(path)
         }
+    }
+
+    /// Notes a secret that is written out, without repeating it.
+    func complainOfSecret(_ what: String, at value: YAMLValue) {
+        let places = "{ env: NAME } or { file: PATH }"
+        value.complain(
+            "\(what) is not written into a configuration; write \(places)",
+            .secretInFile,
+            suggestion: places
+        )
     }
 
     private func reference(_ value: YAMLValue) -> ValueReference? {

@@ -2,6 +2,7 @@ import MQTTPush
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import WebSocketChat
 
 extension ConfigurationReader {
     func sources(_ mapping: YAMLMapping) -> [SourceSection] {
@@ -24,27 +25,43 @@ extension ConfigurationReader {
     /// - Parameter read: those of the sources that are right.
     func names(_ mapping: YAMLMapping?, _ read: [SourceSection]) -> SourceNames {
         let entries = mapping?.entries ?? []
-        let kinds = SourceKind.keys.map { key in Set(entries.filter { $0.value.isMapping(with: key) }.map(\.name)) }
-        let names = entries.map(\.name)
+        let kinds = entries.compactMap { entry -> (String, String)? in
+            let found = SourceKind.keys.filter(entry.value.isMapping(with:))
+            return found.count == 1 ? (entry.name, found[0]) : nil
+        }
         let places = read.compactMap { source -> (String, LinkPlaces)? in
             guard case .links(let section) = source.kind else { return nil }
             return (source.name.text, section.places)
         }
+        let chats = read.compactMap { source -> (String, ChatSection)? in
+            guard case .chat(let section) = source.kind else { return nil }
+            return (source.name.text, section)
+        }
         return SourceNames(
-            configured: names,
-            withTopics: Set(names).subtracting(kinds[1]).subtracting(kinds[2]),
-            withPages: Set(names).subtracting(kinds[0]).subtracting(kinds[2]),
-            withLinks: kinds[2],
-            linkPlaces: Dictionary(places) { first, _ in first }
+            configured: entries.map(\.name),
+            kinds: Dictionary(kinds) { first, _ in first },
+            linkPlaces: Dictionary(places) { first, _ in first },
+            chats: Dictionary(chats) { first, _ in first }
         )
     }
 
     private func kind(_ source: YAMLMapping, of name: SourceName?) -> SourceKind? {
-        let advice = "say which broker and topics, which scripts, or which links"
+        let advice = "say which broker and topics, which scripts, which links, or which WebSocket"
         guard let found = source.required(oneOf: SourceKind.keys, advice) else { return nil }
         switch found.key {
         case "script": return script(found.value).map(SourceKind.script)
         case "links": return links(found.value).map(SourceKind.links)
+        case "feed":
+            guard let section = feed(found.value), let name else { return nil }
+            validate(at: found.value) { () throws(WebSocketChatError) in try section.validate(as: name) }
+            return .feed(section)
+        case "chat":
+            guard let section = chat(found.value), let name else { return nil }
+            // A server that nobody can reach was told of already.
+            if section.isReachable {
+                validate(at: found.value) { () throws(WebSocketChatError) in try section.validate(as: name) }
+            }
+            return .chat(section)
         default:
             guard let section = mqtt(found.value), let name else { return nil }
             validate(section, of: name, at: found.value)

@@ -15,9 +15,9 @@ struct MappingKeys: Sendable, Hashable {
 
     /// The mappings of a configuration.
     static let all = [
-        configuration, limits, deadLetters, source, window, rateLimit, repeats, mqtt, topic, script, links, route,
-        plugin,
-        access, order, retry, circuitBreaker, navigation, navigationHandler, externalBrowser, reference,
+        configuration, limits, deadLetters, source, window, rateLimit, repeats, mqtt, topic, script, links, route, feed,
+        chat, trust, identity, frames, textFrames, reconnect, waits, document, plugin, access, order, retry,
+        circuitBreaker, navigation, navigationHandler, externalBrowser, reference,
     ]
 
     static let configuration = MappingKeys(
@@ -53,16 +53,43 @@ struct MappingKeys: Sendable, Hashable {
     static let links = MappingKeys("links", routeFile.keys + ["urls", "file", "standard_input"])
     static let route = MappingKeys("route", ["pattern", "action", "once"])
 
+    static let feed = MappingKeys(
+        "feed",
+        [
+            "url", "subprotocols", "origin", "headers", "bearer", "trust", "identity", "opening_messages", "frames",
+            "compression", "answers", "announce_connections", "reconnect", "connect_timeout", "ping_after",
+            "pong_within", "waiting_bytes",
+        ]
+    )
+    static let chat = MappingKeys(
+        "chat",
+        [
+            "address", "port", "path", "identity", "origins", "absent_origin", "principals", "query_tokens",
+            "subprotocols", "frames", "compression", "answers", "announce_connections", "connections",
+            "connection_window", "handshake_timeout", "message_timeout", "idle_timeout", "ping_after", "silence_limit",
+            "waiting_bytes", "all_waiting_bytes", "tags", "tags_per_connection", "pages", "health_path",
+        ]
+    )
+    static let trust = MappingKeys("trust", ["authority"])
+    static let identity = MappingKeys("identity", ["certificate", "key"])
+    static let frames = MappingKeys("frames", ["text", "binary", "batch"])
+    static let textFrames = MappingKeys("textFrames", ["action", "payload"])
+    static let reconnect = MappingKeys("reconnect", ["first", "cap", "slow", "holds"])
+    static let waits = MappingKeys("waits", ["from", "to"])
+    static let document = MappingKeys("document", ["file", "type"])
     static let plugin = MappingKeys(
         "plugin",
         [
-            "action", "use", "path", "value", "retryable", "from", "timeout", "order", "max_concurrent", "retry",
+            "action", "use", "path", "value", "tag", "retryable", "from", "timeout", "order", "max_concurrent", "retry",
             "circuit_breaker",
         ]
     )
     static let access = MappingKeys(
         "access",
-        ["source", "topic", "qos", "retained", "origin", "main_frame", "scheme", "host", "any", "all", "not"]
+        [
+            "source", "topic", "qos", "retained", "origin", "main_frame", "principal", "authenticated", "tls", "scheme",
+            "host", "any", "all", "not",
+        ]
     )
     static let order = MappingKeys("order", ["key"])
     static let retry = MappingKeys("retry", ["attempts", "first_delay", "longest_delay"])

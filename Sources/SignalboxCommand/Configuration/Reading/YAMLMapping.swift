@@ -32,6 +32,11 @@ struct YAMLMapping {
         return entries.first { $0.name == key }?.value
     }
 
+    /// Puts what is behind a key in a place, when the key is there and what is behind it is right.
+    func read<Value>(_ key: String, into place: inout Value, _ make: (YAMLValue) -> Value?) {
+        if let found = optional(key).flatMap(make) { place = found }
+    }
+
     /// The value of a key that must be there.
     ///
     /// A key that is there with a slip of the pen has been noted as that already.

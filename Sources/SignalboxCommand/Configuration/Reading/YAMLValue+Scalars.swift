@@ -61,6 +61,9 @@ extension YAMLValue {
         }
     }
 
+    /// Whether it is this word.
+    func isWord(_ word: String) -> Bool { characters == word }
+
     /// One of a few words.
     func word(of words: [String], meaning: String) -> String? {
         guard let characters else {

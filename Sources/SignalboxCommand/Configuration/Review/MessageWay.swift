@@ -1,6 +1,7 @@
 import AppScheme
 import SignalboxCore
 import SignalboxRoutes
+import WebSocketChat
 
 /// One way by which messages come in: a topic, a route of links, a page, or the program itself.
 struct MessageWay {
@@ -9,6 +10,8 @@ struct MessageWay {
         /// Links of a route, or of the fallback: by the scheme or the host that a rule may name.
         case links(scheme: String?, host: String?)
         case page
+        case feed(isSecure: Bool)
+        case chat(ChatSection)
         case program
     }
 
@@ -29,7 +32,8 @@ struct MessageWay {
     func canName(_ action: ActionName) -> Bool {
         switch naming {
         case .fixed(let name): name == action
-        case .sender: true
+        // What is our own no peer can name.
+        case .sender: action != .chatConnected && action != .chatClosed
         case .nothing: false
         }
     }
@@ -53,7 +57,26 @@ struct MessageWay {
             mqtt.topics.map { MessageWay(source: source.name, kind: .topic($0), naming: naming(of: $0)) }
         case .script: [MessageWay(source: source.name, kind: .page, naming: .sender)]
         case .links(let links): ways(of: links, from: source.name)
+        case .feed(let feed):
+            namings(of: feed.frames, announcesConnections: feed.announcesConnections).map {
+                MessageWay(source: source.name, kind: .feed(isSecure: feed.url.isSecure), naming: $0)
+            }
+        case .chat(let chat):
+            namings(of: chat.frames, announcesConnections: chat.announcesConnections).map {
+                MessageWay(source: source.name, kind: .chat(chat), naming: $0)
+            }
         }
+    }
+
+    private static func namings(of frames: WebSocketFrames, announcesConnections: Bool) -> [Naming] {
+        var namings: [Naming] =
+            switch frames.text {
+            case .envelope: [.sender]
+            case .action(let action, _): [.fixed(action)]
+            }
+        if let action = frames.binary { namings.append(.fixed(action)) }
+        if announcesConnections { namings += [.fixed(.chatConnected), .fixed(.chatClosed)] }
+        return namings
     }
 
     private static func naming(of topic: TopicSection) -> Naming {

@@ -1,4 +1,5 @@
 import SignalboxCore
+import WebSocketChat
 
 /// What a rule says to the messages of one way, as far as that is known without one.
 enum RuleAnswer: Int, Comparable {
@@ -55,8 +56,22 @@ extension AccessSection.Part {
         case (.script(let script), .page): script.origin == nil ? .always : .perhaps
         case (.scheme(let scheme), .links(let found, _)): scheme == found ? .always : .never
         case (.host(let host), .links(_, let found)): host == found ? .always : .never
+        case (.feed(let tls), .feed(let isSecure)): tls == isSecure ? .always : .never
+        case (.chat(let chat), .chat(let section)): chat.answer(section)
         default: .never
         }
+    }
+}
+
+extension AccessSection.ChatPart {
+    /// Where there are principals every client is one of them.
+    fileprivate func answer(_ section: ChatSection) -> RuleAnswer {
+        let hasPrincipals = !section.principals.isEmpty
+        if authenticated.map({ $0 != hasPrincipals }) ?? false { return .never }
+        if let principal, !section.principals.contains(where: { $0.name == principal }) { return .never }
+        if let origin, !section.origins.contains(origin) { return .never }
+        let isOnlyPrincipal = principal == nil || section.principals.count == 1
+        return isOnlyPrincipal && origin == nil ? .always : .perhaps
     }
 }
 

@@ -1,19 +1,29 @@
 /// Compact JSON text in the making.
-struct JSONText {
-    private(set) var bytes: [UInt8] = []
+package struct JSONText {
+    /// What was written so far.
+    package private(set) var bytes: [UInt8] = []
 
-    mutating func append(_ byte: UInt8) {
+    /// No text yet.
+    package init() {}
+
+    /// Appends a byte of what is JSON already.
+    package mutating func append(_ byte: UInt8) {
         bytes.append(byte)
     }
 
     /// Appends what is JSON already.
-    mutating func append(literal: String) {
+    package mutating func append(literal: String) {
         bytes.append(contentsOf: literal.utf8)
+    }
+
+    /// Appends what is JSON already.
+    package mutating func append(json: Bytes) {
+        bytes.append(contentsOf: json)
     }
 
     /// Appends a string in quotes. Escaped are what RFC 8259 demands, and the control characters U+007F to U+009F,
     /// which terminals obey.
-    mutating func append(string: String) {
+    package mutating func append(string: String) {
         append(UInt8(ascii: "\""))
         var previous: UInt8 = 0
         for byte in string.utf8 {

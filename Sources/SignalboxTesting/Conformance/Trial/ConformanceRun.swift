@@ -47,6 +47,8 @@ struct ConformanceRun: Sendable {
 
     /// How many arrivals were taken and are not settled.
     var inside: Int { entries.values.count { $0.isTaken } }
+    /// Whether the adapter has been told the outcome of all that it offered.
+    var hasToldAll: Bool { entries.isEmpty }
 
     /// Whether the adapter has filled a window of so many arrivals: a submit was cut short, or it asks for room before
     /// each submit and less than a quarter is free.

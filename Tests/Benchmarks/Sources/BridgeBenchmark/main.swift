@@ -1,6 +1,8 @@
 // usage: BridgeBenchmark [ROUNDS]
 // One-way messages in order, and calls with their answers, through the bridge and through the bare engine's own callback,
 // one after the other in each round; medians of the rounds.
+import BareJavaScriptCore
+
 let rounds = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 5
 let messages = 20_000
 

@@ -28,7 +28,11 @@ public final class JavaScriptCoreEngine: Adapter {
         try configuration.validate()
         self.configuration = configuration
         self.logger = logger
-        mailbox = PageMailbox(configuration)
+        mailbox = PageMailbox(
+            title: configuration.title,
+            bound: configuration.messagesToPage,
+            limits: configuration.limits
+        )
         page = PageHandle(port: mailbox)
     }
 
@@ -85,7 +89,12 @@ public final class JavaScriptCoreEngine: Adapter {
                 mailbox: mailbox,
                 handle: page,
                 intake: intake,
-                log: PageLog(logger, configuration: configuration, errors: errors)
+                log: PageLog(
+                    logger,
+                    source: configuration.source,
+                    linesPerSecond: configuration.consoleLinesPerSecond,
+                    errors: errors
+                )
             )
             let page = try HeadlessPage(parts)
             mailbox.attach(control)

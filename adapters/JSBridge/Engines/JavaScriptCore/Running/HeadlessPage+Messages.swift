@@ -24,18 +24,13 @@ extension HeadlessPage {
     }
 
     private func answer(_ kind: String, _ text: consuming ScriptText?) -> Result<Bytes?, PageCallError> {
-        switch kind {
-        case "returned":
-            guard let text else { return .success(nil) }
-            guard text.length <= configuration.limits.bytes else {
-                let limit = configuration.limits.bytes
-                return .failure(PageCallError(.invalidReply, "the answer has more than \(limit) bytes"))
-            }
-            return .success(Bytes(text.text()))
-        case "threw": return .failure(PageCallError(.threw, text?.text(atMost: 500) ?? ""))
-        case "full": return .failure(PageCallError(.full, text?.text(atMost: 500) ?? ""))
-        default: return .failure(PageCallError(.invalidReply, text?.text(atMost: 500) ?? ""))
+        guard kind == "returned" else {
+            return .failure(PageCallError(answered: kind, text?.text(atMost: PageCallError.longestDetail) ?? ""))
         }
+        guard let text else { return .success(nil) }
+        let limit = configuration.limits.bytes
+        guard text.length <= limit else { return .failure(.answerTooLong(limit: limit)) }
+        return .success(Bytes(text.text()))
     }
 
     /// Ends the script that called a native function, when the page ends at once.

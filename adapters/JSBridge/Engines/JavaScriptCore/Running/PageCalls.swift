@@ -10,8 +10,7 @@ final class PageCalls {
     private let origin: Origin
     private let limits: MessageLimits
     private let batchMessages: Int
-    private var batch: ArrivalBatch
-    private var receivedAt = WallTime(seconds: 0)
+    private var batch: PageBatch
     private var inFlight: Set<UInt64> = []
     private var refused: [UInt64] = []
     private var buffer: [CChar] = []
@@ -25,7 +24,7 @@ final class PageCalls {
         handle = parts.handle
         limits = parts.configuration.limits
         batchMessages = parts.configuration.batchMessages
-        batch = ArrivalBatch(pool: ArrivalPool(), limits: parts.configuration.limits)
+        batch = PageBatch(limits: parts.configuration.limits)
         origin = Origin(
             source: parts.configuration.source,
             facts: ScriptFacts(engine: "JavaScriptCore", isMainFrame: .yes)
@@ -60,9 +59,7 @@ final class PageCalls {
         guard isOpen, !control.isClosing else { return }
         guard !control.isStopping else { return refused.append(number) }
         guard inFlight.insert(number).inserted else { return }
-        if batch.count == 0 { receivedAt = .now() }
-        let deadline = timeout > 0 ? ContinuousClock.now + .milliseconds(min(timeout, 1e15)) : nil
-        append(handler.map(envelope) ?? .success(.standard), json, token: number, deadline: deadline)
+        append(handler.map(envelope) ?? .success(.standard), json, token: number, timeout: timeout)
         if batch.count >= batchMessages || batch.byteCount >= PageCalls.batchBytes { submit() }
     }
 
@@ -73,40 +70,17 @@ final class PageCalls {
         _ envelope: Result<Envelope, Outcome.Rejection>,
         _ json: borrowing ScriptText,
         token: UInt64,
-        deadline: ContinuousClock.Instant?
+        timeout: Double
     ) {
         guard json.length <= limits.bytes else {
-            let error = BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
             let beginning = Array(json.text(atMost: limits.bytes / 3).utf8)
-            return beginning.withUnsafeBytes { reject(Outcome.Rejection(.malformed, error), $0, token: token) }
-        }
-        json.withUTF8(in: &buffer) { bytes in
-            switch envelope {
-            case .success(let envelope):
-                batch.append(
-                    bytes,
-                    token: token,
-                    origin: origin,
-                    sender: handle,
-                    receivedAt: receivedAt,
-                    deadline: deadline,
-                    envelope: envelope
-                )
-            case .failure(let rejection):
-                reject(rejection, bytes, token: token)
+            return beginning.withUnsafeBytes {
+                batch.append(tooLong: $0, token: token, origin: origin, sender: handle)
             }
         }
-    }
-
-    private func reject(_ rejection: Outcome.Rejection, _ original: UnsafeRawBufferPointer, token: UInt64) {
-        batch.append(
-            rejected: rejection,
-            original: original,
-            token: token,
-            origin: origin,
-            sender: handle,
-            receivedAt: receivedAt
-        )
+        json.withUTF8(in: &buffer) { bytes in
+            batch.append(bytes, as: envelope, token: token, origin: origin, sender: handle, timeout: timeout)
+        }
     }
 
     private func envelope(of handler: String) -> Result<Envelope, Outcome.Rejection> {

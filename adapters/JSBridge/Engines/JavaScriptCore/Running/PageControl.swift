@@ -4,7 +4,7 @@ import Synchronization
 
 /// Between a page's thread, which must not wait for Swift's tasks, and the task of its run, which must not wait for the
 /// thread; and where the thread hears what became of its messages. One object per run.
-final class PageControl: SettlementSink {
+final class PageControl: SettlementSink, MailboxReader {
     /// What the thread asks of the task.
     enum Event {
         /// Wait until the intake has room.
@@ -81,6 +81,10 @@ final class PageControl: SettlementSink {
     /// Asks the page to end at once; any number of times, from anywhere.
     func close() {
         closing.store(true, ordering: .relaxed)
+        wake.wake()
+    }
+
+    func mailArrived() {
         wake.wake()
     }
 

@@ -1,3 +1,4 @@
+import AdapterThreads
 import SignalboxCore
 
 /// The functions of bridge.js and headless.js that a page's thread calls, and the natives they were given.
@@ -60,7 +61,7 @@ struct PageFunctions {
 
     func settle(_ number: UInt64, _ outcome: Outcome) -> ScriptResult {
         guard case .handled(let answer) = outcome else {
-            let refusal = PageRefusal(outcome)
+            let refusal = OutcomeRefusal(outcome, to: "page")
             return context.call(
                 refuse,
                 .number(Double(number)),

@@ -1,0 +1,76 @@
+import BrowserBridge
+import Foundation
+
+/// Reads a page, or a folder of pages, to be served from memory.
+struct SiteFiles {
+    /// By path; the first page is at `/`.
+    let documents: [String: BrowserDocument]
+
+    /// The most files of a folder: what a server's table holds besides the bridge's script.
+    static let fileLimit = 98
+
+    /// The page itself, or all files of a folder, whose `index.html` is the first page too; hidden files are left out.
+    ///
+    /// - Throws: ``NamedFileError`` when there is none, or too much.
+    static func read(_ path: String) throws(NamedFileError) -> SiteFiles {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw NamedFileError(path: path, reason: "cannot be read: it does not exist")
+        }
+        guard isFolder.boolValue else {
+            let page = BrowserDocument(contentType: "text/html; charset=utf-8", body: try content(of: path))
+            return SiteFiles(documents: ["/": page])
+        }
+        var documents: [String: BrowserDocument] = [:]
+        for name in try names(in: path) {
+            guard documents.count < fileLimit else {
+                throw NamedFileError(path: path, reason: "has more than \(fileLimit) files")
+            }
+            let type = contentType(of: name)
+            documents["/\(name)"] = BrowserDocument(contentType: type, body: try content(of: "\(path)/\(name)"))
+        }
+        guard let first = documents["/index.html"] else {
+            throw NamedFileError(path: path, reason: "has no index.html, which would be the first page")
+        }
+        documents["/"] = first
+        return SiteFiles(documents: documents)
+    }
+
+    /// Relative to the folder, in an order that does not depend on the file system.
+    private static func names(in folder: String) throws(NamedFileError) -> [String] {
+        let root = URL(fileURLWithPath: folder, isDirectory: true)
+        let options: FileManager.DirectoryEnumerationOptions = [.skipsHiddenFiles]
+        let keys: [URLResourceKey] = [.isRegularFileKey]
+        guard let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: keys, options: options)
+        else {
+            throw NamedFileError(path: folder, reason: "cannot be read")
+        }
+        var names: [String] = []
+        for case let file as URL in files {
+            guard (try? file.resourceValues(forKeys: [.isRegularFileKey]))?.isRegularFile == true else { continue }
+            names.append(String(file.standardizedFileURL.path.dropFirst(root.standardizedFileURL.path.count + 1)))
+            guard names.count <= 10 * fileLimit else { break }
+        }
+        return names.sorted()
+    }
+
+    private static func content(of path: String) throws(NamedFileError) -> [UInt8] {
+        switch FileContent.read(path, limit: FileContent.documentLimit) {
+        case .success(let bytes): return bytes
+        case .failure(let error): throw NamedFileError(path: path, reason: "cannot be read: \(error)")
+        }
+    }
+
+    private static let types = [
+        "html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
+        "json": "application/json", "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg",
+        "jpeg": "image/jpeg",
+        "gif": "image/gif", "webp": "image/webp", "ico": "image/x-icon", "woff2": "font/woff2",
+        "txt": "text/plain; charset=utf-8",
+    ]
+
+    private static func contentType(of name: String) -> String {
+        let ending = name.split(separator: "/").last?.split(separator: ".").dropFirst().last ?? ""
+        return types[ending.lowercased()] ?? "application/octet-stream"
+    }
+}

@@ -1,0 +1,48 @@
+#if WebKitGTK
+import BrowserBridge
+import Logging
+import SignalboxCore
+import WebSocketChat
+
+/// Serves documents on a port of this machine for as long as something needs them. Nobody can open a WebSocket to it.
+enum SiteServer {
+    /// - Parameter body: is given the port.
+    static func serving(
+        _ documents: [String: BrowserDocument],
+        _ logger: Logger,
+        _ body: @escaping @Sendable (UInt16) async throws -> CommandStatus
+    ) async throws -> CommandStatus {
+        var site = WebSocketServerConfiguration(source: "site", port: 0)
+        site.absentOrigin = .refused
+        site.healthPath = nil
+        site.pages = documents.mapValues {
+            WebSocketPage(contentType: $0.contentType, body: $0.body, policy: .siteWithInlineCode)
+        }
+        // Who serves the page is no news.
+        var quiet = logger.withoutSecrets
+        quiet.logLevel = max(quiet.logLevel, .warning)
+        let server = try WebSocketServer(site, logger: quiet)
+        return try await withThrowingTaskGroup(of: CommandStatus?.self) { group in
+            group.addTask {
+                try await server.run(into: NobodysIntake())
+                return nil
+            }
+            group.addTask {
+                guard let port = await server.port() else { return nil }
+                return try await body(port)
+            }
+            for try await status in group {
+                guard let status else { continue }
+                group.cancelAll()
+                return status
+            }
+            return .unavailable
+        }
+    }
+
+    private struct NobodysIntake: Intake {
+        func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int { 0 }
+        func room() async throws(SourceClosed) { throw SourceClosed() }
+    }
+}
+#endif

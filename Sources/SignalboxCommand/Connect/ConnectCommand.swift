@@ -1,0 +1,112 @@
+import ArgumentParser
+import Foundation
+import Logging
+import SignalboxCore
+import WebSocketChat
+
+/// `signalbox connect URL`.
+struct ConnectCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "connect",
+        abstract: "Connects to a WebSocket server, sends lines and shows what comes.",
+        discussion: """
+            Each line of stdin is sent as one message. Each message that comes is one JSON object: payload (JSON as it \
+            is, else text, else Base64 with "encoding"), binary, receivedAt. With --config it goes to the plugins of a \
+            configuration instead, and its line says what became of it, as with 'bridge'. The end of stdin ends nothing \
+            in a pipe; --count, --timeout and --exit-after-input do. On a terminal Ctrl-D ends it.
+
+            EXAMPLE
+              echo '{"action":"say","id":"1","body":"hello"}' | signalbox connect ws://127.0.0.1:8080/ --count 1 --timeout 5s
+
+            \(CommandStatus.help([
+                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
+                .timeout, .protocolBroken, .refused, .notSecured, .closedWithError, .interrupted, .terminated,
+            ]))
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The server: ws://host:port/path, or wss:// for TLS.", valueName: "url"))
+    var urls: [String] = []
+
+    @Option(help: "End after this many messages, or lines of outcomes.")
+    var count: Int?
+
+    @Option(help: "End after this time: \(TimeoutOption.form).")
+    var timeout: String?
+
+    @Flag(help: "Write each message as it came, with a newline behind it, and nothing else.")
+    var raw = false
+
+    @Flag(help: "Connect again when the connection breaks or cannot be made; else that is the end.")
+    var reconnect = false
+
+    @Option(help: ArgumentHelp("The configuration whose plugins are called.", valueName: "file"))
+    var config: String?
+
+    @Option(help: ArgumentHelp("Which feed of the configuration this is.", valueName: "name"))
+    var source: String?
+
+    @OptionGroup(title: "What is sent")
+    var outgoing: OutgoingArguments
+
+    @OptionGroup(title: "The connection")
+    var connection: ConnectionArguments
+
+    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var logLevel: LogChoice?
+
+    func validate() throws {
+        let request = try request()
+        guard let url = request.url, request.config == nil else { return }
+        do throws(WebSocketChatError) {
+            try request.plainFeed(to: url).validate(as: ConnectRequest.source)
+        } catch {
+            throw ValidationError(error.detail)
+        }
+    }
+
+    func run() async throws {
+        if connection.insecure {
+            let danger = "whoever is on the way can read and change everything"
+            DiagnosticOutput.shared.tell("--insecure: no certificate is checked, so \(danger)")
+        }
+        // A person wants to know when there is a connection.
+        let level = logLevel ?? (ConnectCommand.isInteractive ? .info : .warning)
+        throw await ConnectProgram.status(of: try request(), logger: level.logger).code
+    }
+
+    private static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
+
+    private func request() throws -> ConnectRequest {
+        guard urls.count <= 1 else { throw ValidationError("there is more than one URL") }
+        guard !urls.isEmpty || config != nil else {
+            throw ValidationError("say which server, such as ws://127.0.0.1:8080/, or give a feed with --config")
+        }
+        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is at least 1") }
+        guard source == nil || config != nil else {
+            throw ValidationError("--source is a name in a configuration; say which with --config")
+        }
+        guard !raw || config == nil else {
+            throw ValidationError("--raw is about messages as they came; with --config there are outcomes")
+        }
+        return ConnectRequest(
+            url: try urls.first.map(ConnectCommand.url),
+            options: try connection.options(reconnects: reconnect),
+            config: config,
+            source: source,
+            count: count,
+            timeout: try timeout.map(TimeoutOption.duration),
+            isRaw: raw,
+            outgoing: outgoing.request(isInteractive: ConnectCommand.isInteractive)
+        )
+    }
+
+    /// Never repeated in a message, as a query may hold a token.
+    private static func url(_ text: String) throws -> WebSocketURL {
+        do throws(WebSocketChatError) {
+            return try WebSocketURL(text)
+        } catch {
+            throw ValidationError(error.detail)
+        }
+    }
+}

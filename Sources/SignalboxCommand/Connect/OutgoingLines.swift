@@ -1,0 +1,86 @@
+import SignalboxCore
+import Synchronization
+import WebSocketChat
+
+/// Sends what a user gives to a feed's connection: messages of the command line, then the lines of stdin. What cannot be sent
+/// while there is no connection waits for the next.
+final class OutgoingLines: Sendable {
+    /// How long it waits until it tries again where the server reads too slowly.
+    private static let pause: Duration = .milliseconds(5)
+    /// How long the server has to answer a close.
+    private static let farewell: Duration = .seconds(5)
+
+    private let request: OutgoingRequest
+    private let watch: ConnectionWatch
+    private let stop: @Sendable () -> Void
+    private let refused = Atomic(0)
+
+    /// - Parameter stop: asks the run to end.
+    init(_ request: OutgoingRequest, watch: ConnectionWatch, stop: @escaping @Sendable () -> Void) {
+        self.request = request
+        self.watch = watch
+        self.stop = stop
+    }
+
+    /// How many lines could not be sent.
+    var unsent: Int { refused.load(ordering: .relaxed) }
+
+    /// Sends all, until the task is cancelled.
+    func run() async {
+        for message in request.messages { await send(Array(message.utf8)) }
+        if request.readsInput { await sendInput() }
+        guard request.closesAfterInput, let connection = await watch.connection() else { return }
+        connection.close()
+        // The server's close ends the run; when none comes the run is asked to end.
+        guard (try? await Task.sleep(for: OutgoingLines.farewell)) != nil else { return }
+        stop()
+    }
+
+    private func sendInput() async {
+        let reader = PieceReader(.standardInput)
+        var splitter = LineSplitter(limit: ConnectRequest.limits.bytes)
+        while !Task.isCancelled {
+            let piece: [UInt8]
+            do throws(SystemError) {
+                piece = try await reader.next()
+            } catch {
+                DiagnosticOutput.shared.tell("stdin cannot be read: \(error)")
+                refused.add(1, ordering: .relaxed)
+                return
+            }
+            guard !piece.isEmpty else { break }
+            for line in splitter.lines(in: piece) { await send(line) }
+        }
+        if !Task.isCancelled, let last = splitter.lastLine() { await send(last) }
+    }
+
+    private func send(_ line: InputLine) async {
+        guard !line.isCut else { return refuse("a line is longer than \(ConnectRequest.limits.bytes) bytes") }
+        await send(line.bytes)
+    }
+
+    private func send(_ bytes: [UInt8]) async {
+        var text: String?
+        if !request.isBinary {
+            text = String(validating: bytes, as: UTF8.self)
+            guard text != nil else { return refuse("a line is not UTF-8; --binary sends bytes as they are") }
+        }
+        while let connection = await watch.connection() {
+            do throws(SendRefused) {
+                if let text { try connection.send(text: text) } else { try connection.send(binary: Bytes(bytes)) }
+                return
+            } catch {
+                switch error {
+                case .closed: watch.closed(connection)
+                case .full: try? await Task.sleep(for: OutgoingLines.pause)
+                default: return refuse("a line was not sent: \(error)")
+                }
+            }
+        }
+    }
+
+    private func refuse(_ reason: String) {
+        DiagnosticOutput.shared.tell(reason)
+        refused.add(1, ordering: .relaxed)
+    }
+}

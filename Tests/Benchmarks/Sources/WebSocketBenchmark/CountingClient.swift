@@ -1,0 +1,69 @@
+import CLibwebsocketsLibrary
+import Foundation
+
+/// The Swift loop that only counts: the same library, context and sizes as the adapter's client, without reading a message.
+final class CountingClient {
+    private static let receiveBytes = 65_536
+
+    private let meter: Meter
+    private let protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
+    private var isDone = false
+
+    init(meter: Meter) {
+        self.meter = meter
+    }
+
+    func run(port: UInt16) {
+        lws_set_log_level(LLL_ERR, nil)
+        protocols.initialize(repeating: lws_protocols(), count: 2)
+        protocols.pointee.name = UnsafePointer(strdup("benchmark"))
+        protocols.pointee.callback = called
+        protocols.pointee.rx_buffer_size = CountingClient.receiveBytes
+        var info = lws_context_creation_info()
+        info.port = CONTEXT_PORT_NO_LISTEN
+        info.protocols = UnsafePointer(protocols)
+        info.pt_serv_buf_size = UInt32(CountingClient.receiveBytes)
+        info.user = Unmanaged.passUnretained(self).toOpaque()
+        info.gid = -1
+        info.uid = -1
+        guard let context = lws_create_context(&info) else { exit(2) }
+        connect(context, port: port)
+        while !isDone { guard lws_service(context, 0) >= 0 else { exit(2) } }
+        lws_context_destroy(context)
+    }
+
+    private func connect(_ context: OpaquePointer, port: UInt16) {
+        let address = strdup("127.0.0.1")
+        let path = strdup("/")
+        var target = lws_client_connect_info()
+        target.context = context
+        target.address = UnsafePointer(address)
+        target.host = UnsafePointer(address)
+        target.path = UnsafePointer(path)
+        target.port = Int32(port)
+        target.local_protocol_name = protocols.pointee.name
+        target.ietf_version_or_minus_one = -1
+        guard lws_client_connect_via_info(&target) != nil else { exit(2) }
+        free(address)
+        free(path)
+    }
+
+    fileprivate func count() {
+        if meter.count() { isDone = true }
+    }
+}
+
+private func called(
+    _ handle: OpaquePointer?,
+    _ reason: lws_callback_reasons,
+    _ user: UnsafeMutableRawPointer?,
+    _ input: UnsafeMutableRawPointer?,
+    _ length: Int
+) -> Int32 {
+    if reason == LWS_CALLBACK_CLIENT_CONNECTION_ERROR { exit(2) }
+    guard reason == LWS_CALLBACK_CLIENT_RECEIVE, is_whole_message(handle) != 0,
+        let owner = lws_context_user(lws_get_context(handle))
+    else { return 0 }
+    Unmanaged<CountingClient>.fromOpaque(owner)._withUnsafeGuaranteedRef { $0.count() }
+    return 0
+}

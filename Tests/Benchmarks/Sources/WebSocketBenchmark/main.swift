@@ -1,0 +1,28 @@
+import Foundation
+
+// usage: WebSocketBenchmark count|feed|feed-codable|feed-hand PORT COUNT
+//        WebSocketBenchmark server|server-codable|server-hand|server-answers 0 COUNT
+//        WebSocketBenchmark echo|broadcast 0 0      until it is ended
+// Servers print their port first. All but the last print the processor time and the wall time of this process in nanoseconds
+// a message once all have come.
+let arguments = Array(CommandLine.arguments.dropFirst())
+guard arguments.count == 3, let port = UInt16(arguments[1]), let count = Int(arguments[2]) else { exit(64) }
+let meter = Meter(expected: count)
+do {
+    switch arguments[0] {
+    case "count": CountingClient(meter: meter).run(port: port)
+    case "feed": try await FeedRun(port: port, meter: meter).withoutSupervisor()
+    case "feed-codable": try await FeedRun(port: port, meter: meter).supervised(.codable)
+    case "feed-hand": try await FeedRun(port: port, meter: meter).supervised(.byHand)
+    case "server": try await ServerRun(meter: meter, answers: false).withoutSupervisor()
+    case "server-codable": try await ServerRun(meter: meter, answers: false).supervised(.codable)
+    case "server-hand": try await ServerRun(meter: meter, answers: false).supervised(.byHand)
+    case "server-answers": try await ServerRun(meter: meter, answers: true).supervised(.codable)
+    case "echo": try await ServerRun(meter: meter, answers: true).echo()
+    case "broadcast": try await ServerRun(meter: meter, answers: false).broadcast()
+    default: exit(64)
+    }
+} catch {
+    FileHandle.standardError.write(Data("benchmark failed: \(error)\n".utf8))
+    exit(1)
+}

@@ -1,0 +1,254 @@
+#if WebKitGTK
+import BrokerKit
+import Foundation
+import NavigationChain
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import SignalboxTesting
+import Testing
+
+@testable import JSBridge
+
+extension WebKitGTKTests {
+    /// Pages and frames that are not the home site's call its payment by every way that their world offers.
+    @Suite struct AttackTests {
+        /// Calls every route and tells the other site what came of each.
+        static let script = """
+            const steal = { amount: 1 }, json = JSON.stringify({ action: 'pay', body: steal });
+            const record = 'call 1 0 ' + json.length + '\\n\\n' + json;
+            const hello = '0123456789abcdef {home}\\nhello\\n\\n\\n' + record;
+            const event = () => new CustomEvent('signalbox:up', { detail: record, cancelable: true });
+            const heard = (isUnheard) => { throw new Error(isUnheard ? 'unheard' : 'HEARD'); };
+            const child = () => document.documentElement.appendChild(document.createElement('iframe')).contentWindow;
+            const routes = {
+              native: () => webkit.messageHandlers.pay.postMessage(steal),
+              nativeText: () => webkit.messageHandlers.pay.postMessage(json),
+              nativeOfChild: () => child().webkit.messageHandlers.pay.postMessage(steal),
+              bridge: () => signalbox.call('pay', steal),
+              bridgeOfChild: () => child().signalbox.call('pay', steal),
+              ofOpener: () => opener.signalbox.call('pay', steal),
+              relay: () => webkit.messageHandlers.signalbox.postMessage(hello),
+              relayOfChild: () => child().webkit.messageHandlers.signalbox.postMessage(hello),
+              relayFunction: () => signalboxRelay('0123456789abcdef', 9, 9, 9, '[]'),
+              event: () => heard(document.dispatchEvent(event())),
+              windowEvent: () => heard(dispatchEvent(event())),
+              eventOfChild: () => heard(child().document.dispatchEvent(event())),
+              worker: () => new Promise((done, failed) => {
+                const worker = new Worker(URL.createObjectURL(new Blob([
+                  'try { webkit.messageHandlers.pay.postMessage(1); postMessage("CALLED"); } catch (e) { postMessage("" + e); }',
+                ])));
+                worker.onmessage = ({ data }) => failed(data);
+                worker.onerror = () => failed('worker');
+              }),
+            };
+            const upward = {
+              nativeOfParent: () => parent.webkit.messageHandlers.pay.postMessage(steal),
+              nativeOfTop: () => top.webkit.messageHandlers.pay.postMessage(steal),
+              bridgeOfParent: () => parent.signalbox.call('pay', steal),
+              bridgeOfTop: () => top.signalbox.call('pay', steal),
+              eventOfParent: () => heard(parent.document.dispatchEvent(event())),
+              scriptOfTop: () => { top.location = 'javascript:signalbox.call("pay", { amount: 1 })'; throw new Error('unheard'); },
+              message: () => { for (const to of [parent, top]) to.postMessage(record, '*'); throw new Error('unheard'); },
+            };
+            async function attack(name, isInside) {
+              const told = {};
+              for (const [route, go] of Object.entries(isInside ? { ...routes, ...upward } : routes)) {
+                try { told[route] = 'RESOLVED ' + await go(); } catch (error) { told[route] = String(error).slice(0, 80); }
+              }
+              new Image().src = '{other}/told?' + encodeURIComponent(name + ' ' + JSON.stringify(told));
+            }
+            """
+
+        /// A way in: the home site's page, and what it leads to.
+        struct Way: Sendable, CustomTestStringConvertible {
+            let testDescription: String
+            var home = ""
+            var script = ""
+            var headers: [String: String] = [:]
+            var answers: [String: WebSite.Answer] = [:]
+            /// Whether the home page is there afterwards.
+            var staysHome = true
+        }
+
+        private static func attacker(isInside: Bool) -> String {
+            "<script src='{other}/attack.js'></script><script>attack('it', \(isInside));</script>"
+        }
+
+        private static func escaped(_ html: String) -> String {
+            html.replacing("&", with: "&amp;").replacing("\"", with: "&quot;")
+        }
+
+        static let ways: [Way] = [
+            Way(testDescription: "a frame of another origin", home: "<iframe src='{other}/attack'></iframe>"),
+            Way(
+                testDescription: "a frame that a redirect leads to another origin",
+                home: "<iframe src='/away'></iframe>",
+                answers: ["/away": .redirect(to: "{other}/attack")]
+            ),
+            Way(
+                testDescription: "a sandboxed srcdoc frame",
+                home: "<iframe sandbox=allow-scripts srcdoc=\"\(escaped(attacker(isInside: true)))\"></iframe>"
+            ),
+            // Its parent is of its own origin, whose page it is a part of: by that way it is the page that speaks.
+            Way(
+                testDescription: "a srcdoc frame, by itself",
+                home: "<iframe srcdoc=\"\(escaped(attacker(isInside: false)))\"></iframe>"
+            ),
+            Way(
+                testDescription: "a srcdoc frame of a frame of another origin",
+                home: "<iframe src='{other}/nest'></iframe>"
+            ),
+            Way(
+                testDescription: "a frame of a data URL",
+                home: "<iframe src=\"data:text/html,\(escaped(attacker(isInside: true)))\"></iframe>"
+            ),
+            Way(testDescription: "an object of another origin", home: "<object data='{other}/attack'></object>"),
+            Way(
+                testDescription: "a frame of the home site's address without its origin",
+                home: "<iframe sandbox=allow-scripts src='/inside'></iframe>",
+                answers: ["/inside": .html(attacker(isInside: true))]
+            ),
+            Way(
+                testDescription: "a page that a redirect led to",
+                script: "location.href = '/away';",
+                answers: ["/away": .redirect(to: "{other}/attackTop")],
+                staysHome: false
+            ),
+            Way(
+                testDescription: "a page that a script led to",
+                script: "location.href = '{other}/attackTop';",
+                staysHome: false
+            ),
+            Way(
+                testDescription: "a page of the home site that its policy took its origin",
+                script: "location.href = '/sandboxed';",
+                answers: [
+                    "/sandboxed": .html(
+                        attacker(isInside: false),
+                        headers: ["Content-Security-Policy": "sandbox allow-scripts"]
+                    )
+                ],
+                staysHome: false
+            ),
+        ]
+
+        @Test(arguments: ways)
+        func nobodyElseCallsThePlugin(way: Way) async throws {
+            let trial = try Self.trial(way)
+            let spy = try Self.spy(on: trial)
+            try await trial.run {
+                let told = try await Self.told(to: trial)
+                Self.check(told, spy, trial)
+                guard way.staysHome else { return }
+                _ = try await trial.engine.evaluate("signalbox.call('pay', { amount: 7 }); 0")
+                #expect(await spy.first(1) == [7])
+            }
+        }
+
+        @Test func aPopupThatIsAllowedIsAnotherPageAndNobodysOpener() async throws {
+            let trial = try Self.trial(Way(testDescription: "popup", script: "report('home');"))
+            let spy = try Self.spy(on: trial)
+            try await trial.run {
+                _ = await trial.reports.first(1)
+                let opened = try await trial.engine.evaluate("String(window.open('{other}/attackTop'))".naming(trial))
+                #expect(opened == "null")
+                Self.check(try await Self.told(to: trial), spy, trial)
+            }
+        }
+
+        @Test func aPageThatFollowsTheHomePageHearsNothingOfIt() async throws {
+            let trial = try Self.trial(
+                Way(testDescription: "late", script: "signalbox.call('slow'); report('home');", staysHome: false)
+            )
+            let gate = Gate()
+            try trial.supervisor.register("slow", as: RawBody.self, from: .script()) { _, _ in
+                await gate.pass()
+                return "secret"
+            }
+            let spy = try Self.spy(on: trial)
+            try await trial.run {
+                await gate.untilArrived(1)
+                try trial.engine.page.send("secret", id: nil, body: Bytes("1"))
+                _ = try await trial.engine.evaluate("location.href = '{other}/listen'; 0".naming(trial))
+                _ = await trial.other.request(containing: "/listening")
+                try trial.engine.page.send("secret", id: nil, body: Bytes("2"))
+                gate.open()
+                // When the page has told of another thing, it would have told of these.
+                _ = try await trial.engine.evaluate("new Image().src = '/last'; 0")
+                _ = await trial.other.request(containing: "/last")
+            }
+            #expect(!trial.other.requests.contains { $0.contains("/heard") })
+            #expect(spy.all.isEmpty)
+        }
+
+        // MARK: -
+
+        private static func trial(_ way: Way) throws -> WebTrial {
+            var home = way.answers
+            home["/"] = WebTrial.page(way.script, way.home, headers: way.headers)
+            let nest = "<iframe srcdoc=\"\(escaped(attacker(isInside: false)))\"></iframe>"
+            let listen = """
+                <script>
+                for (const name of ['signalbox:down', 'signalbox:up', 'message'])
+                  for (const target of [document, window])
+                    target.addEventListener(name, () => { new Image().src = '/heard'; });
+                new Image().src = '/listening';
+                </script>
+                """
+            return try WebTrial(
+                home: home,
+                other: [
+                    "/attack": .html(attacker(isInside: true)), "/attackTop": .html(attacker(isInside: false)),
+                    "/attack.js": WebSite.Answer(headers: ["Content-Type": "text/javascript"], body: script),
+                    "/nest": .html(nest), "/listen": .html(listen),
+                ],
+                build: { $0.add(handler: BridgeHandler("pay")) }
+            )
+        }
+
+        private static func spy(on trial: WebTrial) throws -> EventList<Int> {
+            struct Payment: Decodable { let amount: Int }
+            let spy = EventList<Int>()
+            let home = AccessRule.script(origin: try WebOrigin(trial.home.origin))
+            try trial.supervisor.register("pay", as: Payment.self, from: home) { payment, _ in
+                spy.append(payment.amount)
+            }
+            return spy
+        }
+
+        /// What came of each route.
+        private static func told(to trial: WebTrial) async throws -> [String: String] {
+            let head = await trial.other.request(containing: "/told?")
+            let query = try #require(head.split(separator: " ")[1].split(separator: "?").last)
+            let text = try #require(String(query).removingPercentEncoding)
+            let json = try #require(text.firstIndex(of: " ").map { text[text.index(after: $0)...] })
+            return try JSONDecoder().decode([String: String].self, from: Data(json.utf8))
+        }
+
+        private static func check(_ told: [String: String], _ spy: EventList<Int>, _ trial: WebTrial) {
+            #expect(spy.all.isEmpty)
+            #expect(told.count >= 13)
+            let refusals = told.filter { $0.value.contains("sourceNotAllowed") }
+            #expect(refusals.keys.contains("native") && refusals.keys.contains("nativeText"), "\(told)")
+            for (route, outcome) in told {
+                #expect(!outcome.hasPrefix("RESOLVED") && !outcome.contains("HEARD"), "\(route): \(outcome)")
+                #expect(outcome != "CALLED", "\(route)")
+            }
+            let letters = trial.supervisor.deadLetters.letters
+            #expect(letters.count >= refusals.count)
+            for letter in letters {
+                #expect("\(letter.outcome)".contains("sourceNotAllowed"), "\(letter.outcome)")
+                let facts = letter.facts as? ScriptFacts
+                #expect(facts?.origin == nil && facts?.isMainFrame == .unknown)
+            }
+        }
+    }
+}
+
+extension String {
+    fileprivate func naming(_ trial: WebTrial) -> String {
+        replacing("{home}", with: trial.home.origin).replacing("{other}", with: trial.other.origin)
+    }
+}
+#endif

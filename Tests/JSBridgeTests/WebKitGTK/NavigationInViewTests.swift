@@ -1,0 +1,266 @@
+#if WebKitGTK
+import BrokerKit
+import NavigationChain
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import SignalboxTesting
+import Testing
+
+@testable import JSBridge
+
+extension WebKitGTKTests {
+    @Suite struct NavigationInViewTests {
+        @Test func aRefusedLinkLoadsNothingAndAnAllowedOneDoes() async throws {
+            let trial = try WebTrial(
+                home: [
+                    "/": WebTrial.page("report('first');", "<a id=no href='/no'>n</a><a id=yes href='/yes'>y</a>"),
+                    "/yes": WebTrial.page("report('second');"), "/no": WebTrial.page("report('never');"),
+                ],
+                chain: try .refusing("/no")
+            )
+            try await trial.run {
+                _ = await trial.reports.first(1)
+                _ = try await trial.engine.evaluate("document.getElementById('no').click()")
+                await trial.decides("cancel link unknown {home}/no")
+                _ = try await trial.engine.evaluate("document.getElementById('yes').click()")
+                #expect(await trial.reports.first(2) == [#""first""#, #""second""#])
+            }
+            #expect(
+                trial.verdicts.all.map { $0 } == [
+                    "allow other unknown {home}/", "cancel link unknown {home}/no", "allow link unknown {home}/yes",
+                ]
+            )
+            #expect(!trial.home.requests.contains { $0.hasPrefix("GET /no") })
+        }
+
+        @Test func aRedirectIsAskedAboutBeforeItsTargetHearsOfIt() async throws {
+            let trial = try WebTrial(
+                home: [
+                    "/": WebTrial.page("report('home'); location.href = '/away';"),
+                    "/away": .redirect(to: "{other}/trap"),
+                ],
+                other: ["/trap": .html("trap")],
+                chain: try .refusing("/trap")
+            )
+            try await trial.run {
+                await trial.decides("cancel redirect unknown {other}/trap")
+                let path = try await trial.engine.evaluate("location.pathname")
+                #expect(path == "/")
+            }
+            #expect(trial.other.requests.isEmpty)
+        }
+
+        @Test func formsReloadsAndHistoryAreAskedAbout() async throws {
+            let trial = try WebTrial(
+                home: [
+                    "/": WebTrial.page("report('home');", "<form id=f method=post action='/sent'></form>"),
+                    "/sent": WebTrial.page("report('sent');"),
+                ]
+            )
+            try await trial.run {
+                _ = await trial.reports.first(1)
+                _ = try await trial.engine.evaluate("document.getElementById('f').submit()")
+                await trial.decides("allow form unknown {home}/sent")
+                _ = await trial.reports.first(2)
+                _ = try await trial.engine.evaluate("location.reload()")
+                await trial.decides("allow reload unknown {home}/sent")
+                _ = await trial.reports.first(3)
+                _ = try await trial.engine.evaluate("history.back()")
+                // Not out of a cache: the page begins anew, with its bridge.
+                #expect(await trial.reports.first(4).last == #""home""#)
+            }
+        }
+
+        @Test func aNewWindowNeverOpensAndAnAllowedOneIsLoadedInItsPlace() async throws {
+            let trial = try WebTrial(
+                home: [
+                    "/": WebTrial.page("report('home');", "<a id=a target=_blank href='/bad'>x</a>"),
+                    "/good": WebTrial.page("report([history.length > 1, window.opener]);"),
+                ],
+                chain: try .refusing("/bad")
+            )
+            try await trial.run {
+                _ = await trial.reports.first(1)
+                _ = try await trial.engine.evaluate("document.getElementById('a').click()")
+                await trial.decides("cancel newWindow unknown {home}/bad")
+                // A script that the program evaluates counts as what the user did.
+                let value = try await trial.engine.evaluate("String(window.open('/good'))")
+                #expect(value == "null")
+                #expect(await trial.reports.first(2).last == "[true,null]")
+            }
+            #expect(
+                trial.verdicts.all.suffix(2) == [
+                    "allow newWindow unknown {home}/good", "allow other unknown {home}/good",
+                ]
+            )
+        }
+
+        @Test func aWindowThatNobodyClickedForIsStoppedUnasked() async throws {
+            let trial = try WebTrial(home: ["/": WebTrial.page("report(window.open('/popup'));")])
+            try await trial.run { #expect(await trial.reports.first(1) == ["null"]) }
+            #expect(trial.verdicts.all.count == 1)
+        }
+
+        @Test func whatIsToBeStoredIsAskedAboutAndNotStored() async throws {
+            let kinds = [
+                "attachment": ["Content-Type": "text/html", "Content-Disposition": "ATTACHMENT; filename=\"../x\""],
+                "binary": ["Content-Type": "application/octet-stream"],
+            ]
+            var home = ["/": WebTrial.page("report('home');", "<a id=a download href='/plain'>x</a>")]
+            for (name, headers) in kinds { home["/\(name)"] = WebSite.Answer(headers: headers, body: "stored") }
+            home["/plain"] = .html("plain")
+            let trial = try WebTrial(home: home)
+            try await trial.run {
+                _ = await trial.reports.first(1)
+                for name in kinds.keys {
+                    _ = try await trial.engine.evaluate("location.href = '/\(name)'")
+                    await trial.decides("allow download main {home}/\(name)")
+                }
+                await trial.hears("something was to be stored")
+                _ = try await trial.engine.evaluate("document.getElementById('a').click()")
+                await trial.decides("allow link unknown {home}/plain")
+                await trial.hears("the page wanted to store something")
+                let path = try await trial.engine.evaluate("location.pathname")
+                #expect(path == "/")
+            }
+        }
+
+        @Test func aSchemeOfTheApplicationIsHandedOverAndThePageStays() async throws {
+            let opened = EventList<String>()
+            let deepLinks = try DeepLinkHandler(schemes: ["myapp"]) { url in
+                opened.append(url.text)
+                return true
+            }
+            let trial = try WebTrial(
+                home: ["/": WebTrial.page("report('home');", "<a id=a href='myapp://product/42'>x</a>")],
+                chain: try NavigationRouter([deepLinks], fallback: .allow("a test"))
+            )
+            try await trial.run {
+                _ = await trial.reports.first(1)
+                _ = try await trial.engine.evaluate("document.getElementById('a').click()")
+                #expect(await opened.first(1) == ["myapp://product/42"])
+                _ = try await trial.engine.evaluate("location.href = 'myapp://product/43'; 0")
+                #expect(await opened.first(2).last == "myapp://product/43")
+                let path = try await trial.engine.evaluate("location.pathname")
+                #expect(path == "/")
+            }
+            await trial.decides("cancel link unknown myapp://product/42")
+        }
+
+        @Test func manyFramesAskNoMoreThanMayWait() async throws {
+            let frames = (0..<40).map { "<iframe src='{other}/frame?\($0)'></iframe>" }.joined()
+            let gate = Gate()
+            let trial = try WebTrial(
+                home: ["/": WebTrial.page("report('home');", frames)],
+                other: ["/frame": .html("frame")],
+                chain: try .holding("/frame", at: gate),
+                configure: { $0.navigationsWaiting = 8 }
+            )
+            try await trial.run {
+                _ = await trial.reports.first(1)
+                while trial.engine.counts.navigationsUndecided < 32 { _ = try await trial.engine.evaluate("0") }
+                gate.open()
+                _ = await trial.verdicts.wait { lines in lines.count { $0.hasPrefix("allow") } >= 9 }
+            }
+            #expect(trial.engine.counts.navigationsUndecided == 32)
+            #expect(trial.other.requests.count <= 8)
+        }
+
+        @Test func aVerdictThatComesTooLateLoadsNothingAndTheThreadIsFreeMeanwhile() async throws {
+            let gate = Gate()
+            let trial = try WebTrial(
+                home: ["/": WebTrial.page("report('home');"), "/late": WebTrial.page("report('late');")],
+                chain: try .holding("/late", at: gate),
+                configure: { $0.navigationDeadline = .seconds(2) }
+            )
+            try await trial.run {
+                _ = await trial.reports.first(1)
+                _ = try await trial.engine.evaluate("location.href = '/late'")
+                // The view goes on while nobody has decided.
+                let value = try await trial.engine.evaluate("1 + 1")
+                #expect(value == "2")
+                await trial.decides("cancel other unknown {home}/late")
+                gate.open()
+                let path = try await trial.engine.evaluate("location.pathname")
+                #expect(path == "/")
+            }
+            #expect(!trial.home.requests.contains { $0.hasPrefix("GET /late") })
+        }
+
+        @Test func aPageThatClosesLeavesNoQuestionUnanswered() async throws {
+            let gate = Gate()
+            let trial = try WebTrial(
+                home: ["/": WebTrial.page("report('home'); location.href = '/late';")],
+                chain: try .holding("/late", at: gate)
+            )
+            try await trial.run {
+                await gate.untilArrived(1)
+                #expect(OpenObjects.now.questions == 1)
+                trial.engine.page.close()
+            }
+            gate.open()
+            #expect(OpenObjects.now.questions == 0)
+        }
+
+        @Test func nobodyIsAskedOnTheThreadOfTheViews() async throws {
+            struct ThreadHandler: SyncNavigationHandler {
+                let name = "thread"
+                let seen: EventList<Bool>
+                func decide(_ request: NavigationRequest) -> NavigationDecision? {
+                    seen.append(GLibThread.isCurrent)
+                    return nil
+                }
+            }
+            let seen = EventList<Bool>()
+            let chain = try NavigationRouter([ThreadHandler(seen: seen)], fallback: .allow("a test"))
+            let trial = try WebTrial(home: ["/": WebTrial.page("report(1);")], chain: chain)
+            try await trial.run { _ = await trial.reports.first(1) }
+            #expect(seen.all == [false] && trial.toldOnThread.all == [false])
+        }
+
+        @Test func aPageOfAnotherSiteHasAProcessOfItsOwnAndTheWayBackIsOpen() async throws {
+            let trial = try WebTrial(home: [
+                "/": WebTrial.page("report('home');"), "/plain": .html("<script>new Image().src = '/there';</script>"),
+            ])
+            try await trial.run {
+                _ = await trial.reports.first(1)
+                let first = WebProcesses.ofThisTest()
+                let away = "http://localhost:\(trial.home.port)/plain"
+                _ = try await trial.engine.evaluate("location.href = '\(away)'; 0")
+                _ = await trial.home.request(containing: "/there")
+                #expect(!Set(WebProcesses.ofThisTest()).subtracting(first).isEmpty)
+                _ = try await trial.engine.evaluate("history.back(); 0")
+                _ = await trial.reports.first(2)
+                let answer = try await trial.engine.evaluate("typeof signalbox")
+                #expect(answer == "object")
+            }
+            #expect(trial.engine.counts.processesEnded == 0)
+        }
+
+        @Test func theFirstPageIsAskedAboutToo() async throws {
+            let trial = try WebTrial(home: ["/": WebTrial.page("report(1);")], chain: try .refusing("http"))
+            try await trial.run { await trial.hears("the first page may not be loaded") }
+            #expect(trial.home.requests.isEmpty)
+        }
+
+        @Test func anAnchorKeepsTheDocumentAndItsCalls() async throws {
+            let trial = try WebTrial(home: [
+                "/": WebTrial.page("signalbox.call('wait').then(report);", "<a id=a href='#below'>x</a>")
+            ])
+            let gate = Gate()
+            try trial.supervisor.register("wait", as: RawBody.self, from: .script()) { _, _ in
+                await gate.pass()
+                return "still here"
+            }
+            try await trial.run {
+                await gate.untilArrived(1)
+                _ = try await trial.engine.evaluate("document.getElementById('a').click()")
+                await trial.decides("allow link unknown {home}/#below")
+                gate.open()
+                #expect(await trial.reports.first(1) == [#""still here""#])
+            }
+        }
+    }
+}
+#endif

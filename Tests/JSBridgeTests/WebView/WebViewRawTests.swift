@@ -1,0 +1,110 @@
+import Logging
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import SignalboxTesting
+import Synchronization
+import Testing
+
+@testable import JSBridge
+
+/// Calls of the page's world that go past the bridge: from a frame, from a page of another origin.
+@Suite(.timeLimit(.minutes(10))) struct WebViewRawTests {
+    private final class Answers: Sendable {
+        let all = EventList<RawAnswer>()
+
+        func one(_ answer: RawAnswer) {
+            all.append(answer)
+        }
+    }
+
+    @Test func rulesOfScriptsAllowNoneOfThemAndThePluginIsNotCalled() async throws {
+        let supervisor = Supervisor(
+            configuration: .patient,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let calls = Atomic(0)
+        let origin = try WebOrigin("https://app.example")
+        try supervisor.register("page", as: RawBody.self, from: .script()) { _, _ in
+            calls.wrappingAdd(1, ordering: .relaxed)
+        }
+        try supervisor.register("greet", as: RawBody.self, from: .script(origin: origin, mainFrameOnly: false)) {
+            _,
+            _ in
+            calls.wrappingAdd(1, ordering: .relaxed)
+        }
+        let trial = try WebViewTrial(supervisor.intake(for: "page"))
+        let answers = Answers()
+        try await supervisor.whileRunning {
+            try await trial.whileRunning {
+                for handler in ["page", "user"] {
+                    trial.run.receivedRaw(handler, #"{"action":"greet"}"#, reply: answers.one)
+                    trial.run.receivedRaw(handler, nil, reply: answers.one)
+                }
+                let refusal = RawAnswer.error("sourceNotAllowed: this page may not call the action")
+                #expect(await answers.all.first(4) == [refusal, refusal, refusal, refusal])
+            }
+        }
+        #expect(calls.load(ordering: .relaxed) == 0)
+    }
+
+    @Test func theirFactsAreUnknownAndNobodyCanBeSpokenTo() async throws {
+        let intake = RecordingIntake { $0.settle(.handled(reply: Bytes(#"{"a":1}"#))) }
+        let trial = try WebViewTrial(intake)
+        let answers = Answers()
+        try await trial.whileRunning {
+            trial.run.receivedRaw("user", "\"Hello\"", reply: answers.one)
+            #expect(await answers.all.first(1) == [.reply(#"{"a":1}"#)])
+        }
+        let arrival = try #require(intake.taken.all.first?.arrival)
+        let facts = try #require(arrival.origin.facts as? ScriptFacts)
+        #expect(facts.isMainFrame == .unknown && facts.origin == nil && arrival.sender == nil)
+        #expect(intake.taken.all.first?.name == "greet")
+    }
+
+    @Test func everyPromiseSettlesWhateverIsSent() async throws {
+        let intake = RecordingIntake { taken in
+            if case .failure(let rejection) = taken.arrival.reading { return taken.settle(.rejected(rejection)) }
+            taken.settle()
+        }
+        let trial = try WebViewTrial(intake)
+        let answers = Answers()
+        try await trial.whileRunning {
+            trial.run.receivedRaw("page", "{", reply: answers.one)
+            trial.run.receivedRaw("page", String(repeating: "é", count: 40_000), reply: answers.one)
+            trial.run.receivedRaw("nobody", "1", reply: answers.one)
+            trial.run.receivedRaw("page", "null", reply: answers.one)
+            let codes = await answers.all.first(4).map { answer -> String in
+                guard case .error(let text) = answer else { return "\(answer)" }
+                return String(text.prefix { $0 != ":" })
+            }
+            #expect(codes == ["malformed", "malformed", "unknownAction", "reply(\"null\")"])
+        }
+        #expect(intake.taken.all[1].arrival.original.count == 65_536)
+    }
+
+    @Test func tooManyWithoutAnOutcomeAreRejectedAtOnceAndCounted() async throws {
+        let intake = RecordingIntake.holding()
+        let trial = try WebViewTrial(intake)
+        let (answers, late) = (Answers(), Answers())
+        try await trial.whileRunning {
+            for _ in 0..<64 { trial.run.receivedRaw("page", "1", reply: answers.one) }
+            for _ in 0..<1_000 { trial.run.receivedRaw("page", "1", reply: late.one) }
+            #expect(late.all.all.count == 1_000 && answers.all.all.isEmpty)
+            #expect(Set(late.all.all) == [.error("unavailable: 64 such calls have no answer yet")])
+            #expect(trial.counters.value.rawCallsRefused == 1_000)
+            try await trial.evaluate("signalbox.call('mine').then(() => report('mine'));")
+            await intake.taken.first(65).last?.settle()
+            #expect(await trial.reports.first(1) == ["mine"], "the page's own calls go on")
+            intake.taken.all[0].settle()
+            trial.run.receivedRaw("page", "2", reply: answers.one)
+            #expect(intake.taken.all.count == 66, "there is room again")
+            trial.run.close()
+            #expect(answers.all.all.count == 65, "nobody waits for an outcome")
+            for one in intake.taken.all { one.settle() }
+        }
+        #expect(answers.all.all.count == 65)
+        #expect(Set(answers.all.all) == [.reply("null"), .error("closed: the page ends")])
+        #expect(trial.log.all.count { $0.contains("a call past the bridge was rejected") } == 1)
+    }
+}

@@ -1,0 +1,113 @@
+import Logging
+import SignalboxCore
+import SignalboxTesting
+import Synchronization
+import Testing
+
+@testable import JSBridge
+
+/// A run of a web view whose view is fake, its intake, and what both report.
+struct WebViewTrial: Sendable {
+    let configuration: WebViewConfiguration
+    let view: FakeView
+    let run: WebViewRun
+    let page: PageHandle
+    let mailbox: PageMailbox
+    let counters = WebViewCounters()
+    /// The log lines.
+    let log = EventList<String>()
+    private let surface = FakeSurface()
+
+    init(
+        _ intake: any Intake,
+        isWebKitFixed: Bool = false,
+        lastWords: Duration = .seconds(600),
+        configuration: WebViewConfiguration? = nil,
+        configure: (inout WebViewConfiguration) -> Void = { _ in }
+    ) throws {
+        var configuration = try configuration ?? .testing()
+        configure(&configuration)
+        try configuration.validate()
+        self.configuration = configuration
+        view = FakeView(configuration, isWebKitFixed: isWebKitFixed)
+        mailbox = PageMailbox(
+            title: configuration.page.title,
+            bound: configuration.messagesToPage,
+            limits: configuration.limits
+        )
+        page = PageHandle(port: mailbox)
+        run = WebViewRun(
+            WebViewRun.Parts(
+                configuration: configuration,
+                engine: "Test",
+                mailbox: mailbox,
+                handle: page,
+                intake: intake,
+                surface: surface,
+                counters: counters,
+                logger: Logger(label: "page") { [log] _ in RecordingLog(log) },
+                lastWords: lastWords
+            )
+        )
+    }
+
+    /// What the page reported.
+    var reports: EventList<String> { view.reports }
+
+    /// Runs the page while `body` works, then closes it; returns when the run has.
+    ///
+    /// - Parameter script: what the page runs first.
+    func whileRunning(_ script: String = "", _ body: () async throws -> Void) async throws {
+        #expect(mailbox.begin())
+        defer { mailbox.end() }
+        let viewing = startView()
+        async let serving: Void = run.serve()
+        do {
+            try await load(script)
+            try await body()
+        } catch {
+            run.close()
+            throw error
+        }
+        run.close()
+        try await serving
+        await viewing.value
+    }
+
+    /// Runs the page until it ends, which `body` sees to.
+    func untilEnd(_ script: String = "", _ body: @escaping @Sendable () async throws -> Void) async throws {
+        #expect(mailbox.begin())
+        defer { mailbox.end() }
+        let viewing = startView()
+        async let serving: Void = run.serve()
+        async let working: Void = body()
+        try await load(script)
+        try await working
+        try await serving
+        await viewing.value
+    }
+
+    /// Not a part of the caller's task, as an engine's thread is none either: it goes on when that is cancelled.
+    private func startView() -> Task<Void, Never> {
+        Task { [view, run, surface] in await view.serve(run, surface) }
+    }
+
+    /// Waits until the document may send messages.
+    func untilGranted() async throws {
+        try await evaluate("signalbox.on('test.granted', () => {});")
+        try await page.call("test.granted", 1, timeout: .seconds(600))
+    }
+
+    func load(
+        _ script: String = "",
+        origin: String = "https://app.example",
+        isOpaque: Bool = false
+    ) async throws {
+        try await view.load(origin, isOpaque: isOpaque, run: run)
+        if !script.isEmpty { try await view.evaluate(script: script) }
+    }
+
+    func evaluate(_ script: String) async throws {
+        try await view.evaluate(script: script)
+    }
+}

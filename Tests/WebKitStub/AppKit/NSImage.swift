@@ -1,0 +1,20 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+// A stand-in: the names are Apple's, and so is their documentation.
+@_exported import Foundation
+
+open class NSImage: NSObject {
+    open var tiffRepresentation: Data? { nil }
+}
+
+open class NSBitmapImageRep: NSObject {
+    public enum FileType: UInt, Sendable {
+        case png = 4
+    }
+
+    public struct PropertyKey: Hashable, Sendable {}
+
+    public init?(data: Data) {}
+
+    open func representation(using storageType: FileType, properties: [PropertyKey: Any]) -> Data? { nil }
+}

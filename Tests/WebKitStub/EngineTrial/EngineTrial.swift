@@ -1,0 +1,222 @@
+// Runs the engine for Apple platforms against the stand-in: what WebKit would call is called from here, and what the engine asks
+// of the view is looked at. It says nothing about WebKit; it says that the engine's own order of things is right.
+import Foundation
+import JSBridge
+import SignalboxCore
+import SignalboxRoutes
+import UIKit
+import WebKit
+
+@MainActor enum Faults {
+    static var count = 0
+}
+
+@MainActor func check(_ isTrue: Bool, _ what: String, _ seen: @autoclosure () -> Any = "") {
+    if isTrue { return }
+    Faults.count += 1
+    print("not so: \(what) \(seen())")
+}
+
+let document = "0123456789abcdef https://shop.example"
+
+@MainActor func pageComesAndGoes() async throws {
+    let trial = try Trial()
+    let run = trial.begin()
+    check(await trial.nextCall() == "load https://shop.example/", "the first page is loaded")
+    check(
+        trial.controller.stubScripts.map(\.stubPlace) == [
+            "signalbox start main", "page start main", "signalbox.title end main",
+        ],
+        "the relay comes before the page's script, and all are for the main frame",
+        trial.controller.stubScripts.map(\.stubPlace)
+    )
+    check(trial.controller.stubHandlers.keys.sorted() == ["signalbox.title/title", "signalbox/signalbox"], "handlers")
+    check(Array(trial.controller.stubReplyHandlers.keys) == ["page/user"], "handlers with reply")
+    check(trial.view.configuration.applicationNameForUserAgent == "Trial/1", "the user agent")
+
+    // Navigation.
+    check(await trial.decide("https://shop.example/") == .allow, "the first page is allowed")
+    check(await trial.decide("https://evil.example/", .linkActivated) == .cancel, "another host is cancelled")
+    check(await trial.decide("https://SHOP.example/help") == .cancel, "what is not in normal form is not loaded")
+    check(await trial.nextCall() == "load https://shop.example/help", "the normal form is loaded in its place")
+    check(await trial.decide("https://SHOP.example/help") == .cancel, "and once only")
+    check(
+        await trial.decide("about:srcdoc", target: WKFrameInfo(stubIsMain: false, host: "")) == .allow,
+        "a frame's own"
+    )
+    check(await trial.decide("https://shop.example/window", .linkActivated, target: nil) == .cancel, "no second view")
+    check(await trial.nextCall() == "load https://shop.example/window", "a new window is shown in the same view")
+    check(await trial.decide("https://evil.example/window", .linkActivated, target: nil) == .cancel, "no second view")
+    if let url = URL(string: "https://shop.example/opened") {
+        let action = WKNavigationAction(stubRequest: URLRequest(url: url))
+        let made = trial.view.uiDelegate?.webView(
+            trial.view,
+            createWebViewWith: WKWebViewConfiguration(),
+            for: action,
+            windowFeatures: WKWindowFeatures()
+        )
+        check(made == nil, "no view is made for a script's window")
+        check(await trial.nextCall() == "load https://shop.example/opened", "it is shown in the same view")
+        let file = URLResponse(url: url, mimeType: "application/zip", expectedContentLength: 1, textEncodingName: nil)
+        let response = WKNavigationResponse(stubResponse: file, canShow: false)
+        let policy = await trial.view.navigationDelegate?.webView(trial.view, decidePolicyFor: response)
+        check(policy == .cancel, "what cannot be shown is not loaded")
+        let shown = WKNavigationResponse(stubResponse: file, canShow: true)
+        let other = await trial.view.navigationDelegate?.webView(trial.view, decidePolicyFor: shown)
+        check(other == .allow, "what can be shown is")
+    }
+    check(
+        trial.verdicts.all.contains("newWindow cancel https://evil.example/window"),
+        "the observer hears",
+        trial.verdicts.all
+    )
+
+    check(trial.verdicts.all.contains("download cancel https://shop.example/opened"), "of downloads, too")
+    check(trial.view.configuration.websiteDataStore.isPersistent == false, "nothing is stored")
+
+    // Messages.
+    trial.commit("https://shop.example/")
+    trial.relay("\(document)\nhello\n\n")
+    let grant = await trial.nextCall()
+    check(grant.hasPrefix("evaluate in the main frame, signalbox: signalboxRelay("), "the document gets credit", grant)
+    trial.view.stubEndScripts()
+    trial.relay("\(document)\ncall 1 0 20\n\n{\"action\":\"loading\"}")
+    let answer = await trial.nextCall()
+    check(answer.contains("\"reply\",1"), "the call is answered", answer)
+    trial.view.stubEndScripts()
+    check(
+        trial.window.taken.all == ["loading from https://shop.example, main frame yes"],
+        "the call arrived",
+        trial.window.taken.all
+    )
+    let foreign = WKFrameInfo(stubIsMain: true, host: "evil.example")
+    trial.relay("\(document)\ncall 2 0 20\n\n{\"action\":\"loading\"}", from: foreign)
+    let inner = WKFrameInfo(stubIsMain: false, host: "shop.example")
+    trial.relay("\(document)\ncall 2 0 20\n\n{\"action\":\"loading\"}", from: inner)
+    check(trial.engine.counts.malformedTexts == 2, "another frame than it says is not believed", trial.engine.counts)
+    check(trial.window.taken.all.count == 1, "and is not submitted", trial.window.taken.all)
+    let raw = await trial.raw(["isShow": true], from: foreign)
+    check(raw?.0 as? Int == 7 && raw?.1 == nil, "a raw call is answered", raw as Any)
+    check(
+        trial.window.taken.all.last == "user from unknown, main frame unknown",
+        "and is nobody's",
+        trial.window.taken.all
+    )
+    var deep: Any = 1
+    for _ in 0..<100 { deep = [deep] }
+    check(await trial.raw(deep, from: foreign)?.1?.hasPrefix("invalidArgument") == true, "a deep value is refused")
+    check(await trial.raw(Date(), from: foreign)?.1?.hasPrefix("invalidArgument") == true, "a date is refused")
+    check(trial.engine.counts.rawCallsRefused == 2, "and counted", trial.engine.counts)
+
+    // From the program.
+    try trial.engine.page.send("price", ["EUR": 3])
+    let sent = await trial.nextCall()
+    check(sent.contains("\"receive\",\"price\""), "the page hears of what is sent", sent)
+    trial.view.stubEndScripts()
+    trial.view.stubTitle = "Product"
+    let title = WKScriptMessage(stubName: "title", body: NSNull(), frame: Trial.page)
+    trial.controller.stubHandlers["signalbox.title/title"]?.userContentController(trial.controller, didReceive: title)
+    check(trial.engine.page.title == "Product", "the title is the page's", trial.engine.page.title as Any)
+    trial.view.stubImage = UIImage()
+    let picture = try await trial.engine.snapshot()
+    check(picture == Array("a picture".utf8), "there is a picture")
+    trial.engine.load(try URLText("https://shop.example/about"))
+    check(await trial.nextCall() == "load https://shop.example/about", "the program loads a page")
+    trial.engine.reload()
+    check(await trial.nextCall() == "load https://shop.example/", "the program reloads the one that is shown")
+
+    // The end of its process, then of the page.
+    trial.view.navigationDelegate?.webViewWebContentProcessDidTerminate(trial.view)
+    check(await trial.nextCall() == "load https://shop.example/", "a page whose process ended is loaded again")
+    check(trial.engine.counts.processesEnded == 1, "and counted", trial.engine.counts)
+    trial.engine.page.close()
+    check(await trial.nextCall() == "show \"\"", "the view is empty at the end")
+    check(await run.value == "returned", "the run returns")
+    check(trial.view.navigationDelegate == nil && trial.view.uiDelegate == nil, "nobody is asked any more")
+    check(trial.controller.stubHandlers.isEmpty && trial.controller.stubReplyHandlers.isEmpty, "nothing is heard")
+    check(trial.controller.stubScripts.isEmpty, "nothing is injected")
+}
+
+@MainActor func pageFails() async throws {
+    let trial = try Trial { $0.reloads = 0 }
+    trial.engine.reload()
+    do {
+        _ = try await trial.engine.snapshot()
+        check(false, "there is no picture before a run")
+    } catch {
+        check(error.code == .notRunning, "there is no picture before a run", error)
+    }
+    let run = trial.begin()
+    _ = await trial.nextCall()
+    trial.view.navigationDelegate?.webViewWebContentProcessDidTerminate(trial.view)
+    let end = await run.value
+    check(end == "threw pageFailed", "a page that fails too often ends the run", end)
+}
+
+@MainActor func firstPageCannotBeLoaded() async throws {
+    let trial = try Trial { $0.reloads = 1 }
+    let run = trial.begin()
+    _ = await trial.nextCall()
+    let stopped = NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled)
+    let lost = NSError(domain: NSURLErrorDomain, code: NSURLErrorCannotConnectToHost)
+    trial.view.navigationDelegate?.webView(trial.view, didFailProvisionalNavigation: nil, withError: stopped)
+    trial.view.navigationDelegate?.webView(trial.view, didFailProvisionalNavigation: nil, withError: lost)
+    check(await trial.nextCall() == "load https://shop.example/", "a first page that fails is loaded again")
+    trial.view.navigationDelegate?.webView(trial.view, didFailProvisionalNavigation: nil, withError: lost)
+    let end = await run.value
+    check(end == "threw pageFailed", "and not for ever", end)
+}
+
+/// While the last call is in flight the page goes nowhere.
+@MainActor func stoppingLoadsNothing() async throws {
+    let trial = try Trial()
+    let run = trial.begin()
+    _ = await trial.nextCall()
+    trial.commit("https://shop.example/")
+    trial.relay("\(document)\nhello\n\n")
+    _ = await trial.nextCall()
+    run.cancel()
+    check(await trial.decide("https://shop.example/", .linkActivated) == .cancel, "nothing is loaded in a drain")
+    var call = await trial.nextCall()
+    while call != "show \"\"" {
+        trial.view.stubEndScripts()
+        call = await trial.nextCall()
+    }
+    check(await run.value == "returned", "the run returns")
+}
+
+@MainActor func manyPages() async throws {
+    let trial = try Trial()
+    weak var last: AnyObject?
+    for turn in 0..<100 {
+        let run = trial.begin()
+        let first = await trial.nextCall()
+        check(first == "load https://shop.example/", "page \(turn) is loaded", first)
+        last = trial.view.navigationDelegate
+        trial.commit("https://shop.example/")
+        trial.relay("\(document)\nhello\n\n")
+        _ = await trial.nextCall()
+        // Every other run ends by cancellation, which lets the page hear its last words.
+        if turn.isMultiple(of: 2) { trial.engine.page.close() } else { run.cancel() }
+        trial.view.stubEndScripts()
+        var call = await trial.nextCall()
+        while call != "show \"\"" {
+            trial.view.stubEndScripts()
+            call = await trial.nextCall()
+        }
+        check(await run.value == "returned", "run \(turn) returns")
+        check(last == nil, "nothing is left of page \(turn)")
+    }
+}
+
+@main struct EngineTrial {
+    static func main() async throws {
+        try await pageComesAndGoes()
+        try await pageFails()
+        try await firstPageCannotBeLoaded()
+        try await stoppingLoadsNothing()
+        try await manyPages()
+        print(Faults.count == 0 ? "the engine did what it should" : "the engine did not do what it should")
+        exit(Faults.count == 0 ? 0 : 1)
+    }
+}

@@ -1,0 +1,146 @@
+import SignalboxCore
+import Testing
+
+@testable import WebSocketChat
+
+@Suite struct ChatHubTests {
+    private let sender = FakeSender()
+
+    private func hub(_ change: (inout ChatHub.Limits) -> Void = { _ in }) -> ChatHub {
+        var limits = ChatHub.Limits()
+        change(&limits)
+        let hub = ChatHub(limits)
+        hub.attach(sender)
+        return hub
+    }
+
+    private func open(_ hub: ChatHub) -> ChatConnection {
+        let number = ConnectionID.next()
+        hub.opened(number)
+        return ChatConnection(number, principal: nil, hub: hub)
+    }
+
+    @Test func aBroadcastReachesThoseWithTheTag() {
+        let hub = hub()
+        let (one, two, three) = (open(hub), open(hub), open(hub))
+        #expect(one.join("table") && two.join("table") && three.join("other"))
+        #expect(one.join("table"))
+        var report = one.broadcast("news", Bytes("{\"a\":1}"), to: "table")
+        #expect(report.sent == 2 && report.refused == 0)
+        for connection in [one, two] {
+            #expect(sender.texts(on: connection.number) == [#"{"action":"news","body":{"a":1}}"#])
+        }
+        #expect(sender.texts(on: three.number).isEmpty)
+        two.leave("table")
+        two.leave("table")
+        two.leave("never there")
+        report = hub.broadcast("news", Bytes("1"), to: "table")
+        #expect(report.sent == 1)
+        #expect(hub.broadcast("news", Bytes("1"), to: "nobody") == BroadcastReport())
+        #expect(one.tags == ["table"] && two.tags.isEmpty)
+    }
+
+    @Test func tagsAreBoundedInNumberAndLength() {
+        let hub = hub { $0.tagsPerConnection = 2 }
+        let one = open(hub)
+        #expect(!one.join("") && !one.join(String(repeating: "x", count: 129)))
+        #expect(one.join(String(repeating: "x", count: 128)) && one.join("b"))
+        #expect(!one.join("c"))
+        #expect(one.join("b"))
+        one.leave("b")
+        #expect(one.join("c") && one.tags.count == 2)
+    }
+
+    @Test func whatEachBeginsWithIsThereAtOnceAndMayBeLeft() {
+        let hub = hub { $0.tags = ["lobby"] }
+        let (one, two) = (open(hub), open(hub))
+        #expect(hub.broadcast("news", Bytes("1"), to: "lobby").sent == 2)
+        one.leave("lobby")
+        hub.closed(two.number)
+        #expect(hub.broadcast("news", Bytes("1"), to: "lobby").sent == 0)
+    }
+
+    @Test func tagsEndWithTheConnectionAndWithTheRun() throws {
+        let hub = hub()
+        let (one, two) = (open(hub), open(hub))
+        _ = one.join("t")
+        _ = two.join("t")
+        hub.closed(one.number)
+        #expect(one.tags.isEmpty && !one.join("t"))
+        #expect(throws: SendRefused.closed) { try one.send("a", id: nil, body: Bytes("1")) }
+        #expect(hub.broadcast("a", Bytes("1"), to: "t").sent == 1)
+        hub.attach(nil)
+        #expect(throws: SendRefused.closed) { try two.send("a", id: nil, body: Bytes("1")) }
+        #expect(hub.broadcast("a", Bytes("1"), to: "t") == BroadcastReport())
+    }
+
+    @Test func aSlowReaderIsClosedOnceAndCountedOnce() {
+        let hub = hub()
+        let (slow, quick) = (open(hub), open(hub))
+        _ = slow.join("t")
+        _ = quick.join("t")
+        sender.answer(.full, on: slow.number)
+        var report = hub.broadcast("a", Bytes("1"), to: "t")
+        #expect(report.sent == 1 && report.refused == 1)
+        #expect(throws: SendRefused.closed) { try slow.send("a", id: nil, body: Bytes("1")) }
+        report = hub.broadcast("a", Bytes("1"), to: "t")
+        #expect(report.sent == 1 && report.refused == 0)
+        #expect(hub.slowReaders == 1)
+        #expect(sender.commands(for: slow.number) == [.cut(.tryAgainLater, reason: "reads too slowly")])
+        #expect(sender.texts(on: quick.number).count == 2)
+    }
+
+    @Test func whereSlowReadersStayTheyAreRefused() {
+        let hub = hub { $0.closesSlowReaders = false }
+        let slow = open(hub)
+        sender.answer(.full, on: slow.number)
+        #expect(throws: SendRefused.full) { try slow.send("a", id: nil, body: Bytes("1")) }
+        #expect(throws: SendRefused.full) { try slow.send("a", id: nil, body: Bytes("1")) }
+        #expect(hub.slowReaders == 0 && sender.commands(for: slow.number).isEmpty)
+    }
+
+    @Test func whenAllTogetherWaitTooMuchTheSlowestGoAndTheOthersAreHeard() throws {
+        let hub = hub()
+        let all = (0..<4).map { _ in open(hub) }
+        sender.crowd(with: [all[0].number, all[1].number])
+        try all[3].send("a", id: nil, body: Bytes("1"))
+        #expect(sender.texts(on: all[3].number) == [#"{"action":"a","body":1}"#])
+        for slow in all[..<2] {
+            #expect(sender.commands(for: slow.number) == [.cut(.tryAgainLater, reason: "reads too slowly")])
+        }
+        #expect(sender.commands(for: all[2].number).isEmpty)
+        #expect(hub.slowReaders == 2)
+        // Who is the slowest itself goes, and has not been heard.
+        sender.crowd(with: [all[2].number])
+        #expect(throws: SendRefused.full) { try all[2].send("a", id: nil, body: Bytes("1")) }
+        #expect(hub.slowReaders == 3)
+        // Somebody who is none of ours any more makes no room.
+        sender.answer(.crowded(slowest: all[0].number), on: all[3].number)
+        #expect(throws: SendRefused.full) { try all[3].send("a", id: nil, body: Bytes("1")) }
+        #expect(hub.slowReaders == 3)
+    }
+
+    @Test func whatCanNeverBeSentIsRefusedWithoutHarm() {
+        let hub = hub { $0.waitingBytes = 200 }
+        let one = open(hub)
+        _ = one.join("t")
+        #expect(throws: SendRefused.tooLarge) { try one.send(text: String(repeating: "x", count: 137)) }
+        #expect(throws: Never.self) { try one.send(text: String(repeating: "x", count: 136)) }
+        #expect(throws: SendRefused.invalid) { try one.send("a", id: nil, body: Bytes([0x22, 0xFF, 0x22])) }
+        let report = hub.broadcast("a", Bytes([0x22, 0xFF, 0x22]), to: "t")
+        #expect(report.sent == 0 && report.refused == 1)
+        #expect(hub.slowReaders == 0)
+    }
+
+    @Test func closingComesAfterWhatWasSent() throws {
+        let hub = hub()
+        let one = open(hub)
+        try one.send(binary: Bytes([1, 2]))
+        one.close()
+        #expect(
+            sender.told == [
+                .message(one.number, [1, 2], .binary), .command(one.number, .close(.normal, reason: "")),
+            ]
+        )
+    }
+}

@@ -1,0 +1,122 @@
+import Logging
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import WebSocketChat
+
+/// A WebSocket source in a supervisor whose plugin sends back what comes.
+struct Echo: Sendable {
+    /// What a connection's beginning or end was told as.
+    struct Notice: Decodable, Sendable, Equatable {
+        let connection: String
+        let code: Int?
+    }
+
+    static let action: ActionName = "echo"
+    /// Every message is echoed, whatever it says.
+    static let frames = WebSocketFrames(text: .action(action, .text), binary: action)
+
+    let supervisor: Supervisor
+    /// Each line with its level in front.
+    let log: EventList<String>
+    let opened = EventList<Notice>()
+    let closed = EventList<Notice>()
+    /// What came, before it is sent back.
+    let came = EventList<Bytes>()
+
+    private init(log: EventList<String>) {
+        self.log = log
+        supervisor = Supervisor(
+            configuration: .patient,
+            logger: Logger(label: "supervisor") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// Runs the adapter that `make` returns while `body` works, and stops it gracefully.
+    static func with<Adapting: Adapter>(
+        window: WindowLimits = WindowLimits(),
+        _ make: (Logger) throws -> Adapting,
+        _ body: (Echo, Adapting) async throws -> Void
+    ) async throws {
+        let log = EventList<String>()
+        let echo = Echo(log: log)
+        let adapter = try make(Logger(label: "chat") { _ in RecordingLog(log) })
+        let rule = AccessRule.source(adapter.source)
+        try echo.supervisor.register(action, as: RawBody.self, from: rule) { [came = echo.came] body, context in
+            came.append(body.bytes.copied())
+            try Echo.answer(body, context)
+        }
+        try echo.supervisor.register(.chatConnected, as: Notice.self, from: rule) { [opened = echo.opened] notice, _ in
+            opened.append(notice)
+        }
+        try echo.supervisor.register(.chatClosed, as: Notice.self, from: rule) { [closed = echo.closed] notice, _ in
+            closed.append(notice)
+        }
+        try echo.supervisor.add(adapter, window: window)
+        try await echo.supervisor.whileRunning { try await body(echo, adapter) }
+    }
+
+    private static func answer(_ body: RawBody, _ context: ActionContext) throws {
+        guard let chat = context.chat else { throw WireFault("the action came by no connection") }
+        if body.kind == .bytes {
+            try chat.send(binary: body.bytes)
+        } else {
+            try chat.send(text: String(decoding: body.bytes, as: UTF8.self))
+        }
+    }
+
+    /// A server that lets everybody in, on a port of its own, and has patience with who is slow.
+    static func withServer(
+        window: WindowLimits = WindowLimits(),
+        _ change: (inout WebSocketServerConfiguration) -> Void = { _ in },
+        _ body: (Echo, WebSocketServer, UInt16) async throws -> Void
+    ) async throws {
+        var configuration = WebSocketServerConfiguration(source: "chat", port: 0)
+        configuration.path = "/chat"
+        configuration.absentOrigin = .allowed
+        configuration.frames = frames
+        configuration.announcesConnections = true
+        // A raw client that waits for its turn on a busy machine answers no ping.
+        configuration.pingAfter = .seconds(3_600)
+        configuration.messageTimeout = .seconds(3_600)
+        configuration.silenceLimit = .seconds(7_200)
+        change(&configuration)
+        try await with(window: window) {
+            try WebSocketServer(configuration, logger: $0)
+        } _: { echo, server in
+            guard let port = await server.port() else { throw WireFault("the server does not listen") }
+            try await body(echo, server, port)
+        }
+    }
+
+    /// A feed of a server of this machine, quick to connect again.
+    static func withFeed(
+        of port: UInt16,
+        window: WindowLimits = WindowLimits(),
+        _ change: (inout WebSocketFeedConfiguration) -> Void = { _ in },
+        _ body: (Echo, WebSocketFeed) async throws -> Void
+    ) async throws {
+        var configuration = WebSocketFeedConfiguration(
+            source: "feed",
+            url: try WebSocketURL("ws://127.0.0.1:\(port)/feed")
+        )
+        configuration.frames = frames
+        configuration.announcesConnections = true
+        configuration.reconnect = .quick
+        change(&configuration)
+        try await with(window: window) {
+            try WebSocketFeed(configuration, logger: $0)
+        } _: { echo, feed in
+            try await body(echo, feed)
+        }
+    }
+}
+
+extension WebSocketReconnect {
+    /// For servers that come back at once.
+    static let quick = WebSocketReconnect(
+        first: .milliseconds(1),
+        cap: .milliseconds(5),
+        slow: .milliseconds(1) ... .milliseconds(5)
+    )
+}

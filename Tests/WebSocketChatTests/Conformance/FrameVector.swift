@@ -1,0 +1,135 @@
+import Testing
+
+/// Frames, and what they are answered with by somebody who echoes.
+struct FrameVector: Sendable, CustomTestStringConvertible {
+    enum Piece: Sendable {
+        case frame(WireFrame)
+        /// Masked where it must not be, and the other way round.
+        case wronglyMasked(WireFrame)
+        /// Bytes after which the mask follows, where there is one.
+        case head([UInt8])
+    }
+
+    enum End: Sendable {
+        /// The connection is still open, and is closed with 1000.
+        case open
+        /// The other side closes with this code. It may leave the close frame out when more comes meanwhile.
+        case failed(UInt16)
+        /// The other side ends the connection, as libwebsockets does after some faults, without a close frame
+        /// (RFC 6455, 7.1.7, allows it).
+        case dropped
+        /// The close frame among the frames is answered, with one of these codes; `nil` is none.
+        case closed([UInt16?])
+    }
+
+    /// How the bytes are cut into writes.
+    enum Cut: CaseIterable, Sendable {
+        case nowhere, betweenFrames, everywhere
+    }
+
+    let name: String
+    let pieces: [Piece]
+    var messages: [WireFrame] = []
+    var pongs: [[UInt8]] = []
+    let end: End
+
+    var testDescription: String { name }
+
+    init(_ name: String, _ frames: [WireFrame], messages: [WireFrame] = [], pongs: [[UInt8]] = [], _ end: End) {
+        self.init(name, pieces: frames.map { .frame($0) }, messages: messages, pongs: pongs, end)
+    }
+
+    init(_ name: String, pieces: [Piece], messages: [WireFrame] = [], pongs: [[UInt8]] = [], _ end: End) {
+        self.name = name
+        self.pieces = pieces
+        self.messages = messages
+        self.pongs = pongs
+        self.end = end
+    }
+
+    func script(mask: [UInt8]?, cut: Cut) -> WireScript {
+        let closing = pieces.firstIndex { $0.isClose } ?? pieces.endIndex
+        let first = FrameVector.cut(pieces[..<closing].map { $0.bytes(mask: mask) }, cut)
+        switch end {
+        case .failed, .dropped:
+            let all = FrameVector.cut(pieces.map { $0.bytes(mask: mask) }, cut)
+            return WireScript(first: all, awaited: nil)
+        case .open, .closed:
+            let awaited = WireScript.Awaited(messages: messages.count, pongs: pongs.count)
+            let last = closing == pieces.endIndex ? [.frame(.close(1_000))] : Array(pieces[closing...])
+            return WireScript(
+                first: first,
+                awaited: awaited,
+                last: FrameVector.cut(last.map { $0.bytes(mask: mask) }, cut)
+            )
+        }
+    }
+
+    private static func cut(_ frames: [[UInt8]], _ cut: Cut) -> [[UInt8]] {
+        switch cut {
+        case .nowhere: [frames.flatMap { $0 }]
+        case .betweenFrames: frames
+        case .everywhere: frames.flatMap { $0.map { [$0] } }
+        }
+    }
+
+    /// Whether it is small enough to be written byte by byte.
+    var isSmall: Bool { pieces.reduce(0) { $0 + $1.bytes(mask: nil).count } < 1_024 }
+
+    /// What of the answer is not as it should be.
+    ///
+    /// - Parameter mayDrop: whether a connection may be failed without a close frame (RFC 6455, 7.1.7).
+    func fault(in heard: WireScript.Heard, mayDrop: Bool) -> String? {
+        if heard.messages != messages { return "messages \(heard.messages.map(\.shown)) came" }
+        if heard.pongs != pongs { return "pongs \(heard.pongs) came" }
+        let isRight =
+            switch end {
+            case .open: heard.close?.closeCode == 1_000
+            case .closed(let codes): heard.close.map { codes.contains($0.closeCode) } ?? false
+            case .failed(let code): heard.close.map { $0.closeCode == code } ?? mayDrop
+            case .dropped: heard.close == nil
+            }
+        let shown = heard.close.map { "\($0.closeCode.map(String.init) ?? "without a code")" }
+        return isRight ? nil : "the close frame was \(shown ?? "not there"), expected: \(end)"
+    }
+
+    /// The codes as which the end may be told; `nil` is none.
+    ///
+    /// libwebsockets tells some faults as 1007 that it answers with 1002, and codes that it does not know as 1002.
+    ///
+    /// - Parameter mayDrop: as for ``fault(in:mayDrop:)``.
+    func told(mayDrop: Bool) -> [Int?] {
+        switch end {
+        case .open: [1_000]
+        case .closed: closeCode.map { [Int($0), 1_002] } ?? [nil]
+        case .failed: [1_002, 1_007] + (mayDrop ? [nil] : [])
+        case .dropped: [nil]
+        }
+    }
+
+    private var closeCode: UInt16? {
+        for case .frame(let frame) in pieces where frame.opcode == WireFrame.close { return frame.closeCode }
+        return nil
+    }
+}
+
+extension FrameVector.Piece {
+    fileprivate var isClose: Bool {
+        if case .frame(let frame) = self { frame.opcode == WireFrame.close } else { false }
+    }
+
+    fileprivate func bytes(mask: [UInt8]?) -> [UInt8] {
+        switch self {
+        case .frame(let frame): return frame.bytes(mask: mask)
+        case .wronglyMasked(let frame): return frame.bytes(mask: mask == nil ? WireSide.mask : nil)
+        case .head(let bytes):
+            guard let mask else { return bytes }
+            return [bytes[0], bytes[1] | 0x80] + bytes[2...] + mask
+        }
+    }
+}
+
+extension WireFrame {
+    /// Short enough for a finding.
+    var shown: String { "\(opcode): \(payload.prefix(16)) of \(payload.count)" }
+}

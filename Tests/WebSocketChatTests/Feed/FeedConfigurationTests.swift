@@ -1,0 +1,109 @@
+import SignalboxCore
+import Testing
+
+@testable import WebSocketChat
+
+@Suite struct FeedConfigurationTests {
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let words: String
+        let change: @Sendable (inout WebSocketFeedConfiguration) -> Void
+        var testDescription: String { words }
+    }
+
+    private static func configuration(_ scheme: String = "ws") throws -> WebSocketFeedConfiguration {
+        WebSocketFeedConfiguration(source: "prices", url: try WebSocketURL("\(scheme)://h/"))
+    }
+
+    private static func header(_ name: String, _ value: String = "v") -> Fault {
+        Fault(words: name) { $0.headers = [WebSocketHeader(name, .text(value))] }
+    }
+
+    private static let faults: [Fault] = [
+        Fault(words: "32 subprotocols") { $0.subprotocols = (0..<33).map { "p\($0)" } },
+        Fault(words: "subprotocols") { $0.subprotocols = ["a b"] },
+        Fault(words: "subprotocols") { $0.subprotocols = [String(repeating: "a", count: 1_025)] },
+        Fault(words: "offered twice") { $0.subprotocols = ["a", "a"] },
+        Fault(words: "origin") { $0.origin = "" },
+        Fault(words: "origin") { $0.origin = "https://a b" },
+        Fault(words: "origin") { $0.origin = "a\r\nb: c" },
+        Fault(words: "32 further headers") { $0.headers = (0..<33).map { WebSocketHeader("h\($0)", .text("v")) } },
+        header("a b"), header(""), header("Host"), header("UPGRADE"), header("connection"), header("Origin"),
+        header("Sec-WebSocket-Key"), header("sec-websocket-protocol"), header("Sec-WebSocket-Extensions"),
+        header("Content-Length"), header("Transfer-Encoding"), header("X-Value", "a\r\nb: c"), header("X-Value", ""),
+        Fault(words: "twice") { $0.headers = [.init("X-a", .text("1")), .init("x-A", .text("2"))] },
+        Fault(words: "set by the bearer token") {
+            $0.headers = [.init("authorization", .text("1"))]
+            $0.bearer = .text("t")
+        },
+        Fault(words: "bearer token") { $0.bearer = .text("a\nb") },
+        Fault(words: "wss://") { $0.trust = .anything },
+        Fault(words: "wss://") { $0.trust = .authority(file: "/ca.pem") },
+        Fault(words: "wss://") { $0.identity = WebSocketIdentity(certificateFile: "/c", keyFile: "/k") },
+        Fault(words: "IPv6") { $0.url = (try? WebSocketURL("wss://[::1]/")) ?? $0.url },
+        Fault(words: "100 opening messages") { $0.openingMessages = Array(repeating: "", count: 101) },
+        Fault(words: "opening messages take 1025 bytes") {
+            $0.waitingBytes = 1_024
+            $0.openingMessages = [String(repeating: "a", count: 961)]
+        },
+        Fault(words: "waiting bytes") { $0.waitingBytes = 1_023 },
+        Fault(words: "waiting bytes") { $0.waitingBytes = (1 << 30) + 1 },
+        Fault(words: "batch") { $0.frames.batch = 0 },
+        Fault(words: "batch") { $0.frames.batch = 10_001 },
+        Fault(words: "2^30") { $0.limits.bytes = 0 },
+        Fault(words: "depth") { $0.limits.depth = 513 },
+        Fault(words: "connecting") { $0.connectTimeout = .milliseconds(999) },
+        Fault(words: "connecting") { $0.connectTimeout = .seconds(61) },
+        Fault(words: "ping is sent") { $0.pingAfter = .zero },
+        Fault(words: "ping is sent") { $0.pingAfter = .seconds(3_601) },
+        Fault(words: "answer to a ping") { $0.pongWithin = .milliseconds(10) },
+        Fault(words: "reconnecting") { $0.reconnect?.first = .zero },
+        Fault(words: "reconnecting") { $0.reconnect?.cap = .milliseconds(1) },
+        Fault(words: "reconnecting") { $0.reconnect?.cap = .seconds(3_601) },
+        Fault(words: "slow waits") { $0.reconnect?.slow = .zero ... .seconds(1) },
+        Fault(words: "slow waits") { $0.reconnect?.slow = .seconds(1) ... .seconds(3_601) },
+        Fault(words: "counts as good") { $0.reconnect?.holds = .seconds(-1) },
+    ]
+
+    @Test(arguments: faults) func eachFaultIsToldWithTheSource(fault: Fault) throws {
+        var configuration = try Self.configuration()
+        try configuration.validate()
+        fault.change(&configuration)
+        let error = #expect(throws: WebSocketChatError.self) { try configuration.validate() }
+        #expect(error?.code == .invalidConfiguration)
+        #expect(error?.source == "prices")
+        #expect(error?.description.contains(fault.words) == true, "\(String(describing: error))")
+    }
+
+    @Test func theEndsOfTheRangesAreTaken() throws {
+        var configuration = try Self.configuration("wss")
+        configuration.subprotocols = (0..<32).map { "p\($0)" }
+        configuration.headers = (0..<32).map { WebSocketHeader("h\($0)", .text("v")) }
+        configuration.bearer = .environment("TOKEN")
+        configuration.trust = .authority(file: "/ca.pem")
+        configuration.identity = WebSocketIdentity(certificateFile: "/c", keyFile: "/k")
+        configuration.openingMessages = [String(repeating: "a", count: 960)]
+        configuration.waitingBytes = 1_024
+        configuration.connectTimeout = .seconds(1)
+        configuration.pingAfter = .seconds(3_600)
+        configuration.pongWithin = .seconds(1)
+        configuration.frames.batch = 10_000
+        configuration.reconnect = WebSocketReconnect(
+            first: .milliseconds(1),
+            cap: .milliseconds(1),
+            slow: .milliseconds(1) ... .seconds(3_600),
+            holds: .zero
+        )
+        try configuration.validate()
+        configuration.pingAfter = nil
+        configuration.reconnect = nil
+        configuration.connectTimeout = .seconds(60)
+        configuration.waitingBytes = 1 << 30
+        try configuration.validate()
+    }
+
+    @Test func anAuthorizationOfOnesOwnIsAHeaderLikeAnother() throws {
+        var configuration = try Self.configuration()
+        configuration.headers = [WebSocketHeader("Authorization", .text("Basic YTpi"))]
+        try configuration.validate()
+    }
+}

@@ -1,0 +1,201 @@
+import Foundation
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@testable import WebSocketChat
+
+@Suite(.timeLimit(.minutes(5))) struct FeedEndingTests {
+    @Test func aSecondRunAtOnceIsRefused() async throws {
+        var server = try await Party.server()
+        try await FeedTrial.run(.test(server.transport.port)) { trial in
+            _ = try await server.opened()
+            let error = await #expect(throws: WebSocketChatError.self) { try await trial.feed.run(into: trial.intake) }
+            #expect(error?.code == .alreadyRunning)
+            #expect(error?.source == "feed")
+        }
+        await server.stop()
+    }
+
+    @Test func runsFollowEachOtherOnTheSameFeed() async throws {
+        var server = try await Party.server()
+        let trial = try FeedTrial(.test(server.transport.port))
+        for round in 1...3 {
+            try await trial.whileRunning {
+                let id = try await server.opened().0
+                server.say("{\"action\":\"a\(round)\"}", on: id)
+                _ = await trial.names(round)
+            }
+            #expect(try await server.ended() == .closedByPeer(.goingAway, reason: ""))
+            #expect(trial.feed.connection == nil)
+        }
+        #expect(await trial.names(3) == ["a1", "a2", "a3"])
+        #expect(trial.feed.counts.connections == 3)
+        await server.stop()
+    }
+
+    @Test(arguments: [1_000, 1_001, 1_011, 4_000] as [UInt16])
+    func withoutReconnectingTheRunEndsWithTheConnection(code: UInt16) async throws {
+        var server = try await Party.server()
+        let trial = try FeedTrial(.test(server.transport.port) { $0.reconnect = nil })
+        async let run: Void = trial.feed.run(into: trial.intake)
+        let id = try await server.opened().0
+        server.say("{\"action\":\"last\"}", on: id)
+        server.transport.perform(.close(CloseCode(number: code), reason: "so it is"), on: id)
+        if code <= 1_001 {
+            try await run
+        } else {
+            do {
+                try await run
+                Issue.record("the run ended normally")
+            } catch let error as WebSocketChatError {
+                #expect(error.code == .ended)
+                #expect(error.detail.contains("\(code) \"so it is\""))
+            }
+        }
+        #expect(await trial.names(1) == ["last"])
+        await server.stop()
+    }
+
+    @Test func aConnectionThatIsLostEndsARunWithoutReconnecting() async throws {
+        let server = try #require(FakeServer { UpgradeAnswer.text(to: $0) })
+        let trial = try FeedTrial(.test(server.port) { $0.reconnect = nil })
+        async let run: Void = trial.feed.run(into: trial.intake)
+        await trial.hears("connected to")
+        server.drop()
+        do {
+            try await run
+            Issue.record("the run ended normally")
+        } catch let error as WebSocketChatError {
+            #expect(error.code == .ended)
+        }
+    }
+
+    @Test(arguments: [true, false]) func aFirstConnectionThatMustSucceedSaysWhyItDidNot(reconnects: Bool) async throws {
+        let server = try await Party.server(.init(decide: { _ in .forbidden }))
+        let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
+            if reconnects { $0.firstConnectionMustSucceed = true } else { $0.reconnect = nil }
+        }
+        let trial = try FeedTrial(configuration)
+        let error = await #expect(throws: WebSocketChatError.self) { try await trial.feed.run(into: trial.intake) }
+        #expect(error?.code == .notConnected)
+        #expect(error?.description.contains("source feed: ws://127.0.0.1:\(server.transport.port) refused") == true)
+        #expect(error?.description.contains("403. Check the origin") == true)
+        await server.stop()
+    }
+
+    @Test func aSecondConnectionNeedNotSucceedWhereTheFirstMust() async throws {
+        var server = try await Party.server()
+        let times = FeedTimes()
+        let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
+            $0.firstConnectionMustSucceed = true
+        }
+        try await FeedTrial.run(configuration, times.surroundings) { trial in
+            _ = try await server.opened()
+            await server.stop()
+            _ = await times.waits.first(1)
+            times.letPass()
+            await trial.hears("cannot be reached")
+        }
+    }
+
+    // MARK: - Cancellation
+
+    @Test func aStopBeforeTheBeginningEndsTheRun() async throws {
+        let server = try await Party.server()
+        let trial = try FeedTrial(.test(server.transport.port))
+        let run = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await trial.feed.run(into: trial.intake)
+        }
+        try await run.value
+        await server.stop()
+    }
+
+    @Test func aStopIsHeardDuringALookup() async throws {
+        let asked = EventList<Void>()
+        let mayEnd = DispatchSemaphore(value: 0)
+        var surroundings = FeedSurroundings()
+        surroundings.lookups = LookupThreads(limit: 1)
+        surroundings.resolve = { _ in
+            asked.append(contentsOf: [()])
+            mayEnd.wait()
+            return .success(["127.0.0.1"])
+        }
+        try await FeedTrial.run(.test(1, host: "server.test"), surroundings) { _ in _ = await asked.first(1) }
+        mayEnd.signal()
+    }
+
+    @Test func aStopIsHeardWhileConnecting() async throws {
+        let server = try #require(FakeServer { _ in "" })
+        try await FeedTrial.run(.test(server.port)) { _ in _ = await server.requests.first(1) }
+    }
+
+    @Test func aStopIsHeardBetweenTwoConnections() async throws {
+        let server = try await Party.server()
+        let port = server.transport.port
+        await server.stop()
+        let times = FeedTimes()
+        try await FeedTrial.run(.test(port), times.surroundings) { _ in _ = await times.waits.first(1) }
+    }
+
+    @Test func aStopDoesNotWaitLongForAServerThatSaysNoMore() async throws {
+        let server = try #require(FakeServer { UpgradeAnswer.text(to: $0) })
+        let times = FeedTimes()
+        try await FeedTrial.run(.test(server.port), times.surroundings) { await $0.hears("connected to") }
+    }
+
+    @Test func aStopWaitsForWhatWasTaken() async throws {
+        var server = try await Party.server()
+        let trial = try FeedTrial(
+            .test(server.transport.port) {
+                $0.announcesConnections = true
+                $0.answers = true
+            },
+            into: .holding()
+        )
+        let order = EventList<String>()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await trial.feed.run(into: trial.intake)
+                order.append("returned")
+            }
+            let id = try await server.opened().0
+            server.say("{\"action\":\"work\",\"id\":\"7\"}", on: id)
+            _ = await trial.names(2)
+            group.cancelAll()
+            // The end of the connection is told when nothing more is read.
+            let taken = await trial.intake.taken.first(3)
+            #expect(taken.map(\.name) == ["signalbox.connected", "work", "signalbox.closed"])
+            #expect(trial.feed.connection != nil)
+            order.append("settled")
+            for one in taken { one.settle() }
+            try await group.waitForAll()
+        }
+        #expect(order.all == ["settled", "returned"])
+        #expect(String(decoding: try await server.message(), as: UTF8.self) == "{\"id\":\"7\",\"outcome\":\"handled\"}")
+        #expect(try await server.ended() == .closedByPeer(.goingAway, reason: ""))
+        await server.stop()
+    }
+
+    @Test func whenTheIntakeClosesTheRunEnds() async throws {
+        var server = try await Party.server()
+        let trial = try FeedTrial(
+            .test(server.transport.port) { $0.answers = true },
+            into: RecordingIntake(room: 1)
+        )
+        async let run: Void = trial.feed.run(into: trial.intake)
+        let id = try await server.opened().0
+        server.say("{\"action\":\"a\",\"id\":\"1\"}", on: id)
+        server.say("{\"action\":\"b\",\"id\":\"2\"}", on: id)
+        _ = await trial.intake.roomCalls.first(1)
+        trial.intake.close()
+        try await run
+        #expect(trial.feed.counts.notTaken == 1)
+        await trial.hears("1 messages were read that nobody takes any more")
+        #expect(String(decoding: try await server.message(), as: UTF8.self).contains("\"handled\""))
+        #expect(String(decoding: try await server.message(), as: UTF8.self).contains("\"abandoned\""))
+        #expect(try await server.ended() == .closedByPeer(.goingAway, reason: ""))
+        await server.stop()
+    }
+}

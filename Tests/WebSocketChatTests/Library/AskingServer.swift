@@ -1,0 +1,72 @@
+import BrokerKit
+import Foundation
+
+/// OpenSSL's own server, which wants a certificate of its clients; what it hears is read here, and what is written here is
+/// what it says.
+final class AskingServer: Sendable {
+    let port: UInt16
+    private let program: RunningProgram
+    private let input: FileHandle
+    private let output: FileHandle
+
+    static func start(_ authority: TestAuthority) async throws -> AskingServer {
+        let (input, output) = (Pipe.unshared(), Pipe.unshared())
+        let arguments = [
+            "s_server", "-accept", "127.0.0.1:0", "-naccept", "1", "-Verify", "1", "-verify_return_error", "-CAfile",
+            authority.authorityFile, "-cert", authority.certificateFile, "-key", authority.keyFile,
+        ]
+        let program = try RunningProgram("openssl", arguments, input: input, output: output, errors: nil)
+        let told = await heard(from: output.fileHandleForReading) { text in
+            text.range(of: "ACCEPT [^\n]*\n", options: .regularExpression) != nil
+        }
+        let line = told.split(separator: "\n").first { $0.contains("ACCEPT") } ?? ""
+        guard let port = line.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+            program.signal(SIGKILL)
+            throw BrokerKitError("openssl s_server does not listen: \(told)")
+        }
+        return AskingServer(port, program, input.fileHandleForWriting, output.fileHandleForReading)
+    }
+
+    private init(_ port: UInt16, _ program: RunningProgram, _ input: FileHandle, _ output: FileHandle) {
+        self.port = port
+        self.program = program
+        self.input = input
+        self.output = output
+    }
+
+    // A test that throws does not come to its end.
+    deinit {
+        program.signal(SIGKILL)
+    }
+
+    /// What comes until it has all of these, or the server ends.
+    func read(until words: [String]) async -> String {
+        await AskingServer.heard(from: output) { text in words.allSatisfy(text.contains) }
+    }
+
+    func write(_ text: String) {
+        input.write(Data(text.utf8))
+    }
+
+    func end() async {
+        program.signal(SIGKILL)
+        await program.status()
+    }
+
+    private static func heard(
+        from handle: FileHandle,
+        until isEnough: @escaping @Sendable (String) -> Bool
+    ) async -> String {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var heard = ""
+                while !isEnough(heard) {
+                    let data = handle.availableData
+                    guard !data.isEmpty else { break }
+                    heard += String(decoding: data, as: UTF8.self)
+                }
+                continuation.resume(returning: heard)
+            }
+        }
+    }
+}

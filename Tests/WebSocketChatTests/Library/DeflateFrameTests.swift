@@ -1,0 +1,213 @@
+import Testing
+
+@testable import WebSocketChat
+
+// One after another: each raw peer takes a thread of the system's pool.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct DeflateFrameTests {
+    private static let hello: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
+    // A block that is the last of its stream, with `a` in it.
+    private static let lastBlock: [UInt8] = [0x4B, 0x04, 0x00, 0x00]
+    // The code of 0xC3 alone, which begins a character of UTF-8.
+    private static let noText: [UInt8] = [0x3A, 0x0C, 0x00]
+
+    private func server(_ manners: RecordingReceiver.Manners = .init()) async throws -> (Party, RawPeer, ConnectionID) {
+        var place = ServerPlace()
+        place.compresses = true
+        var server = try await Party.server(manners, place: place)
+        let peer = try #require(RawPeer(port: server.transport.port))
+        peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
+        let id = try await server.opened(passingOver: .passEnded(bytes: 0)).0
+        return (server, peer, id)
+    }
+
+    private func client(_ manners: RecordingReceiver.Manners = .init()) async throws -> (Party, RawPeer, ConnectionID) {
+        let host = try #require(RawHost())
+        var client = try await Party.client(manners)
+        _ = client.transport.connect(to: .local(host.port) { $0.offersCompression = true })
+        let peer = try #require(await host.accept())
+        await peer.answerUpgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
+        let id = try await client.opened(passingOver: .passEnded(bytes: 0)).0
+        return (client, peer, id)
+    }
+
+    private func party(
+        isServer: Bool,
+        _ manners: RecordingReceiver.Manners = .init()
+    ) async throws -> (Party, RawPeer, ConnectionID) {
+        isServer ? try await server(manners) : try await client(manners)
+    }
+
+    @Test(arguments: [true, false]) func messagesCompressedAndNotComeInOrder(isServer: Bool) async throws {
+        var (party, peer, _) = try await party(isServer: isServer)
+        func frame(_ head: UInt8, _ payload: [UInt8]) { peer.write(RawPeer.frame(head, payload, isMasked: isServer)) }
+        frame(0xC1, DeflateFrameTests.hello)
+        frame(0x81, Array("plain".utf8))
+        frame(0xC1, [])
+        frame(0xC2, [0x00])
+        frame(0x81, [])
+        frame(0xC1, DeflateFrameTests.lastBlock)
+        frame(0xC1, DeflateFrameTests.hello)
+        for expected in ["Hello", "plain", "", "", "", "a", "Hello"] {
+            #expect(try await party.message() == Array(expected.utf8))
+        }
+        await party.stop()
+    }
+
+    @Test(arguments: [true, false]) func controlFramesMayComeInsideAFragmentedMessage(isServer: Bool) async throws {
+        var (party, peer, _) = try await party(isServer: isServer)
+        func frame(_ head: UInt8, _ payload: [UInt8]) { peer.write(RawPeer.frame(head, payload, isMasked: isServer)) }
+        for cut in 0...DeflateFrameTests.hello.count {
+            frame(0x41, Array(DeflateFrameTests.hello[..<cut]))
+            frame(0x8A, Array("pong".utf8))
+            frame(0x00, [])
+            frame(0x89, Array("ping".utf8))
+            frame(0x80, Array(DeflateFrameTests.hello[cut...]))
+            let event = await party.next()
+            guard case .ponged = event else { throw UnexpectedEvent(event) }
+            #expect(try await party.message() == Array("Hello".utf8))
+        }
+        frame(0x41, Array(DeflateFrameTests.hello[..<3]))
+        frame(0x88, [0x03, 0xE8])
+        let end = try await party.ended()
+        #expect(end == .closedByPeer(.normal, reason: ""))
+        await party.stop()
+    }
+
+    static let brokenFrames: [(String, [(UInt8, [UInt8])], CloseCode)] = [
+        ("no block", [(0xC1, [0x07, 0x07, 0x07])], .invalidPayload),
+        ("refers to nothing", [(0xC1, [0xF2, 0x00, 0x11, 0x00, 0x00])], .invalidPayload),
+        ("cut off", [(0xC1, [0xF2, 0x48, 0xCD])], .invalidPayload),
+        ("text cut off", [(0xC1, noText)], .invalidPayload),
+        ("text cut off, not compressed", [(0x81, [0x61, 0xC3])], .invalidPayload),
+        ("no text", [(0x01, [0x61]), (0x80, [0xFF])], .invalidPayload),
+        ("RSV1 on a continuation", [(0x41, [0xF2]), (0xC0, Array(hello[1...]))], .protocolError),
+        ("RSV1 on a continuation of what is not compressed", [(0x01, [0x61]), (0xC0, [0x61])], .protocolError),
+        ("RSV2", [(0xA1, [0x61])], .protocolError), ("RSV3", [(0x91, [0x61])], .protocolError),
+        ("RSV1 and RSV2", [(0xE1, hello)], .protocolError), ("RSV1 on a pong", [(0xCA, [0x61])], .protocolError),
+    ]
+
+    @Test(arguments: brokenFrames, [true, false])
+    func whatIsAgainstTheRulesEndsTheConnection(
+        broken: (name: String, frames: [(UInt8, [UInt8])], code: CloseCode),
+        isServer: Bool
+    ) async throws {
+        var (party, peer, _) = try await party(isServer: isServer)
+        // More behind it, in one segment: the end must come all the same, and only once.
+        let frames = broken.frames.flatMap { RawPeer.frame($0.0, $0.1, isMasked: isServer) }
+        peer.write(frames + RawPeer.frame(0x81, Array("more".utf8), isMasked: isServer))
+        peer.finish()
+        let end = try await party.ended()
+        #expect(end == .brokeProtocol(broken.code), "\(broken.name)")
+        await party.stop()
+    }
+
+    @Test(arguments: [(0xC8, [0x03, 0xE8]), (0x88, [0x03, 0xE8, 0xC3])] as [(UInt8, [UInt8])], [true, false])
+    func aCloseFrameAgainstTheRulesIsNotAnswered(frame: (head: UInt8, payload: [UInt8]), isServer: Bool) async throws {
+        var (party, peer, _) = try await party(isServer: isServer)
+        peer.write(RawPeer.frame(frame.head, frame.payload, isMasked: isServer))
+        let end = try await party.ended()
+        #expect(end == .lost)
+        await party.stop()
+    }
+
+    @Test(arguments: [1, 4_096, 1 << 20], [true, false])
+    func aPausedMessageGoesOnWhereItStopped(chunk: Int, isServer: Bool) async throws {
+        let count = 500_000
+        var (party, peer, id) = try await party(isServer: isServer, .init(pausesAt: 100_000, tellsPasses: true))
+        var packed = ZerosInLittle(count: count).bytes[...]
+        var frames: [UInt8] = []
+        var head: UInt8 = 0x42
+        while !packed.isEmpty {
+            let part = Array(packed.prefix(chunk))
+            packed = packed.dropFirst(chunk)
+            frames += RawPeer.frame(packed.isEmpty ? head | 0x80 : head, part, isMasked: isServer)
+            head = 0x00
+        }
+        peer.write(frames + RawPeer.frame(0xC1, DeflateFrameTests.hello, isMasked: isServer))
+        var bytes = 0
+        while bytes < 100_000 {
+            let event = await party.next()
+            guard case .passEnded(let more) = event else { throw UnexpectedEvent(event) }
+            bytes += more
+        }
+        #expect(bytes < 100_000 + MessageInflater.pieceBytes)
+        // Passes that read nothing.
+        for _ in 0..<20 {
+            party.transport.wake()
+            #expect(await party.next() == .passEnded(bytes: 0))
+        }
+        party.transport.perform(.resume, on: id)
+        var messages: [[UInt8]] = []
+        while messages.count < 2 {
+            switch await party.next() {
+            case .message(_, let bytes, _): messages.append(bytes)
+            case .passEnded: break
+            case let event: throw UnexpectedEvent(event)
+            }
+        }
+        #expect(messages == [[UInt8](repeating: 0, count: count), Array("Hello".utf8)])
+        await party.stop()
+    }
+
+    @Test(arguments: [true, false]) func aPausedMessageIsDroppedWhenItsConnectionIsCut(isServer: Bool) async throws {
+        let manners = RecordingReceiver.Manners(pausesAt: 10_000, tellsPasses: true, tellsPieces: true)
+        var (party, peer, id) = try await party(isServer: isServer, manners)
+        peer.write(RawPeer.frame(0xC2, ZerosInLittle(count: 1 << 20).bytes, isMasked: isServer))
+        var bytes = 0
+        while bytes < 10_000 {
+            let event = await party.next()
+            guard case .passEnded(let more) = event else { throw UnexpectedEvent(event) }
+            bytes += more
+        }
+        party.transport.perform(.cut(.goingAway, reason: "enough"), on: id)
+        peer.finish()
+        var event = await party.next()
+        while case .passEnded(0) = event { event = await party.next() }
+        #expect(event == .pieces(longest: MessageInflater.pieceBytes, all: MessageInflater.pieceBytes))
+        let end = try await party.ended()
+        #expect(end == .closedHere(.goingAway, reason: "enough"))
+        await party.stop()
+    }
+
+    @Test func whatIsSentIsCompressedWhenItIsLongEnough() async throws {
+        var (server, peer, _) = try await server(.init(echoes: true))
+        let long = [UInt8](repeating: 0x61, count: MessageDeflater.smallestMessage)
+        peer.frame(0x81, Array("short".utf8))
+        #expect(try await server.message() == Array("short".utf8))
+        peer.frame(0x81, long)
+        #expect(try await server.message() == long)
+        peer.frame(0x81, long)
+        let heads = await peer.read { bytes in
+            DeflateFrameTests.frames(bytes).count >= 4
+        }
+        let frames = DeflateFrameTests.frames(heads)
+        #expect(frames.dropFirst().map(\.head) == [0x81, 0xC1, 0xC1])
+        #expect(frames[1].payload == Array("short".utf8))
+        let inflater = MessageInflater(keepsContext: true)
+        for frame in frames[2...] {
+            var text: [UInt8] = []
+            let progress = frame.payload.withUnsafeBytes { bytes in
+                inflater.inflate(bytes, endsMessage: true) { piece, _ in
+                    text += piece
+                    return true
+                }
+            }
+            #expect(progress == .done)
+            #expect(text == long)
+        }
+        await server.stop()
+    }
+
+    /// The answer to the upgrade as a frame with head 0, and the whole frames after it, which are short.
+    private static func frames(_ bytes: [UInt8]) -> [(head: UInt8, payload: [UInt8])] {
+        let end = Array("\r\n\r\n".utf8)
+        guard let start = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) else { return [] }
+        var frames: [(head: UInt8, payload: [UInt8])] = [(0, [])]
+        var rest = bytes[(start + 4)...]
+        while rest.count >= 2, let length = rest.dropFirst().first, rest.count >= 2 + Int(length) {
+            frames.append((rest[rest.startIndex], Array(rest.dropFirst(2).prefix(Int(length)))))
+            rest = rest.dropFirst(2 + Int(length))
+        }
+        return frames
+    }
+}

@@ -1,0 +1,206 @@
+import Testing
+
+@testable import WebSocketChat
+
+@Suite(.timeLimit(.minutes(3))) struct DeflateMessageTests {
+    enum Content: CaseIterable { case zeros, text, noise }
+
+    static func message(_ content: Content, _ count: Int) -> [UInt8] {
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        let words = Array("{\"n\":17,\"text\":\"the quick brown fox\"},".utf8)
+        return (0..<count).map { place in
+            switch content {
+            case .zeros: return 0
+            case .text: return words[(place + place / 1_000) % words.count]
+            case .noise:
+                state ^= state << 13
+                state ^= state >> 7
+                state ^= state << 17
+                return UInt8(truncatingIfNeeded: state)
+            }
+        }
+    }
+
+    /// The pieces of a message that is given in chunks; `nil` when it is broken.
+    private func pieces(_ inflater: MessageInflater, _ message: [UInt8], chunk: Int = .max) -> [[UInt8]]? {
+        var pieces: [[UInt8]] = []
+        var rest = message[...]
+        repeat {
+            let head = Array(rest.prefix(chunk))
+            rest = rest.dropFirst(head.count)
+            let progress = head.withUnsafeBytes { bytes in
+                inflater.inflate(bytes, endsMessage: rest.isEmpty) { piece, _ in
+                    pieces.append(Array(piece))
+                    return true
+                }
+            }
+            guard progress == .done else { return nil }
+        } while !rest.isEmpty
+        return pieces
+    }
+
+    @Test(arguments: [true, false], Content.allCases)
+    func messagesComeBackAsTheyWere(keepsContext: Bool, content: Content) throws {
+        let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: keepsContext))
+        let inflater = MessageInflater(keepsContext: keepsContext)
+        for count in [0, 1, 125, 126, 65_535, 65_536, 1 << 20, 7, 0, 16_384, 16_383, 32_768] {
+            let message = DeflateMessageTests.message(content, count)
+            let packed = try #require(deflater.deflate(message))
+            let chunk = count > 200_000 ? 4_096 : 100
+            let back = try #require(pieces(inflater, packed, chunk: chunk))
+            #expect(Array(back.joined()) == message)
+            #expect(back.allSatisfy { $0.count <= MessageInflater.pieceBytes })
+        }
+    }
+
+    @Test(arguments: 9...15) func eachWindowIsKeptTo(bits: Int) throws {
+        let deflater = try #require(MessageDeflater(windowBits: bits, keepsContext: true))
+        let inflater = MessageInflater(keepsContext: true)
+        for content in Content.allCases {
+            let message = DeflateMessageTests.message(content, 100_000)
+            let back = pieces(inflater, try #require(deflater.deflate(message)))
+            #expect(Array(try #require(back).joined()) == message)
+        }
+    }
+
+    @Test func aWindowThatIsTooSmallIsNotUsed() {
+        #expect(MessageDeflater(windowBits: 8, keepsContext: true) == nil)
+    }
+
+    @Test func messagesReferToThoseBeforeOnlyWhereThatIsAllowed() throws {
+        let message = DeflateMessageTests.message(.noise, 1_000)
+        for keepsContext in [true, false] {
+            let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: keepsContext))
+            _ = deflater.deflate(message)
+            let second = try #require(deflater.deflate(message))
+            #expect((second.count < 100) == keepsContext)
+            // Whoever has not seen the first can read the second only where nothing refers to it.
+            #expect((pieces(MessageInflater(keepsContext: false), second) != nil) == !keepsContext)
+        }
+    }
+
+    // The examples of RFC 7692, 7.2.3: one block, a shared window, no compression, a last block, two blocks.
+    @Test(
+        arguments: [
+            [[0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]],
+            [[0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00], [0xF2, 0x00, 0x11, 0x00, 0x00]],
+            [[0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48, 0x65, 0x6C, 0x6C, 0x6F, 0x00]],
+            [[0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00, 0x00], [0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]],
+            [[0xF2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xCA, 0xC9, 0xC9, 0x07, 0x00]],
+        ] as [[[UInt8]]]
+    )
+    func whatTheStandardShowsIsHello(messages: [[UInt8]]) throws {
+        for chunk in [1, 2, 100] {
+            let inflater = MessageInflater(keepsContext: true)
+            for message in messages {
+                let back = try #require(pieces(inflater, message, chunk: chunk))
+                #expect(Array(back.joined()) == Array("Hello".utf8))
+            }
+        }
+    }
+
+    @Test func anEmptyMessageIsEmptyWithOrWithoutTheByteThatSaysSo() throws {
+        let inflater = MessageInflater(keepsContext: true)
+        for _ in 0..<3 {
+            #expect(pieces(inflater, [0x00]) == [[]])
+            #expect(pieces(inflater, []) == [[]])
+        }
+    }
+
+    @Test func aMessageThatIsCutOffIsBroken() throws {
+        let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: false))
+        let packed = try #require(deflater.deflate(DeflateMessageTests.message(.text, 500)))
+        for count in 1..<packed.count - 1 {
+            #expect(pieces(MessageInflater(keepsContext: true), Array(packed.prefix(count))) == nil)
+        }
+    }
+
+    @Test func whatIsNoBlockIsBroken() {
+        #expect(pieces(MessageInflater(keepsContext: true), [0x07, 0x07, 0x07]) == nil)
+        // Refers to what is before the beginning.
+        #expect(pieces(MessageInflater(keepsContext: true), [0xF2, 0x00, 0x11, 0x00, 0x00]) == nil)
+    }
+
+    @Test(arguments: [100_000, 65_536, 1 << 20], [1, 7, 4_096, Int.max])
+    func inflatingStopsAfterEachPieceAndGoesOnWithTheNext(count: Int, chunk: Int) throws {
+        // Zeros end anywhere in a piece, so every place to stop at is met.
+        let packed = ZerosInLittle(count: count).bytes
+        let inflater = MessageInflater(keepsContext: true)
+        var all = 0
+        var finals = 0
+        var rest = packed[...]
+        while !rest.isEmpty {
+            var head = Array(rest.prefix(chunk))
+            rest = rest.dropFirst(head.count)
+            while true {
+                var given = 0
+                let progress = head.withUnsafeBytes { bytes in
+                    inflater.inflate(bytes, endsMessage: rest.isEmpty) { piece, isLast in
+                        given += 1
+                        all += piece.count
+                        finals += isLast ? 1 : 0
+                        return false
+                    }
+                }
+                #expect(given <= 1)
+                guard case .stopped(let used) = progress else {
+                    try #require(progress == .done)
+                    break
+                }
+                head.removeFirst(used)
+            }
+        }
+        #expect(all == count)
+        #expect(finals == 1)
+    }
+
+    @Test func aBombIsInflatedOnlyAsFarAsItIsWanted() {
+        let packed = ZerosInLittle(count: 64 << 20).bytes
+        var all = 0
+        let progress = packed.withUnsafeBytes { bytes in
+            MessageInflater(keepsContext: true).inflate(bytes, endsMessage: true) { piece, _ in
+                all += piece.count
+                return all < 100_000
+            }
+        }
+        guard case .stopped(let used) = progress else { return #expect(progress == .stopped(used: 0)) }
+        #expect(all <= 100_000 + MessageInflater.pieceBytes)
+        #expect(used < 2_000)
+    }
+
+    @Test func damagedMessagesEndInAnErrorOrInOtherBytes() throws {
+        let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: false))
+        let originals = try Content.allCases.flatMap { content in
+            try [100, 3_000].map { try #require(deflater.deflate(DeflateMessageTests.message(content, $0))) }
+        }
+        var state: UInt64 = 0x2545_F491_4F6C_DD1D
+        func next() -> Int {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return Int(state >> 33)
+        }
+        var broken = 0
+        for round in 0..<10_000 {
+            var bytes = originals[round % originals.count]
+            for _ in 0...next() % 4 { bytes[next() % bytes.count] = UInt8(truncatingIfNeeded: next()) }
+            let inflater = MessageInflater(keepsContext: round % 2 == 0)
+            var budget = 64
+            var rest = bytes[...]
+            repeat {
+                let head = Array(rest.prefix(1 + next() % 700))
+                rest = rest.dropFirst(head.count)
+                let progress = head.withUnsafeBytes { input in
+                    inflater.inflate(input, endsMessage: rest.isEmpty) { piece, _ in
+                        budget -= 1
+                        return budget > 0
+                    }
+                }
+                if progress == .broken { broken += 1 }
+                if progress != .done { break }
+            } while !rest.isEmpty
+        }
+        #expect(broken > 1_000)
+        #expect(broken < 10_000)
+    }
+}

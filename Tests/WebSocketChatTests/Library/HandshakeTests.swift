@@ -1,0 +1,186 @@
+import Testing
+
+@testable import WebSocketChat
+
+@Suite(.timeLimit(.minutes(5))) struct HandshakeTests {
+    private func answer(_ port: UInt16, _ request: [UInt8]) async throws -> String {
+        let peer = try #require(RawPeer(port: port))
+        peer.write(request)
+        return String(decoding: await peer.read { _ in false }, as: UTF8.self)
+    }
+
+    @Test(arguments: [
+        (UpgradeDecision.unauthorized, "HTTP/1.1 401 Unauthorized\r\n"), (.forbidden, "HTTP/1.1 403 Forbidden\r\n"),
+        (.notFound, "HTTP/1.1 404 Not Found\r\n"), (.unavailable, "HTTP/1.1 503 Service Unavailable\r\n"),
+    ])
+    func aRefusalSaysWhatPeopleAndBrowsersNeedAndNoMore(decision: UpgradeDecision, line: String) async throws {
+        let server = try await Party.server(.init(decide: { _ in decision }))
+        // It ends, so the connection closes.
+        let answer = try await answer(server.transport.port, RawPeer.request())
+        #expect(answer.hasPrefix(line))
+        #expect(answer.contains("\r\nConnection: close\r\n"))
+        #expect(answer.contains("\r\nWWW-Authenticate: Bearer\r\n") == (decision == .unauthorized))
+        #expect(!answer.lowercased().contains("server:"))
+        #expect(!answer.lowercased().contains("libwebsockets"))
+        let text = answer.split(separator: "\r\n\r\n", maxSplits: 1).last ?? ""
+        #expect(text.utf8.count < 80)
+        #expect(answer.contains("\r\nContent-Length: \(text.utf8.count)\r\n"))
+        await server.stop()
+    }
+
+    @Test(
+        arguments: [
+            ([:], ["Origin: https://a.example", "Origin: https://b.example"], 403),
+            ([:], ["Origin: https://a.example", "Origin: https://a.example"], 403),
+            ([:], ["Origin: https://a.example", "Origin:"], 403),
+            ([:], ["Authorization: Bearer a", "Authorization: Bearer b"], 400),
+            ([:], ["Host: other.example"], 400), ([:], ["Origin: https://a\u{1}b"], 400),
+            ([:], ["Authorization: Bearer a\u{7F}"], 400),
+            (["Host": nil], [], 400), (["Host": ""], [], 400),
+            (["Sec-WebSocket-Version": "8"], [], 426), (["Sec-WebSocket-Version": nil], [], 426),
+            (["Sec-WebSocket-Key": nil], [], 400), (["Sec-WebSocket-Key": "c2hvcnQ="], [], 400),
+            (["Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=?"], [], 400),
+            (["Connection": nil], [], 400), (["Connection": "keep-alive"], [], 400),
+            (["Connection": "Upgrade, " + String(repeating: "x", count: 130)], [], 431),
+            ([:], ["Sec-WebSocket-Protocol: unknown"], 400), ([:], ["Sec-WebSocket-Protocol: no subprotocol"], 400),
+            ([:], ["Sec-WebSocket-Protocol: chat, " + String(repeating: "x", count: 130)], 431),
+        ] as [([String: String?], [String], Int)]
+    )
+    func aRequestThatIsNoProperUpgradeIsRefusedBeforeAnybodyIsAsked(
+        changes: [String: String?],
+        more: [String],
+        status: Int
+    ) async throws {
+        var place = ServerPlace()
+        place.subprotocols = ["chat"]
+        var server = try await Party.server(
+            .init(decide: { request in
+                Issue.record("asked for \(request)")
+                return .accept
+            }),
+            place: place
+        )
+        let answer = try await answer(server.transport.port, RawPeer.request("/chat", changes, adding: more))
+        #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
+        #expect(answer.contains("\r\nConnection: close\r\n"))
+        #expect(answer.contains("\r\nSec-WebSocket-Version: 13\r\n") == (status == 426))
+        #expect(await server.next() == .refused(status: status, from: "127.0.0.1"))
+        await server.stop()
+    }
+
+    @Test func headersAreHandedOnWholeOrNotAtAll() async throws {
+        let (requests, told) = AsyncStream<UpgradeRequest>.makeStream()
+        let server = try await Party.server(
+            .init(decide: { request in
+                told.yield(request)
+                return .forbidden
+            })
+        )
+        var iterator = requests.makeAsyncIterator()
+        let long = "https://good.example" + String(repeating: "x", count: 4_000)
+        let refused = try await answer(server.transport.port, RawPeer.request("/", adding: ["Origin: \t\(long) "]))
+        #expect(refused.hasPrefix("HTTP/1.1 403 "))
+        #expect(try #require(await iterator.next()).origin == long)
+        // More than all headers may have together: nobody is asked.
+        let longer = String(repeating: "x", count: 20_000)
+        for header in ["Origin: https://good.example\(longer)", "Authorization: Bearer \(longer)", "X: \(longer)"] {
+            #expect(try await answer(server.transport.port, RawPeer.request("/", adding: [header])) == "")
+        }
+        let many = (0..<2_000).map { "X-\($0): \($0)" }
+        #expect(try await answer(server.transport.port, RawPeer.request("/", adding: many)) == "")
+        _ = try await answer(server.transport.port, RawPeer.request("/", adding: ["Origin:"]))
+        #expect(try #require(await iterator.next()).origin == "")
+        _ = try await answer(server.transport.port, RawPeer.request("/"))
+        #expect(try #require(await iterator.next()).origin == nil)
+        await server.stop()
+    }
+
+    @Test(arguments: [
+        "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: h2c\r\n"
+            + "Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\u{FC}\u{3}\u{3}\r\n\r\n",
+        "\u{81}\u{5}hello\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "GET /\0/ HTTP/1.1\r\n\r\n", "GET /%zz HTTP/1.1\r\n\r\n",
+        "GET http://other.example/ HTTP/1.1\r\n\r\n", "\r\n\r\n\r\n\r\n", "GET / HTTP/1.1\r\nUpgrade: other\r\n\r\n",
+    ])
+    func whatElseComesIsNeverUpgraded(request: String) async throws {
+        var limits = TransportLimits()
+        limits.connectWithin = 1
+        let server = try await Party.server(limits: limits)
+        #expect(try await !answer(server.transport.port, Array(request.utf8)).contains(" 101 "))
+        await server.stop()
+    }
+
+    // libwebsockets 4.1.6 asks what to do with an upgrade that it has refused already, and freed.
+    @Test func anUnknownUpgradeAfterAnotherRequestIsOver() async throws {
+        var place = ServerPlace()
+        place.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
+        let server = try await Party.server(place: place)
+        for _ in 0..<20 {
+            let peer = try #require(RawPeer(port: server.transport.port))
+            peer.write("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n")
+            _ = await peer.read { $0.suffix(4) == Array("page".utf8)[...] }
+            peer.write(RawPeer.request("/", ["Upgrade": "other"]))
+            let answer = String(decoding: await peer.read { _ in false }, as: UTF8.self)
+            #expect(answer.hasPrefix("HTTP/1.1 403 "))
+            #expect(!answer.lowercased().contains("libwebsockets"))
+        }
+        await server.stop()
+    }
+
+    @Test func theHeadOfAPageCanBeAskedForAlone() async throws {
+        var place = ServerPlace()
+        place.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
+        let server = try await Party.server(place: place)
+        let close = "Host: localhost\r\nConnection: close\r\n\r\n"
+        let head = try await answer(server.transport.port, Array("HEAD / HTTP/1.1\r\n\(close)".utf8))
+        #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n"))
+        #expect(head.lowercased().contains("\r\ncontent-length: 4\r\n"))
+        #expect(head.hasSuffix("\r\n\r\n"))
+        let none = try await answer(server.transport.port, Array("HEAD /none HTTP/1.1\r\n\(close)".utf8))
+        #expect(none.hasPrefix("HTTP/1.1 404 Not Found\r\n"))
+        #expect(none.hasSuffix("\r\n\r\n"))
+        let post = try await answer(
+            server.transport.port,
+            Array("POST / HTTP/1.1\r\nContent-Length: 0\r\n\(close)".utf8)
+        )
+        #expect(post.hasPrefix("HTTP/1.1 405 "))
+        #expect(post.contains("\r\nAllow: GET, HEAD\r\n"))
+        await server.stop()
+    }
+
+    @Test func whoNeverComesToTheEndOfARequestIsCut() async throws {
+        var limits = TransportLimits()
+        limits.connectWithin = 1
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        var secured = ServerPlace()
+        secured.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
+        for place in [ServerPlace(), secured] {
+            let server = try await Party.server(place: place, limits: limits)
+            let silent = try #require(RawPeer(port: server.transport.port))
+            #expect(await silent.read { _ in false } == [])
+            let slow = try #require(RawPeer(port: server.transport.port))
+            #expect(await slow.drip(RawPeer.request("/", adding: [String(repeating: "x", count: 500)])))
+            await server.stop()
+        }
+    }
+
+    @Test func manyRequestsInOneSegmentAreAnsweredInOrder() async throws {
+        var place = ServerPlace()
+        place.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
+        var server = try await Party.server(.init(echoes: true), place: place)
+        let peer = try #require(RawPeer(port: server.transport.port))
+        let get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        peer.write(Array(String(repeating: get, count: 100).utf8) + RawPeer.request())
+        let answers = String(
+            decoding: await peer.read { heard in
+                heard.suffix(4) == Array("\r\n\r\n".utf8)[...] && heard.firstRange(of: Array(" 101 ".utf8)) != nil
+            },
+            as: UTF8.self
+        )
+        #expect(answers.split(separator: "HTTP/1.1 200 OK\r\n", omittingEmptySubsequences: false).count == 101)
+        _ = try await server.opened()
+        await server.stop()
+    }
+}

@@ -1,0 +1,210 @@
+import Testing
+
+@testable import WebSocketChat
+
+@Suite(.timeLimit(.minutes(5))) struct PausingTests {
+    @Test(arguments: [false, true]) func nothingComesWhilePausedAndNothingIsLost(compressed: Bool) async throws {
+        var place = ServerPlace()
+        place.compresses = compressed
+        var server = try await Party.server(.init(pausesAt: 10_000), place: place, limits: .roomy)
+        var client = try await Party.client(limits: .roomy)
+        let id = try await client.open(server.transport.port) { $0.offersCompression = compressed }
+        let there = try await server.opened().0
+        let second = try await client.open(server.transport.port)
+        let secondThere = try await server.opened().0
+        let count = 3_000
+        for number in 0..<count {
+            #expect(
+                client.transport.send(Array("\(number) ".utf8) + [UInt8](repeating: 0x61, count: 1_000), .text, on: id)
+                    == .accepted
+            )
+        }
+        var heard = 0
+        while heard * 1_000 < 10_000 - 1_000 {
+            _ = try await server.message()
+            heard += 1
+        }
+        // The other connection's messages make passes of the paused one's thread; none may bring a paused message.
+        var others = 0
+        for _ in 0..<50 {
+            #expect(client.transport.send(Array("other".utf8), .text, on: second) == .accepted)
+            while true {
+                let event = await server.next()
+                guard case .message(let from, let bytes, _) = event else { throw UnexpectedEvent(event) }
+                if from == secondThere {
+                    others += 1
+                    break
+                }
+                #expect(others == 0)
+                #expect(bytes.starts(with: Array("\(heard) ".utf8)))
+                heard += 1
+            }
+        }
+        #expect(heard < count)
+        server.transport.perform(.resume, on: there)
+        while heard < count {
+            let message = try await server.message()
+            #expect(message.starts(with: Array("\(heard) ".utf8)))
+            heard += 1
+        }
+        await client.stop()
+        await server.stop()
+    }
+
+    @Test func aSilentPeerIsCutButNotAPausedOne() async throws {
+        var limits = TransportLimits()
+        limits.pingAfter = 1
+        limits.cutAfter = 2
+        var server = try await Party.server(.init(pausesAt: 1), limits: limits)
+        var client = try await Party.client()
+        let id = try await client.open(server.transport.port)
+        let there = try await server.opened().0
+        #expect(client.transport.send(Array("pause".utf8), .text, on: id) == .accepted)
+        _ = try await server.message()
+        let silent = try #require(RawPeer(port: server.transport.port))
+        silent.upgrade()
+        let silentThere = try await server.opened().0
+        let event = await server.next()
+        #expect(event == .closed(silentThere, .lost))
+        #expect(client.transport.send(Array("still here".utf8), .text, on: id) == .accepted)
+        server.transport.perform(.resume, on: there)
+        let message = try await server.message()
+        #expect(message == Array("still here".utf8))
+        await client.stop()
+        await server.stop()
+        withExtendedLifetime(silent) {}
+    }
+
+    @Test func aServerThatIsSilentIsCutByTheClient() async throws {
+        var limits = TransportLimits()
+        limits.pingAfter = 1
+        limits.cutAfter = 2
+        // Paused, it reads no ping.
+        var server = try await Party.server(.init(pausesAt: 1))
+        var client = try await Party.client(limits: limits)
+        let id = try await client.open(server.transport.port)
+        _ = try await server.opened()
+        #expect(client.transport.send(Array("pause".utf8), .text, on: id) == .accepted)
+        #expect(try await server.message() == Array("pause".utf8))
+        // Its own pings, which the server's library answers.
+        let answering = try await Party.server()
+        let other = try await client.open(answering.transport.port)
+        var event = try await client.some()
+        // On a busy machine the silent one was pinged before it was silent.
+        while case .ponged = event { event = try await client.some() }
+        #expect(event == .closed(id, .lost))
+        #expect(client.transport.send([], .text, on: other) == .accepted)
+        await client.stop()
+        await server.stop()
+        await answering.stop()
+    }
+
+    @Test func aPausedClientKeepsAServerThatAnswers() async throws {
+        var limits = TransportLimits()
+        limits.pingAfter = 1
+        limits.cutAfter = 2
+        var server = try await Party.server()
+        var client = try await Party.client(.init(pausesAt: 1, tellsTicks: true), limits: limits)
+        let id = client.transport.connect(to: .local(server.transport.port))
+        #expect(try await client.opened(passingOver: .ticked).0 == id)
+        let there = try await server.opened().0
+        #expect(server.transport.send(Array("pause".utf8), .text, on: there) == .accepted)
+        while try await client.some() != .message(id, Array("pause".utf8), isBinary: false) {}
+        var ticks = 0
+        while ticks < 8 {
+            if try await client.some() == .ticked { ticks += 1 }
+        }
+        #expect(server.transport.send(Array("more".utf8), .text, on: there) == .accepted)
+        client.transport.perform(.resume, on: id)
+        var event = await client.next()
+        while event == .ticked { event = await client.next() }
+        #expect(event == .message(id, Array("more".utf8), isBinary: false))
+        await client.stop()
+        await server.stop()
+    }
+
+    @Test func whoeverWantsToPingByItselfIsLeftToIt() async throws {
+        var limits = TransportLimits()
+        limits.pingAfter = 0
+        limits.cutAfter = 1
+        var server = try await Party.server(.init(tellsTicks: true), limits: limits)
+        let peer = try #require(RawPeer(port: server.transport.port))
+        peer.upgrade()
+        let there = try await server.opened(passingOver: .ticked).0
+        for _ in 0..<6 { #expect(await server.next() == .ticked) }
+        server.transport.perform(.ping, on: there)
+        // Nothing came before it.
+        let ping = [0x89, 4] + Array("ping".utf8)
+        let heard = await peer.read { $0.suffix(6) == ping[...] }
+        #expect(heard.dropLast(6).suffix(4) == Array("\r\n\r\n".utf8)[...])
+        peer.frame(0x8A, Array("ping".utf8))
+        var event = await server.next()
+        while event == .ticked { event = await server.next() }
+        #expect(event == .ponged(there))
+        await server.stop()
+    }
+
+    @Test(arguments: [false, true]) func aPausedPeerThatIsGoneIsLost(resets: Bool) async throws {
+        var limits = TransportLimits()
+        limits.cutAfter = 1
+        limits.pingAfter = 0
+        var server = try await Party.server(.init(pausesAt: 1), limits: limits)
+        do {
+            let peer = try #require(RawPeer(port: server.transport.port))
+            peer.upgrade()
+            _ = try await server.opened()
+            peer.frame(0x81, Array("pause".utf8))
+            _ = try await server.message()
+            if resets { peer.reset() }
+        }
+        let serverEnd = try await server.ended()
+        #expect(serverEnd == .lost)
+        await server.stop()
+    }
+
+    @Test func aPausedServerThatIsGoneIsLost() async throws {
+        var limits = TransportLimits()
+        limits.cutAfter = 1
+        limits.pingAfter = 0
+        for resets in [false, true] {
+            let host = try #require(RawHost())
+            var client = try await Party.client(.init(pausesAt: 1), limits: limits)
+            _ = client.transport.connect(to: .local(host.port))
+            do {
+                let peer = try #require(await host.accept())
+                await peer.answerUpgrade()
+                _ = try await client.opened()
+                peer.write(RawPeer.frame(0x81, Array("pause".utf8), isMasked: false))
+                _ = try await client.message()
+                if resets { peer.reset() }
+            }
+            let clientEnd = try await client.ended()
+            #expect(clientEnd == .lost)
+            await client.stop()
+        }
+    }
+
+    @Test func whatAPeerSentBeforeItFinishedIsReadWhenItIsResumed() async throws {
+        var server = try await Party.server(.init(pausesAt: 1, tellsTicks: true))
+        let peer = try #require(RawPeer(port: server.transport.port))
+        peer.upgrade()
+        let there = try await server.opened(passingOver: .ticked).0
+        peer.frame(0x81, Array("pause".utf8))
+        for number in 0..<1_000 { peer.frame(0x81, Array("\(number)".utf8)) }
+        peer.finish()
+        while try await server.some() != .message(there, Array("pause".utf8), isBinary: false) {}
+        var ticks = 0
+        while ticks < 4 {
+            if try await server.some() == .ticked { ticks += 1 }
+        }
+        server.transport.perform(.resume, on: there)
+        for number in 0..<1_000 {
+            var event = await server.next()
+            while event == .ticked { event = await server.next() }
+            #expect(event == .message(there, Array("\(number)".utf8), isBinary: false))
+        }
+        let serverEnd = try await server.ended(passingOver: .ticked)
+        #expect(serverEnd == .lost)
+        await server.stop()
+    }
+}

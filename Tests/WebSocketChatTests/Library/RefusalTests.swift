@@ -1,0 +1,134 @@
+import BrokerKit
+import Testing
+
+@testable import WebSocketChat
+
+@Suite(.timeLimit(.minutes(5))) struct RefusalTests {
+    @Test(arguments: [
+        (UpgradeDecision.unauthorized, 401), (.forbidden, 403), (.notFound, 404), (.unavailable, 503),
+    ])
+    func aRefusalReachesTheClient(decision: UpgradeDecision, status: Int) async throws {
+        let server = try await Party.server(.init(decide: { _ in decision }))
+        var client = try await Party.client()
+        _ = client.transport.connect(to: .local(server.transport.port))
+        let end = try await client.ended()
+        #expect(end == .refused(status: status))
+        await client.stop()
+        await server.stop()
+    }
+
+    @Test func theServerDecidesByWhatTheClientSent() async throws {
+        let (requests, told) = AsyncStream<UpgradeRequest>.makeStream()
+        var place = ServerPlace()
+        place.subprotocols = ["chat.v1", "chat.v2"]
+        let server = try await Party.server(
+            .init(decide: { request in
+                told.yield(request)
+                return .accept
+            }),
+            place: place
+        )
+        var client = try await Party.client()
+        let port = server.transport.port
+        let target = ClientTarget.local(port) { target in
+            target.subprotocols = ["other", "chat.v2"]
+            target.origin = "https://app.example"
+            target.headers = [HeaderField("Authorization", "Bearer abc")].compactMap { $0 }
+        }
+        let id = client.transport.connect(
+            to: ClientTarget(
+                address: target.address,
+                port: port,
+                host: target.host,
+                path: "/a%20b%20?token=x%26y&empty",
+                subprotocols: target.subprotocols,
+                origin: target.origin,
+                headers: target.headers
+            )
+        )
+        let (opened, handshake) = try await client.opened()
+        #expect(opened == id)
+        #expect(handshake.subprotocol == "chat.v2")
+        var iterator = requests.makeAsyncIterator()
+        let request = try #require(await iterator.next())
+        #expect(request.path == "/a b ")
+        #expect(request.query == ["token=x&y", "empty"])
+        #expect(request.queryValue("token") == "x&y")
+        #expect(request.host == "localhost:\(port)")
+        #expect(request.origin == "https://app.example")
+        #expect(request.authorization == "Bearer abc")
+        #expect(request.subprotocols == ["other", "chat.v2"])
+        #expect(request.peerAddress == "127.0.0.1")
+        #expect(!request.isSecure)
+        await client.stop()
+        await server.stop()
+    }
+
+    @Test func nobodyListeningIsToldAsNotConnected() async throws {
+        let server = try await Party.server()
+        let port = server.transport.port
+        await server.stop()
+        var client = try await Party.client()
+        _ = client.transport.connect(to: .local(port))
+        let end = try await client.ended()
+        guard case .notConnected = end else {
+            Issue.record("\(end)")
+            return
+        }
+        await client.stop()
+    }
+
+    @Test func aServerThatNeverAnswersIsGivenUp() async throws {
+        let deaf = try QuietListener()
+        var limits = TransportLimits()
+        limits.connectWithin = 1
+        var client = try await Party.client(limits: limits)
+        _ = client.transport.connect(to: .local(UInt16(deaf.port)))
+        let end = try await client.ended()
+        guard case .noUpgrade = end else {
+            Issue.record("\(end)")
+            return
+        }
+        await client.stop()
+    }
+
+    @Test func whatIsNoWebSocketServerIsTold() async throws {
+        var client = try await Party.client()
+        var place = ServerPlace()
+        place.pages = ["/chat": ServedPage(contentType: "text/plain", body: [])]
+        let server = try await Party.server(.init(decide: { _ in .notFound }), place: place)
+        _ = client.transport.connect(to: .local(server.transport.port) { $0.security = .system })
+        let end = try await client.ended()
+        guard case .notSecured = end else {
+            Issue.record("\(end)")
+            return
+        }
+        await client.stop()
+        await server.stop()
+    }
+
+    @Test func namesAndBrokenTargetsAreNotTried() async throws {
+        var client = try await Party.client()
+        _ = client.transport.connect(to: ClientTarget(address: "localhost", port: 1, host: "localhost", path: "/"))
+        let name = try await client.ended()
+        #expect(name == .notResolved("localhost is no numeric address"))
+        _ = client.transport.connect(to: ClientTarget(address: "127.0.0.1", port: 1, host: "a\r\nb: c", path: "/"))
+        let host = try await client.ended()
+        #expect(host == .unusable("the host is empty or has forbidden characters"))
+        await client.stop()
+        #expect(HeaderField("a", "b\r\nc: d") == nil)
+    }
+
+    @Test func aTakenPortIsToldAtOnce() async throws {
+        let server = try await Party.server()
+        var place = ServerPlace()
+        place.port = server.transport.port
+        do {
+            _ = try await Party.server(place: place)
+            Issue.record("a second server listens on the same port")
+        } catch let fault as TransportFault {
+            #expect(fault.code == .notListening)
+        }
+        await server.stop()
+    }
+}

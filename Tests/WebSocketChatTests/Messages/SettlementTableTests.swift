@@ -1,0 +1,128 @@
+import SignalboxCore
+import Testing
+
+@testable import WebSocketChat
+
+@Suite struct SettlementTableTests {
+    private func arrivals(_ messages: [String], tokens: [UInt64], on connection: ReadConnection) -> [Arrival] {
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        for (message, token) in zip(messages, tokens) {
+            Array(message.utf8).withUnsafeBytes {
+                batch.append($0, token: token, origin: connection.origin, receivedAt: WallTime(seconds: 0))
+            }
+        }
+        return batch.take()
+    }
+
+    /// Expects the messages, all of one connection.
+    private func expect(_ messages: [String], _ feeding: Feeding, of owner: ReadConnection) -> [UInt64] {
+        let tokens = feeding.table.reserve(messages.count)
+        owner.flow.add(messages.count)
+        feeding.table.expect(
+            arrivals(messages, tokens: tokens, on: owner),
+            of: Array(repeating: owner, count: messages.count)
+        )
+        return tokens
+    }
+
+    @Test func anActionWithAnIdIsAnsweredUnderTheNameItsSenderGave() {
+        let feeding = Feeding()
+        let owner = feeding.connection()
+        let tokens = expect(
+            [#"{"action":"a","id":"1"}"#, #"{"action":"a","uuid":"2"}"#, #"{"action":"a"}"#, "nonsense"],
+            feeding,
+            of: owner
+        )
+        for token in tokens.reversed() { feeding.table.settle(token, .handled(reply: Bytes("7"))) }
+        #expect(
+            feeding.sender.texts(on: owner.id) == [
+                #"{"uuid":"2","outcome":"handled","reply":7}"#, #"{"id":"1","outcome":"handled","reply":7}"#,
+            ]
+        )
+    }
+
+    @Test func withoutAnswersNothingIsSent() {
+        let feeding = Feeding()
+        let owner = feeding.connection()
+        let table = SettlementTable(answers: false)
+        let tokens = table.reserve(1)
+        owner.flow.add(1)
+        table.expect(arrivals([#"{"action":"a","id":"1"}"#], tokens: tokens, on: owner), of: [owner])
+        table.settle(tokens[0], .handled(reply: nil))
+        #expect(feeding.sender.texts(on: owner.id).isEmpty && table.unsettled == 0)
+    }
+
+    @Test func aTokenIsSettledOnceAndWhatComesLateMeetsNobody() {
+        let feeding = Feeding(window: 2)
+        let owner = feeding.connection()
+        let first = expect([#"{"action":"a","id":"1"}"#], feeding, of: owner)[0]
+        feeding.table.settle(first, .handled(reply: nil))
+        feeding.table.settle(first, .handled(reply: nil))
+        #expect(feeding.table.unsettled == 0)
+        // The place is used again, under another token.
+        let second = expect([#"{"action":"a","id":"2"}"#], feeding, of: owner)[0]
+        #expect(second != first && UInt32(truncatingIfNeeded: second) == UInt32(truncatingIfNeeded: first))
+        feeding.table.settle(first, .abandoned(.stop))
+        #expect(feeding.table.unsettled == 1)
+        feeding.table.settle(second, .handled(reply: nil))
+        #expect(feeding.table.unsettled == 0)
+        #expect(feeding.sender.texts(on: owner.id).count == 2)
+    }
+
+    @Test func tokensThatWereNeverExpectedAreIgnored() {
+        let feeding = Feeding()
+        let reserved = feeding.table.reserve(2)
+        feeding.table.settle(reserved[0], .handled(reply: nil))
+        feeding.table.settle(.max, .handled(reply: nil))
+        feeding.table.settle(12_345, .handled(reply: nil))
+        #expect(feeding.table.unsettled == 0)
+        #expect(Set(reserved + feeding.table.reserve(3)).count == 5)
+    }
+
+    @Test func theLastOutcomeEndsTheWait() async {
+        let feeding = Feeding()
+        let owner = feeding.connection()
+        let tokens = expect([#"{"action":"a"}"#, #"{"action":"b"}"#], feeding, of: owner)
+        let table = feeding.table
+        await table.settled(after: {
+            table.settle(tokens[1], .handled(reply: nil))
+            #expect(table.unsettled == 1)
+            table.settle(tokens[0], .abandoned(.drain))
+        })
+        #expect(feeding.table.unsettled == 0)
+        await feeding.table.settled()
+    }
+
+    /// Outcomes come on many threads while messages are read: every one is counted, and the table stays as large as what is
+    /// unsettled at once.
+    @Test func manyThreadsSettleWhileOneReads() async {
+        let feeding = Feeding(window: 1_000_000)
+        let owner = feeding.connection()
+        let (tokens, told) = AsyncStream<UInt64>.makeStream()
+        await withTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask { [table = feeding.table] in
+                    for await token in tokens { table.settle(token, .handled(reply: nil)) }
+                }
+            }
+            for round in 0..<500 {
+                for token in expect([#"{"action":"a","id":"\#(round)"}"#, "x"], feeding, of: owner) {
+                    told.yield(token)
+                }
+            }
+            told.finish()
+        }
+        await feeding.table.settled()
+        #expect(feeding.sender.texts(on: owner.id).count == 500)
+        #expect(feeding.table.unsettled == 0)
+    }
+}
+
+extension SettlementTable {
+    /// Waits for the last outcome, and lets `work` begin meanwhile.
+    func settled(after work: @Sendable @escaping () -> Void) async {
+        async let waiting: Void = settled()
+        work()
+        await waiting
+    }
+}

@@ -1,0 +1,195 @@
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Synchronization
+import Testing
+
+@testable import WebSocketChat
+
+@Suite(.timeLimit(.minutes(5))) struct FlowTests {
+    private static var roomy: TransportLimits {
+        var limits = TransportLimits()
+        limits.waitingBytes = 256 << 20
+        limits.allWaitingBytes = 256 << 20
+        return limits
+    }
+
+    @Test func aConnectionIsReadUpToItsWindowAndNoFurther() async throws {
+        let intake = FakeIntake()
+        try await ServerTrial.with(intake: intake) {
+            $0.connectionWindow = 10
+        } _: { trial in
+            try await ChatClients.with(Self.roomy) { clients in
+                let (one, two) = (try await clients.open(trial.port), try await clients.open(trial.port))
+                for number in 0..<1_000 { one.send("1.\(number)") }
+                await intake.untilTaken(10)
+                // The other's messages make passes of the thread, in which the first one's could be read.
+                for number in 0..<5 {
+                    two.send("2.\(number)")
+                    await intake.untilTaken(11 + number)
+                }
+                #expect(intake.originals.filter { $0.hasPrefix("1.") } == (0..<10).map { "1.\($0)" })
+                let first = intake.taken.filter { $0.arrival.original.text?.hasPrefix("1.") == true }
+                for taken in first.prefix(4) { taken.settle() }
+                for number in 5..<9 {
+                    two.send("2.\(number)")
+                    await intake.untilTaken(11 + number)
+                }
+                #expect(intake.taken.count == 19)
+                // With the fifth outcome half of the window is free.
+                first[4].settle()
+                await intake.untilTaken(24)
+                two.send("2.9")
+                await intake.untilTaken(25)
+                #expect(intake.originals.filter { $0.hasPrefix("1.") } == (0..<15).map { "1.\($0)" })
+            }
+            intake.handleAll()
+        }
+    }
+
+    @Test func withoutRoomNobodyIsReadAndNothingIsLost() async throws {
+        let intake = FakeIntake(room: 3)
+        try await ServerTrial.with(intake: intake) {
+            $0.connectionWindow = 10_000
+        } _: { trial in
+            try await ChatClients.with(Self.roomy) { clients in
+                let one = try await clients.open(trial.port)
+                let count = 5_000
+                for number in 0..<count { one.send("\(number)") }
+                await intake.untilTaken(3)
+                await intake.untilRoomWasAskedFor()
+                for _ in 0..<50 { intake.makeRoom(100) }
+                await intake.untilTaken(count)
+                #expect(intake.originals == (0..<count).map { "\($0)" })
+            }
+            intake.handleAll()
+        }
+    }
+
+    /// One plugin serves both, one message at a time. The flooder never stops and takes no answers; the other always has
+    /// messages waiting. Between two of its messages at most a few windows of the flooder's are handled, however much of its
+    /// flood waits.
+    @Test func aFloodDoesNotStarveAnother() async throws {
+        let window = 16
+        let handled = EventList<Bool>()
+        try await ServerTrial.supervised { configuration in
+            configuration.connectionWindow = window
+        } register: { supervisor in
+            try supervisor.register(
+                "work",
+                as: Bool.self,
+                from: .source("chat"),
+                options: PluginOptions(maxConcurrent: 1)
+            ) {
+                isFlood,
+                _ in handled.append(isFlood)
+            }
+        } _: { trial, _ in
+            try await ChatClients.with(Self.roomy) { clients in
+                let (flooder, other) = (try await clients.open(trial.port), try await clients.open(trial.port))
+                for _ in 0..<20_000 { flooder.send(#"{"action":"work","body":true}"#) }
+                for _ in 0..<400 { other.send(#"{"action":"work","body":false}"#) }
+                let all = await handled.wait { $0.count { !$0 } == 400 }
+                var run = 0
+                var longest = 0
+                var others = 0
+                for isFlood in all {
+                    if isFlood {
+                        run += 1
+                    } else {
+                        // Until its first message came nobody else was there.
+                        if others > 0 { longest = max(longest, run) }
+                        others += 1
+                        run = 0
+                    }
+                }
+                #expect(longest <= 8 * window, "\(longest) of the flooder's between two of the other's")
+                #expect(others == 400)
+            }
+        }
+    }
+
+    @Test func aSlowReaderIsClosedAndTheOthersGoOn() async throws {
+        try await ServerTrial.supervised { configuration in
+            configuration.waitingBytes = 65_536
+        } register: { supervisor in
+            try supervisor.register("join", as: RawBody.self, from: .source("chat")) { _, context in
+                context.chat?.join("all")
+                return
+            }
+        } _: { trial, _ in
+            try await ChatClients.with(Self.roomy) { clients in
+                let slow = try await trial.rawPeer()
+                slow.frame(0x81, Array(#"{"action":"join"}"#.utf8))
+                let quick = try await clients.open(trial.port)
+                quick.send(#"{"action":"join","id":"1"}"#)
+                await quick.texts(1)
+                while !Task.isCancelled, trial.server.broadcast("ping", Bytes("0"), to: "all").sent < 2 {
+                    await Task.yield()
+                }
+                let body = Bytes("\"" + String(repeating: "x", count: 60_000) + "\"")
+                var sent = 0
+                while !Task.isCancelled, trial.server.counts.slowReaders == 0 {
+                    sent += 1
+                    let heard = quick.textsSoFar.count
+                    #expect(trial.server.broadcast("news", body, to: "all").sent >= 1)
+                    await quick.texts(heard + 1)
+                    if sent > 5_000 { break }
+                }
+                let report = trial.server.broadcast("last", Bytes("1"), to: "all")
+                #expect(report.sent == 1 && report.refused == 0)
+                #expect(
+                    await quick.clients.events.wait { events in
+                        events.contains {
+                            if case .message(_, let bytes, _) = $0 {
+                                bytes.starts(with: Array(#"{"action":"last""#.utf8))
+                            } else {
+                                false
+                            }
+                        }
+                    }.isEmpty == false
+                )
+                #expect(trial.server.counts.slowReaders == 1)
+                // It is told why, once it reads.
+                let all = await slow.read { _ in false }
+                #expect(all.suffix(20).elementsEqual([0x88, 0x12, 0x03, 0xF5] + Array("reads too slowly".utf8)))
+                #expect(trial.log.all.contains { $0.contains("read too slowly") })
+            }
+        }
+    }
+
+    @Test func whoFloodsAndTakesNoAnswersIsClosed() async throws {
+        try await ServerTrial.supervised { configuration in
+            configuration.waitingBytes = 65_536
+        } register: { supervisor in
+            try supervisor.register("echo", as: String.self, from: .source("chat")) { text, _ in text }
+        } _: { trial, _ in
+            try await ChatClients.with { clients in
+                let flooder = try await trial.rawPeer()
+                let other = try await clients.open(trial.port)
+                let text = Array(#"{"action":"echo","id":"1","body":"\#(String(repeating: "x", count: 60))"}"#.utf8)
+                var frame: [UInt8] = [0x81, 0x80 | UInt8(text.count), 0, 0, 0, 0]
+                frame += text
+                let block = Array(repeatElement(frame, count: 1_000).joined())
+                let ends = EventList<Void>()
+                let isOver: @Sendable () -> Bool = { trial.server.counts.slowReaders > 0 || !ends.all.isEmpty }
+                async let flooding: Void = withCheckedContinuation { continuation in
+                    flooder.writing(block, until: isOver) { continuation.resume() }
+                }
+                var heard = 0
+                while !Task.isCancelled, trial.server.counts.slowReaders == 0 {
+                    other.send(#"{"action":"echo","id":"2","body":"y"}"#)
+                    heard += 1
+                    await other.texts(heard)
+                }
+                // Where the time is over: whoever is not read would write for ever.
+                ends.append(())
+                if Task.isCancelled { flooder.reset() }
+                await flooding
+                other.send(#"{"action":"echo","id":"2","body":"z"}"#)
+                #expect(await other.texts(heard + 1).last == #"{"id":"2","outcome":"handled","reply":"z"}"#)
+                #expect(trial.server.counts.slowReaders == 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@testable import WebSocketChat
+
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
+    @Test func aConnectionWithoutMessagesIsClosed() async throws {
+        try await ServerTrial.with {
+            $0.idleTimeout = .seconds(1)
+        } _: { trial in
+            try await ChatClients.with { clients in
+                let idle = try await clients.open(trial.port)
+                #expect(await idle.ended() == .closedByPeer(.goingAway, reason: "no message for 1.0 seconds"))
+                #expect(trial.server.counts.idle == 1)
+            }
+        }
+    }
+
+    @Test func aMessageThatNeverEndsIsCutOff() async throws {
+        try await ServerTrial.with {
+            $0.messageTimeout = .seconds(1)
+        } _: { trial in
+            let endless = try await trial.rawPeer()
+            endless.frame(0x01, Array("{".utf8))
+            let all = await endless.read { Self.closeCode($0) != nil }
+            #expect(Self.closeCode(all) == 1008)
+            #expect(trial.server.counts.unfinished == 1)
+        }
+    }
+
+    @Test func endlessEmptyFragmentsAreTooBig() async throws {
+        let intake = FakeIntake.handling()
+        try await ServerTrial.with(intake: intake) { trial in
+            let endless = try await trial.rawPeer()
+            endless.frame(0x01, [])
+            for _ in 0..<2_000 { endless.frame(0x00, []) }
+            let all = await endless.read { Self.closeCode($0) != nil }
+            #expect(Self.closeCode(all) == 1009)
+            #expect(trial.server.counts.tooBig == 1)
+            #expect(intake.taken.first?.arrival.failure?.bodyError?.code == .tooLarge)
+        }
+    }
+
+    @Test func oneByteMoreThanTheLimitIsTooBigInOneFrameOrMany() async throws {
+        let intake = FakeIntake.handling()
+        try await ServerTrial.with(intake: intake) {
+            $0.limits = MessageLimits(bytes: 100)
+        } _: { trial in
+            for pieces in [[100], [50, 50], [101], [50, 51], [100, 0, 1]] {
+                let peer = try await trial.rawPeer()
+                for (index, count) in pieces.enumerated() {
+                    let isFinal = index == pieces.count - 1
+                    peer.frame((isFinal ? 0x80 : 0) | (index == 0 ? 1 : 0), Array(repeating: 0x20, count: count))
+                }
+                let isTooBig = pieces.reduce(0, +) > 100
+                if !isTooBig { peer.frame(0x88, [0x03, 0xE8]) }
+                let all = await peer.read { Self.closeCode($0) != nil }
+                #expect(Self.closeCode(all) == (isTooBig ? 1009 : 1000), "\(pieces)")
+            }
+            #expect(trial.server.counts.tooBig == 3)
+            #expect(intake.taken.map { $0.arrival.originalLength } == [100, 100, 100, 100, 100])
+        }
+    }
+
+    @Test func whatIsNoTextIsRefused() async throws {
+        let intake = FakeIntake.handling()
+        try await ServerTrial.with(intake: intake) { trial in
+            for (head, payload, code) in [
+                (0x82, [1, 2, 3], 1003), (0x81, [0xFF], 1007), (0x81, [0x22, 0xED, 0xA0, 0x80, 0x22], 1007),
+                (0x83, [], 1002), (0xF1, [], 1002),
+                (0x80, [], 1002),
+            ] as [(UInt8, [UInt8], Int)] {
+                let peer = try await trial.rawPeer()
+                peer.frame(head, payload)
+                #expect(Self.closeCode(await peer.read { Self.closeCode($0) != nil }) == code, "\(head) \(payload)")
+            }
+            while !Task.isCancelled, trial.server.counts.open > 0 { await Task.yield() }
+            #expect(trial.server.counts.unacceptable == 1)
+            #expect(trial.server.counts.brokeProtocol == 5)
+            #expect(intake.taken.count == 1)
+            #expect(trial.log.all.contains { $0.contains("broke the WebSocket protocol") })
+        }
+    }
+
+    @Test func aPeerThatVanishesIsLost() async throws {
+        try await ServerTrial.with { trial in
+            let peer = try await trial.rawPeer()
+            while !Task.isCancelled, trial.server.counts.opened == 0 { await Task.yield() }
+            peer.reset()
+            while !Task.isCancelled, trial.server.counts.open == 1 { await Task.yield() }
+            #expect(trial.server.counts.lost == 1)
+        }
+    }
+
+    /// The code in the close frame among whole frames.
+    static func closeCode(_ all: [UInt8]) -> Int? {
+        var rest = all[...]
+        while rest.count >= 2, let first = rest.first {
+            let count = Int(rest[rest.startIndex + 1])
+            guard first == 0x88 else {
+                rest = rest.dropFirst(2 + count)
+                continue
+            }
+            let payload = Array(rest.dropFirst(2))
+            return payload.count >= max(2, count) ? Int(payload[0]) << 8 | Int(payload[1]) : nil
+        }
+        return nil
+    }
+}

@@ -1,0 +1,157 @@
+import SignalboxCore
+import SignalboxRoutes
+import SignalboxTesting
+import Testing
+
+@testable import WebSocketChat
+
+@Suite(.timeLimit(.minutes(5))) struct UpgradeTests {
+    private static let kitchen = "kitchen-token-0123456789"
+    private static let kitchenInBase64 = "a2l0Y2hlbi10b2tlbi0wMTIzNDU2Nzg5"
+
+    private static func withOrigin(_ configuration: inout WebSocketServerConfiguration) {
+        configuration.origins = ["https://app.com", "http://localhost:8080"].compactMap { try? WebOrigin($0) }
+        configuration.absentOrigin = .withToken
+    }
+
+    private static func withToken(_ configuration: inout WebSocketServerConfiguration) {
+        configuration.principals = [WebSocketPrincipal("kitchen", token: .text(kitchen))]
+        configuration.absentOrigin = .withToken
+        configuration.queryTokens = true
+    }
+
+    @Test func theOriginDecidesBeforeThereIsAConnection() async throws {
+        try await ServerTrial.with(Self.withOrigin) { trial in
+            for (origin, status) in [
+                ("https://app.com", 101), ("HTTPS://APP.com:443", 101), ("http://localhost:8080", 101), ("null", 403),
+                ("https://app.com.evil.tld", 403), ("https://app.com:8443", 403), ("http://localhost", 403),
+                ("https://app.com/x", 403),
+                ("https://user@app.com", 403), ("not an origin", 403), ("https://app.com\u{FF}", 403),
+            ] {
+                #expect(await trial.upgrade("/", ["Origin: \(origin)"]) == status, "\(origin)")
+            }
+            #expect(await trial.upgrade("/", ["origin: https://app.com"]) == 101)
+            #expect(await trial.upgrade("/", ["Origin: https://app.com\u{7F}"]) == 400)
+            #expect(await trial.upgrade("/", ["Origin:"]) == 403)
+            #expect(await trial.upgrade() == 403)
+            #expect(trial.server.counts.forbidden == 10)
+            #expect(trial.server.counts.opened == 4)
+        }
+    }
+
+    @Test func twoOriginsAreNone() async throws {
+        try await ServerTrial.with(Self.withOrigin) { trial in
+            let good = "Origin: https://app.com"
+            #expect(await trial.upgrade("/", [good, good]) == 403)
+            #expect(await trial.upgrade("/", [good, "Origin: https://evil.tld"]) == 403)
+            #expect(await trial.upgrade("/", ["Origin: https://evil.tld", good]) == 403)
+            #expect(await trial.upgrade("/", ["Origin: https://app.com, https://app.com"]) == 403)
+            #expect(trial.server.counts.opened == 0)
+        }
+    }
+
+    @Test func aTokenIsAskedForWhereThereArePrincipals() async throws {
+        try await ServerTrial.with(Self.withToken) { trial in
+            for (headers, status) in [
+                ([], 401), (["Authorization: Bearer \(Self.kitchen)"], 101),
+                (["authorization: bearer  \(Self.kitchen)"], 101),
+                (["Authorization: Bearer \(Self.kitchen)x"], 401),
+                (["Authorization: Bearer \(Self.kitchen.dropLast())"], 401),
+                (["Authorization: Bearer"], 401), (["Authorization: Basic \(Self.kitchen)"], 401),
+            ] {
+                #expect(await trial.upgrade("/", headers) == status, "\(headers)")
+            }
+            for other in ["wrong", Self.kitchen] {
+                let both = ["Authorization: Bearer \(other)", "Authorization: Bearer \(Self.kitchen)"]
+                #expect(await trial.upgrade("/", both) == 400)
+            }
+            #expect(await trial.upgrade("/?token=\(Self.kitchen)") == 101)
+            #expect(await trial.upgrade("/?a=b&token=wrong") == 401)
+            // The header counts alone where it is there.
+            #expect(await trial.upgrade("/?token=\(Self.kitchen)", ["Authorization: Bearer wrong"]) == 401)
+            #expect(trial.server.counts.unauthorized == 7 && trial.server.counts.malformed == 2)
+            #expect(trial.server.counts.queryTokens == 1)
+            let all = trial.log.all.joined(separator: "\n")
+            #expect(!all.contains(Self.kitchen) && !all.contains(Self.kitchenInBase64))
+            #expect(all.contains("tokens are taken from the query"))
+        }
+    }
+
+    @Test func aSubprotocolCarriesATokenAndIsNeverAgreedTo() async throws {
+        try await ServerTrial.with(Self.withToken) { trial in
+            let bearer = "signalbox.bearer.\(Self.kitchenInBase64)"
+            for offered in ["signalbox, \(bearer)", "\(bearer), signalbox", "\(bearer),other,signalbox"] {
+                let (status, text) = await trial.answer(
+                    to: ServerTrial.upgrade("/", ["Sec-WebSocket-Protocol: \(offered)"])
+                )
+                #expect(status == 101, "\(offered)")
+                #expect(Self.agreed(text) == "signalbox", "\(offered)")
+            }
+            let (status, _) = await trial.answer(
+                to: ServerTrial.upgrade("/", ["Sec-WebSocket-Protocol: signalbox, signalbox.bearer.d3Jvbmc"])
+            )
+            #expect(status == 401)
+            #expect(!trial.log.all.joined().contains(Self.kitchenInBase64))
+            // Nothing else is offered that could be agreed to, or more than the library reads.
+            for offered in [bearer, "signalbox, signalbox.bearer.\(String(repeating: "eHh4", count: 25))"] {
+                let (status, _) = await trial.answer(
+                    to: ServerTrial.upgrade("/", ["Sec-WebSocket-Protocol: \(offered)"])
+                )
+                #expect(status == 400 || status == 431, "\(offered)")
+            }
+            #expect(trial.server.counts.malformed == 2)
+        }
+    }
+
+    @Test func theClientsFirstSubprotocolThatTheServerSpeaksIsAgreedOn() async throws {
+        try await ServerTrial.with {
+            $0.subprotocols = ["v1", "v2"]
+        } _: { trial in
+            for (offered, agreed) in [("v2, v1", "v2"), ("x, v1, v2", "v1"), ("signalbox, v1", "signalbox")] {
+                let (status, text) = await trial.answer(
+                    to: ServerTrial.upgrade("/", ["Sec-WebSocket-Protocol: \(offered)"])
+                )
+                #expect(status == 101 && Self.agreed(text) == agreed, "\(offered)")
+            }
+            let (status, text) = await trial.answer(to: ServerTrial.upgrade())
+            #expect(status == 101 && Self.agreed(text) == nil)
+        }
+    }
+
+    private static func agreed(_ head: String) -> String? {
+        let line = head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("sec-websocket-protocol:") }
+        return line.map { $0.dropFirst("sec-websocket-protocol:".count).trimmingPrefix(" ") }.map(String.init)
+    }
+
+    @Test func anotherPathIsNotFoundWhoeverAsks() async throws {
+        try await ServerTrial.with {
+            $0.path = "/chat"
+        } _: { trial in
+            for (path, status) in [
+                ("/chat", 101), ("/chat?x=1", 101), ("/%63hat", 101), ("/", 404), ("/chat/", 404), ("/chatter", 404),
+                ("/health", 404),
+            ] {
+                #expect(await trial.upgrade(path) == status, "\(path)")
+            }
+            #expect(trial.server.counts.notFound == 4)
+        }
+    }
+
+    @Test func oneMoreThanThereMayBeIsToldSo() async throws {
+        try await ServerTrial.with {
+            $0.connections = 2
+        } _: { trial in
+            try await ChatClients.with { clients in
+                let one = try await clients.open(trial.port)
+                _ = try await clients.open(trial.port)
+                #expect(await trial.upgrade() == 503)
+                #expect(trial.server.counts.open == 2 && trial.server.counts.unavailable == 1)
+                one.close()
+                _ = await one.ended()
+                while !Task.isCancelled, trial.server.counts.open > 1 { await Task.yield() }
+                _ = try await clients.open(trial.port)
+                #expect(trial.server.counts.opened == 3)
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import AdapterThreads
+import SignalboxCore
+
+/// What a page must show, as it stands in an address and in a subprotocol: the token in base64url without padding
+/// (RFC 4648, 5).
+enum SessionToken {
+    /// How many bytes a token may have that a page shows as a subprotocol.
+    static let lengths = 16...73
+
+    /// 128 random bits of the system's generator, as text.
+    static func made() -> String {
+        var generator = SystemRandomNumberGenerator()
+        return shown((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }
+
+    /// Reads a token where it is kept, on a thread of its own, as files may keep it waiting.
+    ///
+    /// - Throws: `secretUnavailable`; `invalidConfiguration` when it is too short or too long; `noResources`.
+    static func read(_ token: Secret, source: SourceName) async throws(BrowserBridgeError) -> String {
+        let reading = await withCheckedContinuation { (answered: CheckedContinuation<Reading, Never>) in
+            do throws(NoSystemResource) {
+                let thread = try OwnedThread { answered.resume(returning: Reading(token)) }
+                thread.leave()
+            } catch {
+                answered.resume(returning: .noThread(error))
+            }
+        }
+        switch reading {
+        case .read(let bytes) where lengths.contains(bytes.count): return shown(bytes)
+        case .read:
+            let range = "\(lengths.lowerBound) to \(lengths.upperBound) bytes"
+            throw BrowserBridgeError(.invalidConfiguration, "the token of the pages has \(range)", source: source)
+        case .failed(let error):
+            throw BrowserBridgeError(.secretUnavailable, "the token of the pages: \(error)", source: source)
+        case .noThread(let error): throw BrowserBridgeError(.noResources, error.description, source: source)
+        }
+    }
+
+    private enum Reading: Sendable {
+        case read([UInt8])
+        case failed(SecretUnavailable)
+        case noThread(NoSystemResource)
+
+        init(_ token: Secret) {
+            do throws(SecretUnavailable) {
+                self = .read(Array(try token.read().utf8))
+            } catch {
+                self = .failed(error)
+            }
+        }
+    }
+
+    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    static func shown(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        var bits: UInt32 = 0
+        var held = 0
+        for byte in bytes {
+            bits = bits << 8 | UInt32(byte)
+            held += 8
+            while held >= 6 {
+                held -= 6
+                text.append(digits[Int(bits >> UInt32(held) & 63)])
+            }
+        }
+        if held > 0 { text.append(digits[Int(bits << UInt32(6 - held) & 63)]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,106 @@
+import JSBridge
+import SignalboxCore
+import Synchronization
+import WebSocketChat
+
+/// A page in a browser, for as long as its connection lasts. Any thread.
+final class BrowserPage: PagePort {
+    private let chat: ChatConnection
+    private let limits: MessageLimits
+    private let callers: PageCallers
+    private let named = Mutex<String?>(nil)
+    /// The program has closed it: what is sent from then on would be dropped.
+    private let closed = Atomic(false)
+
+    init(_ chat: ChatConnection, _ configuration: BrowserConfiguration) {
+        self.chat = chat
+        limits = configuration.limits
+        callers = PageCallers(bound: configuration.messagesToPage)
+    }
+
+    // MARK: - The program's side
+
+    var title: String? { named.withLock { $0 } }
+
+    func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
+        guard !closed.load(ordering: .relaxed) else { throw .closed }
+        guard body.count <= limits.bytes else { throw .tooLarge }
+        try chat.send(utf8: ProgramFrame.message(0, action, id, body))
+    }
+
+    func call(_ action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes? {
+        guard timeout > .zero else { throw PageCallError(.invalidArgument, "a timeout is above zero") }
+        guard body.count <= limits.bytes else {
+            throw PageCallError(.tooLarge, "a message to a page has at most \(limits.bytes) bytes")
+        }
+        let answer = await callers.answer(within: timeout) { number in
+            do throws(SendRefused) {
+                try chat.send(utf8: ProgramFrame.message(number, action, nil, body))
+                return nil
+            } catch {
+                return BrowserPage.callError(error)
+            }
+        }
+        return try answer.get()
+    }
+
+    private static func callError(_ refusal: SendRefused) -> PageCallError {
+        switch refusal {
+        case .full: PageCallError(.full, "too much waits to be sent to the page")
+        case .tooLarge: PageCallError(.tooLarge, "the message is larger than what may wait to be sent to a page")
+        case .invalid: PageCallError(.invalidArgument, "the argument is not UTF-8")
+        default: PageCallError(.closed, "the page is gone")
+        }
+    }
+
+    /// Whoever waits for an answer gets none; browser.js rejects the page's own calls, and connects no more.
+    func close() {
+        closed.store(true, ordering: .relaxed)
+        chat.close()
+        callers.close()
+    }
+
+    // MARK: - The page's side
+
+    /// Tells what became of a call of the page's.
+    func tell(_ number: UInt64, _ outcome: Outcome) {
+        do throws(SendRefused) {
+            try chat.send(utf8: ProgramFrame.outcome(number, outcome))
+        } catch {
+            // A page that is gone, or that reads too slowly and so loses its connection, rejects its calls itself.
+            if error == .tooLarge || error == .invalid { try? chat.send(utf8: ProgramFrame.unsent(number, error)) }
+        }
+    }
+
+    func answered(_ number: UInt64, _ kind: PageFrame.AnswerKind, _ json: Bytes) {
+        callers.finish(number, BrowserPage.answer(kind, json, limit: limits))
+    }
+
+    private static func answer(_ kind: PageFrame.AnswerKind, _ json: Bytes, limit: MessageLimits) -> PageCallers.Answer
+    {
+        guard json.count <= limit.bytes else {
+            return .failure(PageCallError(.invalidReply, "the answer has more than \(limit.bytes) bytes"))
+        }
+        if kind == .returned { return .success(json.isEmpty ? nil : json) }
+        let detail = String((try? Body(json: json).decode(String.self))?.prefix(500) ?? "")
+        switch kind {
+        case .returned, .invalidReply: return .failure(PageCallError(.invalidReply, detail))
+        case .threw: return .failure(PageCallError(.threw, detail))
+        case .full: return .failure(PageCallError(.full, detail))
+        }
+    }
+
+    /// Longer ones are cut.
+    private static let titleLength = 500
+
+    /// - Parameter json: a string; anything else names nothing.
+    func titleChanged(_ json: Bytes) {
+        guard let title = try? Body(json: json).decode(String.self) else { return }
+        named.withLock { $0 = title.isEmpty ? nil : String(title.prefix(BrowserPage.titleLength)) }
+    }
+
+    /// The connection is no more.
+    func gone() {
+        callers.close()
+    }
+}

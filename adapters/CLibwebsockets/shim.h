@@ -1,0 +1,211 @@
+#ifndef SIGNALBOX_CLIBWEBSOCKETS_SHIM_H
+#define SIGNALBOX_CLIBWEBSOCKETS_SHIM_H
+
+#include <ev.h>
+#include <libwebsockets.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <poll.h>
+#include <string.h>
+
+// Only what Swift cannot import: macros that compute, variadic functions, tables that libwebsockets keeps a pointer to,
+// and questions that would be several calls for each frame.
+
+// Not declared by every C library without _GNU_SOURCE; elsewhere a peer that has finished is found when it is read from.
+#if defined(POLLRDHUP)
+enum { CLWS_POLL_FINISHED = POLLRDHUP };
+#elif defined(__linux__)
+enum { CLWS_POLL_FINISHED = 0x2000 };
+#else
+enum { CLWS_POLL_FINISHED = 0 };
+#endif
+
+// LWS_PRE computes with sizeof: "structure not supported".
+enum { CLWS_PRE = LWS_PRE };
+
+// In one call, as every frame asks: bit 0 final, bit 1 binary, bit 2 the frame's end, bits 4 to 6 the frame's reserved bits. A
+// message is final when its last fragment is there whole.
+static inline unsigned int clws_receive_flags(struct lws *wsi) {
+    unsigned int flags = lws_remaining_packet_payload(wsi) == 0 ? 4u : 0u;
+    flags |= flags && lws_is_final_fragment(wsi) ? 1u : 0u;
+    return flags | (lws_frame_is_binary(wsi) ? 2u : 0u) | (lws_get_reserved_bits(wsi) & 0x70u);
+}
+
+// Wants memory that outlives every virtual host.
+static inline void clws_compression(struct lws_extension *entry, lws_extension_callback_function *callback) {
+    entry->name = "permessage-deflate";
+    entry->callback = callback;
+    entry->client_offer = "permessage-deflate; client_max_window_bits";
+}
+
+// What a server repeats of the offer that it takes: the library knows only parameters without a value, and takes each that
+// begins so.
+static inline void clws_answer_options(void *place) {
+    static const struct lws_ext_options options[] = {
+        {"server_no_context_takeover", EXTARG_NONE}, {"client_no_context_takeover", EXTARG_NONE},
+        {"server_max_window_bits=8", EXTARG_NONE},   {"server_max_window_bits=9", EXTARG_NONE},
+        {"server_max_window_bits=10", EXTARG_NONE},  {"server_max_window_bits=11", EXTARG_NONE},
+        {"server_max_window_bits=12", EXTARG_NONE},  {"server_max_window_bits=13", EXTARG_NONE},
+        {"server_max_window_bits=14", EXTARG_NONE},  {"server_max_window_bits=15", EXTARG_NONE},
+        {NULL, EXTARG_NONE},
+    };
+    *(const struct lws_ext_options **)place = options;
+}
+
+// What a server's answer may have.
+static inline void clws_read_options(void *place) {
+    static const struct lws_ext_options options[] = {
+        {"server_no_context_takeover", EXTARG_NONE},
+        {"client_no_context_takeover", EXTARG_NONE},
+        {"server_max_window_bits", EXTARG_OPT_DEC},
+        {"client_max_window_bits", EXTARG_OPT_DEC},
+        {NULL, EXTARG_NONE},
+    };
+    *(const struct lws_ext_options **)place = options;
+}
+
+// Sets RSV1 in the head of the frame that is about to be sent; `frame` is an lws_tokens.
+static inline void clws_mark_compressed(void *frame) {
+    struct lws_tokens *tokens = (struct lws_tokens *)frame;
+    if (tokens != NULL && tokens->token != NULL && tokens->len > 0) tokens->token[0] |= 0x40;
+}
+
+// libwebsockets' callback type has an enum that Swift takes as a thick function otherwise.
+static inline void clws_protocol(struct lws_protocols *entry, const char *name, lws_callback_function *callback,
+                                 size_t receive_bytes) {
+    memset(entry, 0, sizeof(*entry));
+    entry->name = name;
+    entry->callback = callback;
+    entry->rx_buffer_size = receive_bytes;
+    // Otherwise no more is handed to the system at once than is read at once.
+    entry->tx_packet_size = 1 << 20;
+}
+
+// `in` is a pointer to the place to write at; `len` the room after it.
+static inline int clws_append_header(struct lws *wsi, const char *name, const char *value, void *in, size_t len) {
+    unsigned char **place = (unsigned char **)in;
+    return lws_add_http_header_by_name(wsi, (const unsigned char *)name, (const unsigned char *)value,
+                                       (int)strlen(value), place, *place + len);
+}
+
+// The member `sul` must be found from a pointer to itself, which takes lws_container_of.
+struct clws_timer {
+    lws_sorted_usec_list_t sul;
+    void (*fired)(void *owner);
+    void *owner;
+};
+
+static inline void clws_timer_fired(lws_sorted_usec_list_t *sul) {
+    struct clws_timer *timer = lws_container_of(sul, struct clws_timer, sul);
+    timer->fired(timer->owner);
+}
+
+static inline void clws_timer_start(struct lws_context *context, struct clws_timer *timer, lws_usec_t wait) {
+    lws_sul_schedule(context, 0, &timer->sul, clws_timer_fired, wait);
+}
+
+static inline void clws_timer_stop(struct lws_context *context, struct clws_timer *timer) {
+    lws_sul_schedule(context, 0, &timer->sul, NULL, LWS_SET_TIMER_USEC_CANCEL);
+}
+
+// libev's timers are set by macros. The first member is the timer, so a pointer to it is one to the whole.
+struct clws_tick {
+    ev_timer timer;
+    struct lws_context *context;
+};
+
+static inline void clws_ticked(struct ev_loop *loop, ev_timer *timer, int events) {
+    (void)loop;
+    (void)events;
+    lws_cancel_service(((struct clws_tick *)timer)->context);
+}
+
+static inline void clws_tick_start(struct ev_loop *loop, struct clws_tick *tick, struct lws_context *context,
+                                   double seconds) {
+    tick->context = context;
+    ev_timer_init(&tick->timer, clws_ticked, seconds, seconds);
+    ev_timer_start(loop, &tick->timer);
+}
+
+static inline void clws_tick_stop(struct ev_loop *loop, struct clws_tick *tick) {
+    ev_timer_stop(loop, &tick->timer);
+}
+
+// libwebsockets tells each failure of TLS by the same words, and goes on with files that it could not use. OpenSSL knows better.
+
+// Why a certificate that is being verified is refused; `verification` is an X509_STORE_CTX.
+static inline const char *clws_certificate_fault(void *verification) {
+    return X509_verify_cert_error_string(X509_STORE_CTX_get_error((X509_STORE_CTX *)verification));
+}
+
+static inline void clws_certificate_forgive(void *verification) {
+    X509_STORE_CTX_set_error((X509_STORE_CTX *)verification, X509_V_OK);
+}
+
+// What the server says is wrong is in an alert. LWS_CALLBACK_SSL_INFO of 4.1.6 would tell of it, but takes a client's memory
+// for something else and crashes, so OpenSSL is asked: `told` gets what SSL_CTX_set_info_callback tells.
+static inline int clws_alert_place(void) {
+    return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+}
+
+static inline void clws_tell_alerts(void *tls, int place, void *owner, void (*told)(const SSL *, int, int)) {
+    SSL_CTX_set_ex_data((SSL_CTX *)tls, place, owner);
+    SSL_CTX_set_info_callback((SSL_CTX *)tls, told);
+}
+
+static inline void *clws_alert_owner(const SSL *connection, int place) {
+    return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), place);
+}
+
+// Whether the other side says that something is wrong, not only that it closes.
+static inline int clws_is_fault(int where, int value) {
+    return (where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && (value & 0xff) != SSL_AD_CLOSE_NOTIFY;
+}
+
+// OpenSSL would ask for a passphrase at the terminal, and wait.
+static inline int clws_no_passphrase(char *buffer, int size, int writing, void *user) {
+    (void)buffer;
+    (void)size;
+    (void)writing;
+    (void)user;
+    return 0;
+}
+
+static inline X509 *clws_read_certificate(const char *file) {
+    BIO *input = BIO_new_file(file, "r");
+    X509 *certificate = input == NULL ? NULL : PEM_read_bio_X509(input, NULL, clws_no_passphrase, NULL);
+    BIO_free(input);
+    return certificate;
+}
+
+static inline int clws_has_certificate(const char *file) {
+    X509 *certificate = clws_read_certificate(file);
+    X509_free(certificate);
+    ERR_clear_error();
+    return certificate != NULL;
+}
+
+static inline int clws_has_key(const char *file) {
+    BIO *input = BIO_new_file(file, "r");
+    EVP_PKEY *key = input == NULL ? NULL : PEM_read_bio_PrivateKey(input, NULL, clws_no_passphrase, NULL);
+    BIO_free(input);
+    EVP_PKEY_free(key);
+    ERR_clear_error();
+    return key != NULL;
+}
+
+// Whether a private key belongs to a certificate.
+static inline int clws_is_pair(const char *certificate_file, const char *key_file) {
+    X509 *certificate = clws_read_certificate(certificate_file);
+    BIO *input = BIO_new_file(key_file, "r");
+    EVP_PKEY *key = input == NULL ? NULL : PEM_read_bio_PrivateKey(input, NULL, clws_no_passphrase, NULL);
+    int fits = certificate != NULL && key != NULL && X509_check_private_key(certificate, key) == 1;
+    BIO_free(input);
+    EVP_PKEY_free(key);
+    X509_free(certificate);
+    ERR_clear_error();
+    return fits;
+}
+
+#endif

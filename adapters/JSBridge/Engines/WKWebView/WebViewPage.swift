@@ -1,0 +1,205 @@
+#if canImport(WebKit)
+import AdapterThreads
+import Foundation
+import Logging
+import SignalboxCore
+import SignalboxRoutes
+import WebKit
+
+/// The view during one run: what the run wants of it is done here, and what happens in it is told to the run.
+@MainActor final class WebViewPage: NSObject {
+    struct Parts {
+        let view: WKWebView
+        let run: WebViewRun
+        let wishes: PageWishes
+        let gate: NavigationGate
+        let configuration: WebViewConfiguration
+        let counters: WebViewCounters
+        let log: AdapterLog
+    }
+
+    let parts: Parts
+    private let world = WKContentWorld.world(name: WebViewScripts.world)
+    private var plan: ReloadPlan
+    /// The page that was committed last, which asks for what follows.
+    private(set) var url: URLText?
+    /// What was loaded last in the place of a text that was not in normal form.
+    private var replacement: URLText?
+    /// Whether the page is to be loaded again, some time from now.
+    private var isRecovering = false
+    /// Whether the run may be told things.
+    private(set) var isOpen = true
+
+    init(_ parts: Parts) {
+        self.parts = parts
+        plan = ReloadPlan(parts.configuration)
+        super.init()
+    }
+
+    /// Loads the first page, and does what is wanted until the end is.
+    func serve() async {
+        begin()
+        await withDiscardingTaskGroup { group in
+            while true {
+                switch await parts.wishes.next() {
+                case .evaluate: evaluateScripts()
+                case .load(let url): load(url.text)
+                case .reload: reload()
+                case .recover(let wait): group.addTask { await self.recover(after: wait) }
+                case .open(let popup): group.addTask { await self.open(popup) }
+                case .end:
+                    end()
+                    group.cancelAll()
+                    return
+                }
+            }
+        }
+        parts.run.surfaceEnded()
+    }
+
+    private func begin() {
+        let page = WebViewScripts(parts.configuration)
+        let controller = parts.view.configuration.userContentController
+        // The engine's alone while it runs: what was left of another user would be a second way to the page.
+        controller.removeAllUserScripts()
+        controller.removeAllScriptMessageHandlers()
+        add(page, to: controller)
+        controller.add(RelayReceiver(self), contentWorld: world, name: WebViewScripts.handler)
+        let raw = RawReceiver(parts.run, counters: parts.counters, depth: parts.configuration.limits.depth)
+        for name in page.rawHandlers { controller.addScriptMessageHandler(raw, contentWorld: .page, name: name) }
+        let titles = WKContentWorld.world(name: TitleScript.world)
+        controller.add(TitleReceiver(self), contentWorld: titles, name: TitleScript.handler)
+        controller.addUserScript(script(TitleScript.text, .atDocumentEnd, in: titles))
+        parts.view.navigationDelegate = self
+        parts.view.uiDelegate = self
+        load(parts.configuration.page.url.text)
+    }
+
+    private func add(_ scripts: WebViewScripts, to controller: WKUserContentController) {
+        // First the relay, which hears what the page's script says.
+        controller.addUserScript(script(scripts.relay, .atDocumentStart, in: world))
+        controller.addUserScript(script(scripts.page, .atDocumentStart, in: .page))
+        if let zoom = scripts.zoom { controller.addUserScript(script(zoom, .atDocumentEnd, in: world)) }
+    }
+
+    private func script(
+        _ text: String,
+        _ time: WKUserScriptInjectionTime,
+        in world: WKContentWorld
+    ) -> WKUserScript {
+        WKUserScript(source: text, injectionTime: time, forMainFrameOnly: true, in: world)
+    }
+
+    private func end() {
+        isOpen = false
+        let view = parts.view
+        view.stopLoading()
+        view.navigationDelegate = nil
+        view.uiDelegate = nil
+        view.configuration.userContentController.removeAllUserScripts()
+        view.configuration.userContentController.removeAllScriptMessageHandlers()
+        view.loadHTMLString("", baseURL: nil)
+    }
+
+    // MARK: - Scripts
+
+    private func evaluateScripts() {
+        while isOpen, let script = parts.run.nextScript() {
+            parts.view.evaluateJavaScript(script, in: nil, in: world) { [weak self] _ in self?.scriptEnded() }
+        }
+    }
+
+    private func scriptEnded() {
+        guard isOpen else { return }
+        parts.run.scriptDone()
+        evaluateScripts()
+    }
+
+    /// A text from the private world, which is believed only where the engine says the same of the frame.
+    func received(_ text: String, isMainFrame: Bool, from origin: WKSecurityOrigin) {
+        guard isOpen else { return }
+        let claim = ClaimedOrigin(in: text)
+        guard isMainFrame, claim.isThat(ofScheme: origin.protocol, host: origin.host, port: origin.port) else {
+            parts.counters.add(to: \.malformedTexts)
+            parts.log.say(.warning, "claimed origin", "a text was dropped: its frame is not of the origin that it says")
+            return
+        }
+        parts.run.received(text)
+    }
+
+    // MARK: - Loading
+
+    func load(_ text: String) {
+        guard isOpen else { return }
+        guard let url = URL(string: text) else {
+            parts.log.say(.warning, "load", "a URL cannot be loaded: the system does not take it as one")
+            return
+        }
+        parts.view.load(URLRequest(url: url))
+    }
+
+    /// Loads the normal form of a URL, which was allowed, in the place of the text that the engine had. Once: where the engine
+    /// writes the normal form in another way again, nothing is loaded.
+    func load(normalForm url: URLText) {
+        guard replacement != url else { return }
+        replacement = url
+        load(url.text)
+    }
+
+    /// By a new request: what a form sent is not sent again.
+    private func reload() {
+        load((url ?? parts.configuration.page.url).text)
+    }
+
+    private func recover(after wait: Duration) async {
+        guard (try? await Task.sleep(for: wait)) != nil else { return }
+        isRecovering = false
+        reload()
+    }
+
+    private func loadAgain(_ reason: String) {
+        guard !isRecovering else { return }
+        guard let wait = plan.ended(at: .now, share: .random(in: 0...1)) else {
+            let times = parts.configuration.reloads
+            let detail = "\(reason), and was begun again \(times) times in a row; raise `reloads` or mend the page"
+            return parts.run.fail(JSBridgeError(.pageFailed, detail, source: parts.configuration.source))
+        }
+        isRecovering = true
+        parts.wishes.load(.recover(after: wait))
+    }
+
+    // MARK: - What happens in the view
+
+    func committed() {
+        guard isOpen else { return }
+        url = parts.view.url.flatMap { try? URLText($0.absoluteString) }
+        replacement = nil
+        plan.lives(at: .now)
+        parts.run.committed()
+        titleChanged()
+    }
+
+    func titleChanged() {
+        guard isOpen else { return }
+        parts.run.titleChanged(parts.view.title)
+    }
+
+    func processEnded() {
+        guard isOpen else { return }
+        parts.run.processEnded()
+        parts.log.say(.warning, "process", "the page's process has ended")
+        loadAgain("the page's process ended")
+    }
+
+    func failed(_ error: any Error) {
+        let error = error as NSError
+        // Whoever stopped or refused it has said so.
+        let isStopped = error.domain == NSURLErrorDomain && error.code == NSURLErrorCancelled
+        let isRefused = error.domain == "WebKitErrorDomain" && error.code == 102
+        guard isOpen, !isStopped, !isRefused else { return }
+        let reason = "error \(error.code) of \(LineText.escaped(error.domain))"
+        parts.log.say(.warning, "load", "a page cannot be loaded: \(reason)")
+        if url == nil { loadAgain("the first page cannot be loaded: \(reason)") }
+    }
+}
+#endif

@@ -1,0 +1,206 @@
+// In a private script world, top frame only, at document start: the one way between the page's world, which it hears and
+// tells by events of the document, and the program, which has a handler in this world alone. Evaluated to a function of
+// settings: origins, messagesInFlight, messagesWaiting, messageUnits, linesPerSecond.
+(function (settings) {
+'use strict';
+// They differ where a policy (CSP sandbox) took the document its origin, or it has that of the document that made it.
+const origin = location.origin;
+if (globalThis.origin !== origin || !settings.origins.includes(origin)) return;
+// After the page's document.open(), which takes the listeners away, this may run again in the same document.
+if (globalThis.signalboxRelay?.document === document) return void signalboxRelay.listen();
+
+const port = webkit.messageHandlers.signalbox;
+const batchRecords = 256;
+const batchUnits = 1024 * 1024;
+const longestLine = 8000;
+const calling = /^call \d{1,16} \d{1,30}(\.\d{1,30})?(e[+-]?\d{1,3})?$/;
+const answering = /^answer \d{1,16} (returned|threw|invalidReply|full)$/;
+
+// First in, first out; what has been taken costs nothing.
+class Queue {
+  items = [];
+  taken = 0;
+  get length() { return this.items.length - this.taken; }
+  get first() { return this.items[this.taken]; }
+  add(item) { this.items.push(item); }
+  take() {
+    const item = this.items[this.taken];
+    this.items[this.taken++] = undefined;
+    if (this.taken * 2 > this.items.length) {
+      this.items = this.items.slice(this.taken);
+      this.taken = 0;
+    }
+    return item;
+  }
+}
+
+let token;
+let calls; // Need credit.
+let others; // Need none: each is bounded in its own way.
+let sent; // In all, as the credit is.
+let credit;
+let answers;
+let refused = 0;
+let isScheduled = false;
+let lines = { began: 0, count: 0, withheld: 0, errors: 0 };
+
+// The document's first words, also when it comes back from the cache of pages: to the program it is another one then.
+function open() {
+  token = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  calls = new Queue();
+  others = new Queue();
+  sent = { messages: 0, units: 0 };
+  credit = { messages: 0, units: 0, answers: 0 };
+  answers = 0;
+  post(['hello\n\n']);
+}
+
+function post(records) {
+  // The newer engines return a promise.
+  Promise.resolve(port.postMessage(token + ' ' + origin + '\n' + records.join('\n'))).catch(() => {});
+}
+
+const tell = (pieces) => document.dispatchEvent(new CustomEvent('signalbox:down', { detail: pieces }));
+
+function hear(event) {
+  const text = event.detail;
+  if (typeof text !== 'string' || !text.isWellFormed()) return;
+  const first = text.indexOf('\n');
+  const second = text.indexOf('\n', first + 1);
+  if (first < 0 || second < 0 || text.includes('\n', second + 1) || text.includes('\0')) return;
+  if (take(text.slice(0, first), text.slice(first + 1, second), text.slice(second + 1))) event.preventDefault();
+}
+
+// Whether it is a record: a page can make such events itself.
+function take(head, handler, json) {
+  const isShort = json.length <= longestLine;
+  if (head.length > 100 || handler.length > longestLine) return false;
+  if (calling.test(head)) addCall(head, handler, json);
+  else if (answering.test(head)) addAnswer(head, json);
+  else if (head === 'warn' && isShort) addLine(head, json);
+  else if (head === 'error' && isShort) addLine(head, json);
+  else return false;
+  return true;
+}
+
+function addCall(head, handler, json) {
+  // Before the first grant it is not known how many need not wait.
+  const free = credit.messages ? credit.messages - sent.messages : settings.messagesInFlight;
+  if (calls.length >= settings.messagesWaiting + free) return refuse(+head.split(' ')[1]);
+  const units = json.length;
+  // Enough to see what it was; the number of units says that it is not all.
+  if (units > settings.messageUnits) json = json.slice(0, settings.messageUnits / 3).replace(/[\ud800-\udbff]$/, '');
+  calls.add({ text: head + ' ' + units + '\n' + handler + '\n' + json, units: json.length });
+  schedule();
+}
+
+// By a timer: a page that tries again and again must not keep the answers of the program out.
+function refuse(number) {
+  refused += 1;
+  const why = 'too many messages wait in the page';
+  setTimeout(() => tell(JSON.stringify([['refuse', number, 'full', why, null, null]])), 0);
+  schedule();
+}
+
+function addAnswer(head, json) {
+  // One for each call of the program.
+  if (answers >= credit.answers) return;
+  answers += 1;
+  const isReply = head.endsWith(' returned');
+  if (json.length > (isReply ? settings.messageUnits : longestLine)) {
+    head = head.replace(/\w+$/, 'invalidReply');
+    json = JSON.stringify('the answer has more than ' + settings.messageUnits + ' bytes');
+  }
+  others.add({ text: head + '\n\n' + json });
+  schedule();
+}
+
+function addLine(head, json) {
+  const now = Date.now();
+  if (now - lines.began >= 1000 || now < lines.began) {
+    tellWithheld();
+    Object.assign(lines, { began: now, count: 0 });
+  }
+  if (lines.count >= settings.linesPerSecond) {
+    if (!lines.withheld) setTimeout(tellWithheld, 1000);
+    lines.withheld += 1;
+    if (head === 'error') lines.errors += 1;
+    return;
+  }
+  lines.count += 1;
+  others.add({ text: head + '\n\n' + json });
+  schedule();
+}
+
+function tellWithheld() {
+  if (!lines.withheld) return;
+  others.add({ text: 'withheld ' + lines.withheld + ' ' + lines.errors + '\n\n' });
+  Object.assign(lines, { withheld: 0, errors: 0 });
+  schedule();
+}
+
+function schedule() {
+  if (isScheduled) return;
+  isScheduled = true;
+  Promise.resolve().then(() => {
+    isScheduled = false;
+    flush();
+  });
+}
+
+function next() {
+  if (others.length) return others.take();
+  if (!calls.length || sent.messages >= credit.messages || sent.units + calls.first.units > credit.units) return;
+  const call = calls.take();
+  sent.messages += 1;
+  sent.units += call.units;
+  return call;
+}
+
+function flush() {
+  if (refused) others.add({ text: 'full ' + refused + '\n\n' });
+  refused = 0;
+  for (;;) {
+    const records = [];
+    let units = 0;
+    while (records.length < batchRecords && units < batchUnits) {
+      const record = next();
+      if (!record) break;
+      records.push(record.text);
+      units += record.text.length;
+    }
+    if (!records.length) return;
+    post(records);
+  }
+}
+
+function failed({ message, filename, lineno, colno }) {
+  const place = filename ? ' (' + String(filename).split(/[?#]/)[0] + ':' + lineno + ':' + colno + ')' : '';
+  addLine('error', JSON.stringify((String(message).slice(0, 1000) + place.slice(0, 1000)).toWellFormed()));
+}
+
+function cameBack({ persisted }) {
+  if (!persisted) return;
+  tell('[["lost","the page was left, and shown again"]]');
+  open();
+}
+
+// Listening twice is listening once.
+function listen() {
+  document.addEventListener('signalbox:up', hear);
+  addEventListener('error', failed);
+  addEventListener('pageshow', cameBack);
+}
+
+// What the program evaluates: for which document, what that may send in all, and what it is told.
+globalThis.signalboxRelay = function (to, messages, units, answers, pieces) {
+  if (to !== token) return;
+  listen();
+  credit = { messages, units, answers };
+  if (pieces !== '[]') tell(pieces);
+  flush();
+};
+Object.assign(signalboxRelay, { document, listen });
+listen();
+open();
+})

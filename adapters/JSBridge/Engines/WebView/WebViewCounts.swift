@@ -1,0 +1,19 @@
+/// What a web view had to count since it was made. Nothing of it reached a plugin.
+public struct WebViewCounts: Sendable, Hashable {
+    /// How often the page's process ended by itself, or was ended because it did not react.
+    public var processesEnded = 0
+    /// Errors of the page's scripts that nobody caught.
+    public var scriptErrors = 0
+    /// Calls rejected with `full` in the page, as too many waited there.
+    public var callsFullInPage = 0
+    /// Calls of a handler by another way than the bridge that were rejected at once, as too many had no outcome.
+    public var rawCallsRefused = 0
+    /// Texts from the page's process that are not what the bridge sends; nothing of what follows the fault was read.
+    public var malformedTexts = 0
+    /// Texts of documents that had gone when they came.
+    public var lateTexts = 0
+    /// Questions about URLs that had no verdict in time, or were too many: nothing was loaded.
+    public var navigationsUndecided = 0
+
+    init() {}
+}

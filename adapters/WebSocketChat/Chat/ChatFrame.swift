@@ -1,0 +1,59 @@
+import AdapterThreads
+import SignalboxCore
+
+/// The texts that go to a peer. They are JSON objects; what stands in them as JSON already was checked to be UTF-8, as a
+/// peer drops the connection otherwise.
+enum ChatFrame {
+    /// A standard envelope, without a body where that is empty, or `nil` when the body is not UTF-8.
+    static func envelope(_ action: ActionName, id: ActionID?, body: Bytes) -> [UInt8]? {
+        guard isUTF8(body) else { return nil }
+        var text = JSONText()
+        text.append(literal: "{\"action\":")
+        text.append(string: action.text)
+        if let id {
+            text.append(literal: ",\"id\":")
+            text.append(string: id.text)
+        }
+        if !body.isEmpty {
+            text.append(literal: ",\"body\":")
+            text.append(json: body)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text.bytes
+    }
+
+    /// What became of an action, under the name its sender gave the id: `{"id", "outcome", "reply" | "error"}`.
+    static func answer(_ id: ActionID, _ key: IDKey, _ outcome: Outcome) -> [UInt8] {
+        var text = JSONText()
+        text.append(literal: key == .uuid ? "{\"uuid\":" : "{\"id\":")
+        text.append(string: id.text)
+        text.append(literal: ",\"outcome\":")
+        text.append(string: outcome.name)
+        if case .handled(let reply) = outcome {
+            if let reply, !reply.isEmpty, isUTF8(reply) {
+                text.append(literal: ",\"reply\":")
+                text.append(json: reply)
+            }
+        } else {
+            append(OutcomeRefusal(outcome, to: "connection"), to: &text)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text.bytes
+    }
+
+    private static func append(_ refusal: OutcomeRefusal, to text: inout JSONText) {
+        text.append(literal: ",\"error\":{\"code\":")
+        text.append(string: refusal.code)
+        text.append(literal: ",\"message\":")
+        text.append(string: refusal.message)
+        if let path = refusal.path {
+            text.append(literal: ",\"path\":")
+            text.append(string: path)
+        }
+        text.append(UInt8(ascii: "}"))
+    }
+
+    private static func isUTF8(_ bytes: Bytes) -> Bool {
+        bytes.withUnsafeBytes { UTF8Stream.isText($0) }
+    }
+}

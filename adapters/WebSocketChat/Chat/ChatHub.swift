@@ -1,0 +1,154 @@
+import SignalboxCore
+import Synchronization
+
+/// The connections of one source that are open, their tags, and the way to them. Any thread; nothing blocks.
+final class ChatHub: Sendable {
+    struct Limits: Sendable {
+        /// What each connection begins with.
+        var tags: Set<String> = []
+        var tagsPerConnection = 32
+        /// A message larger than this is refused, as it would never fit.
+        var waitingBytes = 1_048_576
+        /// A peer that reads too slowly is closed with 1013; else what does not fit is refused, and no more.
+        var closesSlowReaders = true
+    }
+
+    private struct State {
+        var transport: (any FrameSender)?
+        var tags: [ConnectionID: Set<String>] = [:]
+        var members: [String: Set<ConnectionID>] = [:]
+        var slowReaders = 0
+    }
+
+    private let limits: Limits
+    private let state = Mutex(State())
+
+    init(_ limits: Limits) {
+        self.limits = limits
+    }
+
+    /// How many connections were closed as they read too slowly.
+    var slowReaders: Int { state.withLock { $0.slowReaders } }
+
+    // MARK: - Connections
+
+    /// `nil` when the run ends: what is sent from then on is refused as `closed`.
+    func attach(_ transport: (any FrameSender)?) {
+        state.withLock { state in
+            state.transport = transport
+            if transport == nil {
+                state.tags = [:]
+                state.members = [:]
+            }
+        }
+    }
+
+    func opened(_ connection: ConnectionID) {
+        state.withLock { state in
+            state.tags[connection] = limits.tags
+            for tag in limits.tags { state.members[tag, default: []].insert(connection) }
+        }
+    }
+
+    func closed(_ connection: ConnectionID) {
+        state.withLock { ChatHub.remove(connection, from: &$0) }
+    }
+
+    private static func remove(_ connection: ConnectionID, from state: inout State) {
+        for tag in state.tags.removeValue(forKey: connection) ?? [] { drop(connection, tag, from: &state) }
+    }
+
+    private static func drop(_ connection: ConnectionID, _ tag: String, from state: inout State) {
+        state.members[tag]?.remove(connection)
+        if state.members[tag]?.isEmpty == true { state.members[tag] = nil }
+    }
+
+    // MARK: - Tags
+
+    static let tagLength = 128
+
+    func join(_ tag: String, _ connection: ConnectionID) -> Bool {
+        guard (1...ChatHub.tagLength).contains(tag.utf8.count) else { return false }
+        return state.withLock { state in
+            guard let tags = state.tags[connection] else { return false }
+            guard !tags.contains(tag) else { return true }
+            guard tags.count < limits.tagsPerConnection else { return false }
+            state.tags[connection]?.insert(tag)
+            state.members[tag, default: []].insert(connection)
+            return true
+        }
+    }
+
+    func leave(_ tag: String, _ connection: ConnectionID) {
+        state.withLock { state in
+            guard state.tags[connection]?.remove(tag) != nil else { return }
+            ChatHub.drop(connection, tag, from: &state)
+        }
+    }
+
+    func tags(of connection: ConnectionID) -> [String] {
+        state.withLock { Array($0.tags[connection] ?? []) }
+    }
+
+    // MARK: - Sending
+
+    // How many slow readers may be closed to make room for one message.
+    private static let attempts = 16
+
+    func send(_ message: [UInt8], _ kind: MessageKind, to connection: ConnectionID) throws(SendRefused) {
+        guard message.count + TransportLimits.messageOverhead <= limits.waitingBytes else { throw .tooLarge }
+        let transport = state.withLock { $0.tags[connection] == nil ? nil : $0.transport }
+        guard let transport else { throw .closed }
+        for _ in 0..<ChatHub.attempts {
+            switch transport.send(message, kind, on: connection) {
+            case .accepted: return
+            case .gone: throw .closed
+            case .full:
+                close(slow: connection, transport)
+                throw .full
+            case .crowded(let slowest):
+                // What waited on it waits no more: others need not suffer for it.
+                guard close(slow: slowest, transport), slowest != connection else { throw .full }
+            }
+        }
+        throw .full
+    }
+
+    func broadcast(_ action: ActionName, _ body: Bytes, to tag: String) -> BroadcastReport {
+        let members = state.withLock { $0.members[tag] ?? [] }
+        var report = BroadcastReport()
+        guard let frame = ChatFrame.envelope(action, id: nil, body: body) else {
+            report.refused = members.count
+            return report
+        }
+        for connection in members {
+            do throws(SendRefused) {
+                try send(frame, .text, to: connection)
+                report.sent += 1
+            } catch {
+                report.refused += 1
+            }
+        }
+        return report
+    }
+
+    func close(_ connection: ConnectionID, _ code: CloseCode, reason: String) {
+        state.withLock { $0.transport }?.perform(.close(code, reason: reason), on: connection)
+    }
+
+    /// Counted once for a connection: from then on it is none of ours.
+    ///
+    /// - Returns: whether it was closed by this call.
+    @discardableResult
+    private func close(slow connection: ConnectionID, _ transport: any FrameSender) -> Bool {
+        guard limits.closesSlowReaders else { return false }
+        let isFirst = state.withLock { state in
+            guard state.tags[connection] != nil else { return false }
+            ChatHub.remove(connection, from: &state)
+            state.slowReaders += 1
+            return true
+        }
+        if isFirst { transport.perform(.cut(.tryAgainLater, reason: "reads too slowly"), on: connection) }
+        return isFirst
+    }
+}

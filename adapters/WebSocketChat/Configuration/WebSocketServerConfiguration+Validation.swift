@@ -1,0 +1,154 @@
+import SignalboxCore
+
+extension WebSocketServerConfiguration {
+    /// Checks every range, and that the values go together. Opens no file and no port.
+    ///
+    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first fault, with the source's name and what to do.
+    public func validate() throws(WebSocketChatError) {
+        do {
+            try validatePlace()
+            try validateClients()
+            try validateFrames()
+            try validateTimes()
+            try validateBounds()
+            try validatePages()
+        } catch {
+            throw error.about(source)
+        }
+    }
+
+    private func validatePlace() throws(WebSocketChatError) {
+        guard NumericAddress(address) != nil else {
+            throw fault("the address is numeric, such as 127.0.0.1 or ::1; \(shown(address)) is not")
+        }
+        guard WebSocketServerConfiguration.isPath(path) else { throw fault(pathRule("path", path)) }
+        if let identity, identity.certificateFile.isEmpty || identity.keyFile.isEmpty {
+            throw fault("an identity names the file of a certificate and the file of its key")
+        }
+    }
+
+    private func validateClients() throws(WebSocketChatError) {
+        guard origins.count <= 1_000 else { throw fault("a server has at most 1000 origins") }
+        if let pagesHost, pagesOrigin(port: 1) == nil {
+            throw fault("the host of pages is one as it stands in a URL, such as 127.0.0.1; \(shown(pagesHost)) is not")
+        }
+        guard principals.count <= 10_000 else { throw fault("a server has at most 10000 principals") }
+        var names: Set<String> = []
+        for principal in principals {
+            guard (1...128).contains(principal.name.utf8.count), HeaderField.isLine(principal.name) else {
+                throw fault("a principal's name has 1 to 128 bytes without control characters")
+            }
+            guard names.insert(principal.name).inserted else {
+                throw fault("two principals are called \(shown(principal.name)); give each a name of its own")
+            }
+        }
+        guard subprotocols.count <= 32 else { throw fault("a server has at most 32 subprotocols") }
+        for name in subprotocols where !HeaderField.isToken(name) || name.utf8.count > 64 || BearerToken.isOurs(name) {
+            throw fault(
+                "a subprotocol is a token (RFC 9110, 5.6.2) of at most 64 bytes that does not begin with signalbox.; "
+                    + "\(shown(name)) is not"
+            )
+        }
+        try validateSomebodyMayConnect()
+    }
+
+    private func validateSomebodyMayConnect() throws(WebSocketChatError) {
+        // A server of documents alone is of use too.
+        if !origins.isEmpty || pagesHost != nil || !pages.isEmpty { return }
+        switch absentOrigin {
+        case .allowed: return
+        case .withToken where !principals.isEmpty: return
+        case .withToken, .refused:
+            throw fault(
+                "nobody may connect: name the origins of the pages that may, or principals with tokens for other clients, "
+                    + "or allow clients without an origin"
+            )
+        }
+    }
+
+    private func validateFrames() throws(WebSocketChatError) {
+        guard (1...10_000).contains(frames.batch) else { throw fault("a batch in one frame has 1 to 10000 messages") }
+    }
+
+    private func validateTimes() throws(WebSocketChatError) {
+        guard handshakeTimeout.isWholeSeconds(in: 1...3_600) else {
+            throw fault("the handshake timeout is a whole number of seconds, 1 to 3600")
+        }
+        guard (Duration.seconds(1) ... .seconds(3_600)).contains(messageTimeout) else {
+            throw fault("the message timeout is 1 s to 1 h")
+        }
+        if let idleTimeout, !(Duration.seconds(1) ... .seconds(7 * 86_400)).contains(idleTimeout) {
+            throw fault("the idle timeout is 1 s to 7 days, or none")
+        }
+        guard pingAfter.isWholeSeconds(in: 1...3_600) else {
+            throw fault("a client is pinged after a whole number of seconds, 1 to 3600")
+        }
+        guard silenceLimit.isWholeSeconds(in: 2...7_200), silenceLimit > pingAfter else {
+            throw fault(
+                "the silence limit is a whole number of seconds, more than a client is pinged after, at most 7200"
+            )
+        }
+    }
+
+    private func validateBounds() throws(WebSocketChatError) {
+        guard (1...1_000_000).contains(connections) else { throw fault("the connections are 1 to 1000000") }
+        guard (1...10_000).contains(connectionWindow) else { throw fault("a connection's window is 1 to 10000") }
+        guard (1_024...1 << 30).contains(waitingBytes) else {
+            throw fault("the bytes that may wait on one connection are 1 KiB to 1 GiB")
+        }
+        guard (waitingBytes...64 << 30).contains(allWaitingBytes) else {
+            throw fault(
+                "the bytes that may wait on all connections are at least those of one (\(waitingBytes)), at most 64 GiB"
+            )
+        }
+        guard (1...1_000).contains(tagsPerConnection) else { throw fault("the tags of one connection are 1 to 1000") }
+        guard tags.count <= tagsPerConnection else {
+            throw fault("a connection begins with at most as many tags as it may have: \(tagsPerConnection)")
+        }
+        guard tags.allSatisfy({ (1...ChatHub.tagLength).contains($0.utf8.count) }) else {
+            throw fault("a tag has 1 to \(ChatHub.tagLength) bytes")
+        }
+    }
+
+    private func validatePages() throws(WebSocketChatError) {
+        guard pages.count <= 100 else { throw fault("a server has at most 100 pages") }
+        for (path, page) in pages {
+            guard WebSocketServerConfiguration.isPath(path) else { throw fault(pathRule("path of a page", path)) }
+            guard (1...128).contains(page.contentType.utf8.count), HeaderField.isPrintable(page.contentType) else {
+                throw fault("the content type of the page \(shown(path)) is 1 to 128 printable characters of ASCII")
+            }
+            guard page.body.count <= 1 << 20 else { throw fault("the page \(shown(path)) has more than 1 MiB") }
+        }
+        guard pages.values.reduce(0, { $0 + $1.body.count }) <= 16 << 20 else {
+            throw fault("the pages have more than 16 MiB together")
+        }
+        guard let healthPath else { return }
+        guard WebSocketServerConfiguration.isPath(healthPath) else {
+            throw fault(pathRule("health path", healthPath))
+        }
+        guard pages[healthPath] == nil else {
+            throw fault("the page \(shown(healthPath)) stands where the health path is; move one of them")
+        }
+    }
+
+    private static func isPath(_ text: String) -> Bool {
+        text.utf8.first == UInt8(ascii: "/") && text.utf8.count <= 1_024 && HeaderField.isLine(text)
+            && !text.utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+    }
+
+    private func pathRule(_ what: String, _ text: String) -> String {
+        "the \(what) begins with / and has at most 1024 bytes without ?, # and control characters; \(shown(text)) does not"
+    }
+
+    private func fault(_ detail: String) -> WebSocketChatError {
+        WebSocketChatError(.invalidConfiguration, detail)
+    }
+
+    private func shown(_ text: String) -> String { ShownText.quoted(text) }
+}
+
+extension Duration {
+    fileprivate func isWholeSeconds(in range: ClosedRange<Int64>) -> Bool {
+        components.attoseconds == 0 && range.contains(components.seconds)
+    }
+}

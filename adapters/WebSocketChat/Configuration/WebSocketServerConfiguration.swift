@@ -1,0 +1,104 @@
+public import SignalboxCore
+public import SignalboxRoutes
+
+/// Everything a chat server is told. ``WebSocketServer`` validates it.
+///
+/// Somebody must be able to connect: at least one origin, or ``pagesHost``, or ``absentOrigin`` `allowed`, or `withToken` and a principal; a server with
+/// ``pages`` needs nobody.
+///
+/// The header `Host` decides nothing: whoever gets a page or ``healthPath`` by a name of their own for this address (DNS
+/// rebinding) learns nothing secret, and their scripts cannot open a connection, as browsers send the script's own
+/// `Origin`.
+public struct WebSocketServerConfiguration: Sendable {
+    /// The configured source whose arrivals these are.
+    public var source: SourceName
+    /// A numeric address of this machine, IPv6 without brackets; `127.0.0.1` by default, which nobody else can reach. `::`
+    /// is every address of the machine.
+    public var address = "127.0.0.1"
+    /// 0 lets the system choose; ``WebSocketServer/port()`` tells.
+    public var port: UInt16
+    /// The path clients connect to, as it is after percent-decoding, at most 1,024 bytes; `/` by default. An upgrade
+    /// elsewhere is refused with 404. A page may have the same path: it is for those who ask for no upgrade.
+    public var path = "/"
+    /// The server's certificate; `nil`, the default: without TLS.
+    public var identity: WebSocketIdentity?
+    /// The origins whose pages may connect, at most 1,000; none by default. Scheme, host and port are compared in normal
+    /// form. A request with another origin, with `null`, with what is no origin, or with two of them is refused with 403.
+    public var origins: [WebOrigin] = []
+    /// The host by which browsers reach this server's own ``pages``, as it stands in a URL, such as `127.0.0.1`: then they
+    /// may connect, too, as the origin of ``identity``'s scheme, this host and the port. `nil`, the default: a page of this
+    /// server may connect where ``origins`` name its origin, which takes a port that is known.
+    public var pagesHost: String?
+    /// What becomes of clients without an `Origin`.
+    public var absentOrigin = WebSocketAbsentOrigin.withToken
+    /// Who may connect, at most 10,000 with tokens that differ. Without any, no token is asked for and nobody has a
+    /// principal.
+    ///
+    /// A token comes as `Authorization: Bearer TOKEN` (RFC 6750, 2.1) or, from a browser, which cannot send that header, as
+    /// the subprotocol `signalbox.bearer.TOKEN` with the token in base64url (RFC 4648, 5; padding left out). A token is never
+    /// agreed to, so `signalbox`, or one of ``subprotocols``, must be offered before it: who offers nothing else is refused
+    /// with 400, and browsers fail a connection whose server agrees to none of what they offered. All that is offered has
+    /// at most 126 bytes, so a token that comes this way has at most 73. The first of header, subprotocol and query that is
+    /// there counts, the others are not looked at. Wrong or missing: 401.
+    public var principals: [WebSocketPrincipal] = []
+    /// Whether a token may also come as `?token=`, which logs and proxies on the way may keep; `false` by default. Warned
+    /// about once a run, and counted.
+    public var queryTokens = false
+    /// The subprotocols the server speaks, besides `signalbox`, which it always does: at most 32 tokens, none that begins
+    /// with `signalbox.`; none by default. The client's first that is among them is agreed on.
+    public var subprotocols: [String] = []
+    /// How frames become actions.
+    public var frames = WebSocketFrames()
+    /// The bounds of one message. One that is larger closes its connection with 1009.
+    public var limits = MessageLimits()
+    /// Whether compression is agreed to (RFC 7692); `false` by default: each connection that uses it costs about 100 KB.
+    public var compression = false
+    /// Whether an action that has an id is answered with its outcome; `true` by default.
+    public var answers = true
+    /// Whether `signalbox.connected` and `signalbox.closed` are submitted; `false` by default. Those who come while the
+    /// source has no room are then answered with 503; the connections that the server's stop ends are not told of.
+    public var announcesConnections = false
+    /// How many connections there may be, 1 to 1,000,000; 1,000 by default. Further ones are answered with 503. Each may
+    /// hold an unfinished message of up to ``limits`` in memory for ``messageTimeout``.
+    public var connections = 1_000
+    /// How many messages of one connection may be without an outcome, 1 to 10,000; 64 by default. From there on nothing is
+    /// read from it until half of them have one, so that it cannot fill the source's window alone. One frame that brings
+    /// an array may go beyond it.
+    public var connectionWindow = 64
+    /// How long each step of opening may take, 1 s to 1 h in whole seconds; 10 s by default.
+    public var handshakeTimeout: Duration = .seconds(10)
+    /// How long a message may take from its first piece to its last, 1 s to 1 h; 30 s by default. Then the connection is
+    /// closed with 1008. Time in which the connection is not read does not count; up to a second more is given.
+    public var messageTimeout: Duration = .seconds(30)
+    /// How long a connection may send no message, 1 s to 7 days; `nil`, the default: for ever, as long as it answers pings.
+    /// Then it is closed with 1001. Time in which the connection is not read does not count; up to a second more is given.
+    public var idleTimeout: Duration?
+    /// After how much silence a client is pinged, 1 s to 1 h in whole seconds; 30 s by default.
+    public var pingAfter: Duration = .seconds(30)
+    /// After how much silence, pings included, a client counts as dead, more than ``pingAfter`` and at most 2 h in whole
+    /// seconds; 45 s by default.
+    public var silenceLimit: Duration = .seconds(45)
+    /// How many bytes may wait to be sent on one connection, 1 KiB to 1 GiB; 1 MiB by default. A reader too slow for that
+    /// is closed with 1013.
+    public var waitingBytes = 1_048_576
+    /// How many bytes may wait to be sent on all connections, at least ``waitingBytes`` and at most 64 GiB; 64 MiB by
+    /// default. Beyond it the connection on which most wait is closed with 1013.
+    public var allWaitingBytes = 67_108_864
+    /// The tags that every connection has from its beginning, of 1 to 128 bytes, at most ``tagsPerConnection``; none by
+    /// default. A plugin that joins on `signalbox.connected` may be called after a connection's first messages, as messages
+    /// wait for their own plugins alone; these tags are there before.
+    public var tags: Set<String> = []
+    /// How many tags one connection may have, 1 to 1,000; 32 by default.
+    public var tagsPerConnection = 32
+    /// Documents by path, at most 100 of together 16 MiB; a plugin cannot change them. Anybody who reaches the port gets
+    /// them: they are no place for secrets. Other paths are answered with 404, other methods than `GET` and `HEAD` with 405.
+    public var pages: [String: WebSocketPage] = [:]
+    /// The path that tells whether the server runs, `{"status":"ok"}` in JSON; `/health` by default, `nil` for none.
+    public var healthPath: String? = "/health"
+
+    /// A server that only this machine can reach.
+    public init(source: SourceName, port: UInt16) {
+        self.source = source
+        self.port = port
+    }
+}

@@ -1,0 +1,203 @@
+import AdapterThreads
+import CLibwebsockets
+
+/// A context of libwebsockets with its connections. Belongs to one thread, from its making to its end.
+final class LibraryLoop {
+    let queue: ServiceQueue
+    let limits: TransportLimits
+    let receiver: any FrameReceiver
+    /// What a server is; `nil` for a client.
+    let server: LibraryServing?
+    let tables: LibraryTables
+    var connections: [ConnectionID: LibraryConnection] = [:]
+    var virtualHosts: [TrustKey: OpaquePointer] = [:]
+    /// What a server has just said is wrong with TLS, until the connection ends that it is about, or any other.
+    var alert: (descriptor: Int32, text: String)?
+    var paused: [ConnectionID: LibraryConnection] = [:]
+    /// For every message: the library is done with it when it has written.
+    let outgoing: OutgoingBuffer
+    /// Whether the message that the library is given right now is compressed.
+    var sendsCompressed = false
+    var pagesUnderWay: [OpaquePointer: PageTransfer] = [:]
+    private(set) var isDestroying = false
+    // The library sets it to NULL when the context is gone.
+    private let contextPlace: UnsafeMutablePointer<OpaquePointer?>
+    // Clients have few connections, for which the library's own loop will do.
+    private let eventLoop: EventLoop?
+    private let stopping = LibraryTimer()
+    private let ticking = LibraryTimer()
+    private var stopsNow = false
+    private var lastFound: LibraryConnection?
+
+    /// How long peers have for the answer to our close frame when the service stops, in seconds.
+    static let farewellSeconds = 0.5
+    private static let tickSeconds = 0.5
+    // All headers of a request that a server takes; what a proxy or a browser puts there is rarely half of it. Held for each
+    // connection until it has opened.
+    private static let requestBytes: UInt16 = 8_192
+    // The same of a request that a client makes, and of the answer.
+    private static let answerBytes: UInt16 = 32_768
+
+    /// - Parameter receiveBytes: how much is read at once, and held for each connection.
+    init(
+        queue: ServiceQueue,
+        limits: TransportLimits,
+        receiver: any FrameReceiver,
+        server: LibraryServing?,
+        receiveBytes: Int
+    ) throws(TransportFault) {
+        self.queue = queue
+        self.limits = limits
+        self.receiver = receiver
+        self.server = server
+        tables = LibraryTables(
+            receiveBytes: receiveBytes,
+            subprotocols: server?.place.subprotocols ?? [],
+            limits: limits
+        )
+        // A client's library masks what is in it.
+        outgoing = OutgoingBuffer(keepsContent: server != nil)
+        contextPlace = .allocate(capacity: 1)
+        contextPlace.initialize(to: nil)
+        eventLoop = server == nil ? nil : EventLoop()
+        if server != nil && eventLoop == nil {
+            throw TransportFault(code: .noResources, description: NoSystemResource.descriptor.description)
+        }
+        var info = lws_context_creation_info()
+        info.pt_serv_buf_size = UInt32(receiveBytes)
+        info.options = UInt64(
+            LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME
+                // Otherwise the header Origin gets a second scheme in front.
+                | LWS_SERVER_OPTION_JUST_USE_RAW_ORIGIN
+        )
+        info.user = Unmanaged.passUnretained(self).toOpaque()
+        info.pcontext = contextPlace
+        info.timeout_secs = limits.connectWithin
+        info.max_http_header_data = server == nil ? LibraryLoop.answerBytes : LibraryLoop.requestBytes
+        info.gid = -1
+        info.uid = -1
+        if eventLoop != nil { info.options |= UInt64(LWS_SERVER_OPTION_LIBEV) }
+        var foreign: [UnsafeMutableRawPointer?] = [eventLoop.map { UnsafeMutableRawPointer($0.loop) }]
+        let made = foreign.withUnsafeMutableBufferPointer { loops in
+            info.foreign_loops = eventLoop == nil ? nil : loops.baseAddress
+            return ContextMaker.make(&info)
+        }
+        guard let context = made else {
+            throw TransportFault(
+                code: .noResources,
+                description:
+                    "libwebsockets could not be set up: memory or descriptors are missing, or its plug-in for libev "
+                    + "(package libwebsockets-evlib-ev)"
+            )
+        }
+        contextPlace.pointee = context
+        eventLoop?.start(context)
+    }
+
+    deinit {
+        contextPlace.deallocate()
+    }
+
+    /// `nil` once the context is gone.
+    var context: OpaquePointer? { contextPlace.pointee }
+
+    /// Serves the connections until the queue says stop; after that the context is gone.
+    func run() {
+        guard let context else { return }
+        queue.attach(context)
+        tick()
+        // Nobody could wake the thread before.
+        receiver.passEnded()
+        carryOut()
+        while !stopsNow && pass(context) {
+            receiver.passEnded()
+            carryOut()
+            outgoing.release()
+        }
+        destroy(context)
+    }
+
+    private func tick() {
+        guard let context else { return }
+        ticking.start(context, seconds: LibraryLoop.tickSeconds) { [unowned self] in
+            watchPaused()
+            receiver.ticked()
+            tick()
+        }
+    }
+
+    private func pass(_ context: OpaquePointer) -> Bool {
+        guard let eventLoop else { return lws_service(context, 0) >= 0 }
+        eventLoop.pass()
+        return true
+    }
+
+    /// For a context that never ran, too.
+    func destroy(_ context: OpaquePointer) {
+        queue.detach()
+        stopping.stop(context)
+        ticking.stop(context)
+        isDestroying = true
+        eventLoop?.stop()
+        ContextMaker.destroy(context)
+        if let eventLoop {
+            // What the library closes with the loop's help; a second call is for contexts that wait for it.
+            var budget = 100
+            while contextPlace.pointee != nil && budget > 0 {
+                eventLoop.passWithoutWaiting()
+                budget -= 1
+            }
+            if let left = contextPlace.pointee { ContextMaker.destroy(left) }
+        }
+        for connection in Array(connections.values) { finish(connection, connection.end ?? .stopped) }
+        receiver.passEnded()
+    }
+
+    // MARK: - Connections
+
+    func connection(of handle: OpaquePointer) -> LibraryConnection? {
+        let number = UInt64(UInt(bitPattern: lws_get_opaque_user_data(handle)))
+        guard number != 0 else { return nil }
+        if let lastFound, lastFound.id.number == number { return lastFound }
+        lastFound = connections[ConnectionID(number: number)]
+        return lastFound
+    }
+
+    /// Tells the receiver of the end, once.
+    func finish(_ connection: LibraryConnection, _ end: ConnectionEnd) {
+        guard connections.removeValue(forKey: connection.id) != nil else { return }
+        if lastFound === connection { lastFound = nil }
+        paused[connection.id] = nil
+        connection.handle = nil
+        alert = nil
+        queue.closed(connection.id)
+        receiver.closed(connection.id, end)
+    }
+
+    func open(_ connection: LibraryConnection) {
+        connection.phase = .open
+        queue.opened(connection.id, limit: connection.target?.waitingBytes)
+        receiver.opened(connection.id, connection.handshake)
+        if connection.cut != nil, let handle = connection.handle { lws_callback_on_writable(handle) }
+    }
+
+    // MARK: - Stopping
+
+    /// Begins to stop: at once without connections, otherwise when the peers have answered or the time is up.
+    func beginToStop() {
+        guard let context, !stopping.isRunning, !stopsNow else { return }
+        for connection in Array(connections.values) { cut(connection, .goingAway, reason: "") }
+        if connections.isEmpty {
+            stopsNow = true
+        } else {
+            stopping.start(context, seconds: LibraryLoop.farewellSeconds) { [unowned self] in stopsNow = true }
+        }
+    }
+
+    func stopIfDone() {
+        if queue.isStopping {
+            beginToStop()
+            if connections.isEmpty { stopsNow = true }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import CLibwebsockets
+
+/// Texts of the library and of peers, made safe to show.
+enum LibraryText {
+    /// At most `limit` bytes of a C string, trimmed, with `?` for control characters.
+    static func shown(_ text: UnsafePointer<CChar>, limit: Int) -> String {
+        var bytes: [UInt8] = []
+        var place = text
+        while place.pointee != 0 && bytes.count < limit {
+            bytes.append(UInt8(bitPattern: place.pointee))
+            place += 1
+        }
+        return shown(bytes)
+    }
+
+    /// The same of bytes whose number is known.
+    static func shown(_ input: UnsafeMutableRawPointer?, count: Int, limit: Int) -> String {
+        guard let input, count > 0 else { return "" }
+        let bytes = UnsafeRawBufferPointer(start: input, count: min(count, limit))
+        return shown(Array(bytes.prefix { $0 != 0 }))
+    }
+
+    private static func shown(_ bytes: [UInt8]) -> String {
+        var bytes = bytes
+        while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
+        return String(decoding: bytes.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
+    }
+
+    // What stands for a header that is there and cannot be had: it equals nothing that anybody allows.
+    private static let broken = "\u{FFFD}"
+
+    /// A header without the blanks around it, with commas where it was repeated and U+FFFD for what is not UTF-8; `nil` only
+    /// where it is absent.
+    ///
+    /// It is never cut short: the library ends a connection whose headers are longer than all that it takes.
+    static func header(_ token: lws_token_indexes, of handle: OpaquePointer) -> String? {
+        whole(token, of: handle).map { Array($0.utf8).withUnsafeBytes(trimmed) }
+    }
+
+    /// The same with the blanks, for what is no header: the path.
+    static func whole(_ token: lws_token_indexes, of handle: OpaquePointer) -> String? {
+        let length = Int(lws_hdr_total_length(handle, token))
+        guard length > 0 else { return isEmpty(token, of: handle) ? "" : nil }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
+            guard let start = buffer.baseAddress else { return broken }
+            let copied = lws_hdr_copy(handle, start, Int32(clamping: length + 1), token)
+            guard copied == length else { return broken }
+            return String(decoding: UnsafeRawBufferPointer(start: start, count: length), as: UTF8.self)
+        }
+    }
+
+    private static func isEmpty(_ token: lws_token_indexes, of handle: OpaquePointer) -> Bool {
+        var end: CChar = 0
+        return lws_hdr_copy_fragment(handle, &end, 1, token, 0) == 0
+    }
+
+    /// Whether a header came more than once.
+    static func isRepeated(_ token: lws_token_indexes, of handle: OpaquePointer) -> Bool {
+        let length = Int(lws_hdr_total_length(handle, token))
+        guard length > 0 else { return false }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
+            guard let start = buffer.baseAddress else { return true }
+            return lws_hdr_copy_fragment(handle, start, Int32(clamping: length + 1), token, 1) >= 0
+        }
+    }
+
+    private static func trimmed(_ bytes: UnsafeRawBufferPointer) -> String {
+        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let head = bytes.drop(while: isBlank)
+        let end = head.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? head.startIndex
+        return String(decoding: head[head.startIndex..<end], as: UTF8.self)
+    }
+
+    /// The members of a list (RFC 9110, 5.6.1).
+    static func list(_ header: String) -> [String] {
+        header.split(separator: ",").compactMap { part in
+            let member = Array(part.utf8).withUnsafeBytes(trimmed)
+            return member.isEmpty ? nil : member
+        }
+    }
+
+    /// The `index`-th part of a query.
+    static func queryPart(_ index: Int, of handle: OpaquePointer) -> String? {
+        let length = Int(lws_hdr_total_length(handle, WSI_TOKEN_HTTP_URI_ARGS))
+        guard length > 0 else { return nil }
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
+            guard let start = buffer.baseAddress else { return nil }
+            let room = Int32(clamping: length + 1)
+            let copied = lws_hdr_copy_fragment(handle, start, room, WSI_TOKEN_HTTP_URI_ARGS, Int32(clamping: index))
+            guard copied > 0 else { return nil }
+            return String(decoding: UnsafeRawBufferPointer(start: start, count: Int(copied)), as: UTF8.self)
+        }
+    }
+
+    /// The name of an alert of TLS (RFC 8446, 6).
+    static func alert(_ value: Int32) -> String {
+        let number = value & 0xFF
+        // OpenSSL 3.0 does not know this one, which is what a server says that asked for a certificate in vain.
+        if number == 116 { return "certificate required" }
+        let name = SSL_alert_desc_string_long(value).map { String(cString: $0) } ?? "unknown"
+        return name == "unknown" ? "alert \(number)" : name
+    }
+
+    /// As much of a close frame's reason as fits, cut between characters.
+    static func reason(_ text: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for character in text.unicodeScalars {
+            let next = Array(String(character).utf8)
+            guard bytes.count + next.count <= CloseCode.reasonLimit else { break }
+            bytes += next
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,164 @@
+import CLibwebsockets
+import Synchronization
+
+/// What other threads ask of a service's thread, in order, and how many bytes wait to be sent. Safe on any thread.
+final class ServiceQueue: Sendable {
+    enum Entry: Sendable {
+        case connect(ConnectionID, ClientTarget)
+        case message(ConnectionID, MessageKind, [UInt8])
+        case command(ConnectionID, FrameCommand)
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        /// The context's address; 0 while there is none to wake.
+        var context: UInt = 0
+        var isStopping = false
+        /// The open connections and the bytes that wait on each.
+        var waiting: [ConnectionID: Int] = [:]
+        /// Of those that have a limit of their own.
+        var waitingLimits: [ConnectionID: Int] = [:]
+        var allWaiting = 0
+        /// Those with most waiting when it was last looked, the slowest last, and what waited on them then.
+        var slowest: [(connection: ConnectionID, bytes: Int)] = []
+    }
+
+    // To look through all connections takes long where there are many, so as many are remembered as a crowd may need.
+    private static let rememberedSlowest = 64
+
+    /// What a message takes besides its bytes, so that empty ones are bounded, too.
+    static func cost(of message: [UInt8]) -> Int { message.count + TransportLimits.messageOverhead }
+
+    private let limits: TransportLimits
+    private let state = Mutex(State())
+
+    init(limits: TransportLimits) {
+        self.limits = limits
+    }
+
+    // MARK: - Other threads
+
+    func send(_ message: [UInt8], _ kind: MessageKind, on connection: ConnectionID) -> SendAdmission {
+        state.withLock { state in
+            guard !state.isStopping, let waiting = state.waiting[connection] else { return .gone }
+            let cost = ServiceQueue.cost(of: message)
+            guard cost <= (state.waitingLimits[connection] ?? limits.waitingBytes) - waiting else { return .full }
+            guard cost <= limits.allWaitingBytes - state.allWaiting else {
+                return .crowded(slowest: ServiceQueue.slowest(in: &state) ?? connection)
+            }
+            state.waiting[connection] = waiting + cost
+            state.allWaiting += cost
+            ServiceQueue.remember(connection, waiting + cost, in: &state)
+            ServiceQueue.append(.message(connection, kind, message), to: &state)
+            return .accepted
+        }
+    }
+
+    // One that was found stands as long as half of what waited still does, so the named is the slowest within a factor of 2.
+    private static func slowest(in state: inout State) -> ConnectionID? {
+        forgetOutdated(&state)
+        if let last = state.slowest.last { return last.connection }
+        let all = state.waiting.map { (connection: $0.key, bytes: $0.value) }.sorted { $0.bytes < $1.bytes }
+        state.slowest = all.suffix(rememberedSlowest)
+        return state.slowest.last?.connection
+    }
+
+    // Whoever passes the slowest that is remembered is the slowest, without looking through all.
+    private static func remember(_ connection: ConnectionID, _ bytes: Int, in state: inout State) {
+        guard !state.slowest.isEmpty else { return }
+        forgetOutdated(&state)
+        guard let last = state.slowest.last, bytes > last.bytes else { return }
+        if last.connection == connection { state.slowest.removeLast() }
+        if state.slowest.count >= 2 * rememberedSlowest { state.slowest.removeFirst(rememberedSlowest) }
+        state.slowest.append((connection, bytes))
+    }
+
+    private static func forgetOutdated(_ state: inout State) {
+        while let last = state.slowest.last, state.waiting[last.connection, default: 0] < max(1, last.bytes / 2) {
+            state.slowest.removeLast()
+        }
+    }
+
+    /// What waits on a connection that is to be cut counts no more, and nothing more is taken for it.
+    func append(_ entry: Entry) {
+        state.withLock { state in
+            if case .command(let connection, .cut) = entry { ServiceQueue.release(connection, in: &state) }
+            ServiceQueue.append(entry, to: &state)
+        }
+    }
+
+    private static func release(_ connection: ConnectionID, in state: inout State) {
+        if let waiting = state.waiting.removeValue(forKey: connection) { state.allWaiting -= waiting }
+        state.waitingLimits[connection] = nil
+    }
+
+    func wake() {
+        state.withLock { ServiceQueue.wake($0) }
+    }
+
+    func stop() {
+        state.withLock { state in
+            state.isStopping = true
+            ServiceQueue.wake(state)
+        }
+    }
+
+    // The only call of the library that other threads may make. Under the lock, so that the context cannot go meanwhile.
+    private static func wake(_ state: State) {
+        if let context = OpaquePointer(bitPattern: state.context) { lws_cancel_service(context) }
+    }
+
+    private static func append(_ entry: Entry, to state: inout State) {
+        state.entries.append(entry)
+        // Whoever put the first entry there has woken the thread.
+        if state.entries.count == 1 { wake(state) }
+    }
+
+    // MARK: - The service's thread
+
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    func attach(_ context: OpaquePointer) {
+        let address = UInt(bitPattern: context)
+        state.withLock { $0.context = address }
+    }
+
+    /// Nobody wakes the context after this.
+    func detach() {
+        state.withLock { state in
+            state.context = 0
+            state.isStopping = true
+            state.entries = []
+        }
+    }
+
+    func take() -> [Entry] {
+        state.withLock { state in
+            defer { state.entries = [] }
+            return state.entries
+        }
+    }
+
+    /// - Parameter limit: how many bytes may wait on the connection; the transport's own limit when `nil`.
+    func opened(_ connection: ConnectionID, limit: Int? = nil) {
+        state.withLock { state in
+            state.waiting[connection] = 0
+            state.waitingLimits[connection] = limit
+        }
+    }
+
+    /// So much no longer waits.
+    func wrote(cost: Int, on connection: ConnectionID) {
+        guard cost > 0 else { return }
+        state.withLock { state in
+            guard let waiting = state.waiting[connection] else { return }
+            state.waiting[connection] = waiting - cost
+            state.allWaiting -= cost
+        }
+    }
+
+    /// Nothing more is taken for it.
+    func closed(_ connection: ConnectionID) {
+        state.withLock { ServiceQueue.release(connection, in: &$0) }
+    }
+}

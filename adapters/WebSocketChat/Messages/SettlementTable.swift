@@ -1,0 +1,130 @@
+import SignalboxCore
+import Synchronization
+
+/// The messages of one source that have no outcome yet: whose they are, and what their answers carry. Any thread.
+///
+/// A token is a place in the table and the number of times it was used before, so an outcome that comes late meets nobody.
+/// The table is as large as the source's window and the messages of one pass of the thread.
+final class SettlementTable: SettlementSink {
+    private struct Place {
+        var uses: UInt32 = 0
+        var flow: ConnectionFlow?
+        var chat: ChatConnection?
+        var id: ActionID?
+        var key = IDKey.assigned
+    }
+
+    private struct State {
+        var places: [Place] = []
+        var free: [UInt32] = []
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+    // Not under the lock, which each outcome would have to take a second time. Whoever waits looks at it with the lock held.
+    private let count = Atomic<Int>(0)
+    private let answers: Bool
+
+    /// - Parameter answers: whether an action that has an id is answered with its outcome.
+    init(answers: Bool) {
+        self.answers = answers
+    }
+
+    // MARK: - The service's thread
+
+    /// Tokens for messages to come; each is given back by ``expect(_:)`` and its outcome.
+    func reserve(_ count: Int) -> [UInt64] {
+        state.withLock { state in
+            (0..<count).map { _ in
+                let place: UInt32
+                if let free = state.free.popLast() {
+                    place = free
+                } else {
+                    place = UInt32(truncatingIfNeeded: state.places.count)
+                    state.places.append(Place())
+                }
+                return UInt64(state.places[Int(place)].uses) << 32 | UInt64(place)
+            }
+        }
+    }
+
+    /// Says what the tokens stand for, before their arrivals are submitted.
+    ///
+    /// - Parameter owners: the connection of each arrival.
+    func expect(_ arrivals: [Arrival], of owners: [ReadConnection]) {
+        let refused = answers ? RefusedMessage.names(in: arrivals) : [:]
+        count.add(arrivals.count, ordering: .relaxed)
+        state.withLock { state in
+            for (place, (arrival, owner)) in zip(arrivals, owners).enumerated() {
+                let index = Int(UInt32(truncatingIfNeeded: arrival.token))
+                state.places[index].flow = owner.flow
+                guard answers, let (id, key) = SettlementTable.name(of: arrival) ?? refused[place] else { continue }
+                state.places[index].chat = owner.chat
+                state.places[index].id = id
+                state.places[index].key = key
+            }
+        }
+    }
+
+    private static func name(of arrival: Arrival) -> (id: ActionID, key: IDKey)? {
+        guard case .success(let action) = arrival.reading, action.idKey != .assigned else { return nil }
+        return (action.id, action.idKey)
+    }
+
+    // MARK: - Any thread
+
+    /// Returns when every message has its outcome.
+    func settled() async {
+        await withCheckedContinuation { continuation in
+            let isSettled = state.withLock { state in
+                guard unsettled > 0 else { return true }
+                state.waiters.append(continuation)
+                return false
+            }
+            if isSettled { continuation.resume() }
+        }
+    }
+
+    /// How many messages have no outcome.
+    var unsettled: Int { count.load(ordering: .acquiring) }
+
+    /// Nothing can be acknowledged to a peer.
+    func mayAcknowledge(_ token: UInt64) {}
+
+    func settle(_ token: UInt64, _ outcome: Outcome) {
+        var place = Place()
+        guard take(token, into: &place) else { return }
+        if let chat = place.chat, let id = place.id {
+            // A peer that is gone, or too slow to take it, has no other use for it.
+            try? chat.answer(ChatFrame.answer(id, place.key, outcome))
+        }
+        place.flow?.settle()
+        finish()
+    }
+
+    private func take(_ token: UInt64, into taken: inout Place) -> Bool {
+        state.withLock { state in
+            let index = Int(UInt32(truncatingIfNeeded: token))
+            let uses = UInt32(truncatingIfNeeded: token >> 32)
+            guard index < state.places.count, state.places[index].flow != nil, state.places[index].uses == uses else {
+                return false
+            }
+            taken.uses = uses &+ 1
+            swap(&taken, &state.places[index])
+            state.free.append(UInt32(truncatingIfNeeded: index))
+            return true
+        }
+    }
+
+    // After the answer was handed over, so that whoever waits for the last outcome knows it on its way.
+    private func finish() {
+        guard count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            // More may have been read meanwhile, and somebody may have begun to wait for that.
+            guard unsettled == 0 else { return [] }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}

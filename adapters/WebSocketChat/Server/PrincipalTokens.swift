@@ -1,0 +1,69 @@
+import AdapterThreads
+import SignalboxCore
+
+/// Whose each token is. How long it takes to find out tells nothing about the tokens.
+struct PrincipalTokens: Sendable {
+    /// The fewest bytes of a token: fewer can be guessed.
+    static let shortest = 16
+
+    private let names: [String]
+    private let tokens: [[UInt8]]
+
+    var isEmpty: Bool { names.isEmpty }
+
+    /// Reads every token. Blocks on files: not for the cooperative pool.
+    ///
+    /// - Throws: `secretUnavailable`; `invalidConfiguration` for one that is too short, and for two that are the same.
+    init(reading principals: [WebSocketPrincipal]) throws(WebSocketChatError) {
+        var owners: [[UInt8]: String] = [:]
+        var tokens: [[UInt8]] = []
+        for principal in principals {
+            let token = try PrincipalTokens.read(principal)
+            let name = ShownText.quoted(principal.name)
+            guard token.count >= PrincipalTokens.shortest else {
+                throw WebSocketChatError(
+                    .invalidConfiguration,
+                    "the token of principal \(name) has fewer than \(PrincipalTokens.shortest) bytes: it can be guessed, "
+                        + "make a longer one at random"
+                )
+            }
+            if let other = owners.updateValue(name, forKey: token) {
+                throw WebSocketChatError(
+                    .invalidConfiguration,
+                    "principals \(other) and \(name) have the same token: give each its own, or nobody can tell them apart"
+                )
+            }
+            tokens.append(token)
+        }
+        names = principals.map(\.name)
+        self.tokens = tokens
+    }
+
+    private static func read(_ principal: WebSocketPrincipal) throws(WebSocketChatError) -> [UInt8] {
+        do throws(SecretUnavailable) {
+            return Array(try principal.token.read().utf8)
+        } catch {
+            let name = ShownText.quoted(principal.name)
+            throw WebSocketChatError(.secretUnavailable, "the token of principal \(name): \(error.description)")
+        }
+    }
+
+    /// Who shows this token. It is compared with all of them, each to its end, whichever it is.
+    func principal(showing shown: [UInt8]) -> String? {
+        var found: String?
+        for (name, token) in zip(names, tokens) where PrincipalTokens.isSame(token, shown) {
+            found = name
+        }
+        return found
+    }
+
+    // Takes as long as the token is, whatever was shown.
+    private static func isSame(_ token: [UInt8], _ shown: [UInt8]) -> Bool {
+        var difference = token.count ^ shown.count
+        for index in token.indices {
+            let other = index < shown.count ? shown[index] : 0
+            difference |= Int(token[index] ^ other)
+        }
+        return difference == 0
+    }
+}

@@ -1,0 +1,26 @@
+import SignalboxCore
+
+/// Takes a payment and answers with its receipt. What the page calls the payment by is the action's id.
+struct PaymentPlugin: Plugin {
+    struct Info: Decodable, Sendable {
+        let amount: Int
+        let transactionId: String
+        let paymentId: String
+        let paymentGoodsName: String
+    }
+
+    struct Receipt: Encodable, Sendable {
+        let receipt: String
+    }
+
+    struct NothingToPay: Error {}
+
+    let action: ActionName = "payment"
+    let told: @Sendable (String) -> Void
+
+    func callAsAction(_ info: Info, context: ActionContext) async throws -> Receipt {
+        guard info.amount > 0 else { throw NothingToPay() }
+        told("payment \(context.action.id): \(info.amount) for \(info.paymentGoodsName), \(info.paymentId)")
+        return Receipt(receipt: "r-\(info.transactionId)")
+    }
+}

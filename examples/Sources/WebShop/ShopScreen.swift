@@ -1,0 +1,57 @@
+import AppScheme
+import JSBridge
+import Logging
+import NavigationChain
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+
+/// One screen of the application: a page, the plugins it may call, and what was told about it.
+struct ShopScreen {
+    let name: SourceName
+    /// Who may call: the page's main frame, or links.
+    let rule: AccessRule
+    let links: LinkInbox
+    let logger: Logger
+
+    /// Says a line about the screen.
+    func told(_ line: String) {
+        print("\(name): \(line)")
+    }
+
+    /// Runs the page until it is closed.
+    ///
+    /// - Parameter picture: takes one of the page, when the page asks for it.
+    @MainActor
+    func show(_ engine: some Adapter, picture: @escaping @Sendable () async throws -> Void) async throws {
+        let supervisor = Supervisor(logger: logger)
+        let routes = try AppRoutes([AppRoute(URLPattern("shop://card/{card}"), action: "openCard")])
+        try supervisor.add(AppSchemeAdapter(source: "links", routes: routes, links: links, logger: logger))
+        try supervisor.add(engine)
+        let told = told
+        try supervisor.register(
+            LoadingPlugin { info, _ in told("loading \(info.isShow ? "begins" : "ends")") },
+            from: rule
+        )
+        try supervisor.register(PaymentPlugin(told: told), from: rule)
+        try supervisor.register("openCard", as: Card.self, from: .any([rule, .link(scheme: "shop")])) { card, _ in
+            told("the card \(card.card)")
+        }
+        try supervisor.register("log", as: Line.self, from: rule) { line, _ in told("log: \(line.text)") }
+        try supervisor.register("user", as: String.self, from: rule) { greeting, _ in told("user: \(greeting)") }
+        try supervisor.register("title", as: Nothing.self, from: rule) { _, context in context.page?.title ?? "" }
+        try supervisor.register("picture", as: Nothing.self, from: rule) { _, _ in try await picture() }
+        // Without links left, and without its page, nothing keeps the supervisor running.
+        try supervisor.register("page", as: String.self, from: rule) { wish, context in
+            guard wish == "Close" else { return }
+            told("closed")
+            context.page?.close()
+            links.close()
+        }
+        try await supervisor.run()
+    }
+
+    private struct Card: Decodable, Sendable { let card: String }
+    private struct Line: Decodable, Sendable { let text: String }
+    private struct Nothing: Decodable, Sendable {}
+}

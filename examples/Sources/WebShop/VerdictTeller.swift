@@ -1,0 +1,33 @@
+import JSBridge
+import NavigationChain
+import SignalboxCore
+import Synchronization
+
+/// Prints where the page wanted to go, and tells the page, which waits for it.
+final class VerdictTeller: Sendable {
+    private let screen: ShopScreen
+    private let told = Mutex<PageHandle?>(nil)
+
+    init(screen: ShopScreen) {
+        self.screen = screen
+    }
+
+    /// The page that is told.
+    var page: PageHandle? {
+        get { told.withLock { $0 } }
+        set { told.withLock { $0 = newValue } }
+    }
+
+    func tell(_ verdict: NavigationVerdict) {
+        guard let url = verdict.url else { return screen.told("no URL: \(verdict.reason)") }
+        // The port is another one each time.
+        let shown = url.scheme == "http" ? url.path : url.text
+        screen.told("\(verdict.policy) \(shown) by \(verdict.decider)")
+        guard verdict.policy != .allow else { return }
+        do {
+            try page?.send("verdict", id: nil, body: BodyWriter.write(url.text))
+        } catch {
+            screen.told("the page was not told: \(error)")
+        }
+    }
+}

@@ -1,0 +1,8 @@
+// The shop without pages.
+(async () => {
+  await shop.begin();
+  await shop.pay(1299);
+  await shop.pay(0);
+  await shop.log('title: ' + await signalbox.call('title', {}));
+  shop.close();
+})();
