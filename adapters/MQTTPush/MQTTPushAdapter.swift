@@ -21,6 +21,9 @@ public struct MQTTPushAdapter: Adapter {
     /// - Throws: ``MQTTPushError`` `invalidConfiguration`.
     public init(_ configuration: MQTTPushConfiguration, logger: Logger) throws(MQTTPushError) {
         try configuration.validate()
+        guard configuration.security == .none, configuration.version == .v5, configuration.connections.isEmpty,
+            configuration.will == nil
+        else { throw MQTTPushError(.invalidConfiguration, "not supported yet", source: configuration.source) }
         self.configuration = configuration
         self.logger = logger
     }
