@@ -13,6 +13,10 @@ public import SignalboxCore
 public struct MQTTPushAdapter: Adapter {
     /// What the adapter was made with.
     public let configuration: MQTTPushConfiguration
+    /// The second client, where ``MQTTPushConfiguration/publishing`` asks for one; it runs while the adapter runs, and what it
+    /// is given before waits.
+    public let publisher: MQTTPublisher?
+    private let answering: PushAnswering?
     private let logger: Logger
 
     /// - Parameters:
@@ -26,14 +30,50 @@ public struct MQTTPushAdapter: Adapter {
         else { throw MQTTPushError(.invalidConfiguration, "not supported yet", source: configuration.source) }
         self.configuration = configuration
         self.logger = logger
+        if let settings = configuration.publisher {
+            let publisher = try MQTTPublisher(settings, logger: logger)
+            self.publisher = publisher
+            answering = PushAnswering(configuration, publisher: publisher)
+        } else {
+            publisher = nil
+            answering = nil
+        }
     }
 
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// What was not acknowledged comes again, under the id that its publisher gave in the payload or the topic; nothing can
-    /// be answered or sent.
-    public var features: AdapterFeatures { [.redelivers, .stableIDs] }
+    /// What was not acknowledged comes again, under the id that its publisher gave in the payload or the topic. Answers need
+    /// ``MQTTPublishing/replyTopics``, a sender needs ``MQTTPublishing/sendTopic``.
+    public var features: AdapterFeatures {
+        var features: AdapterFeatures = [.redelivers, .stableIDs]
+        if answering?.desk != nil { features.insert(.replies) }
+        if answering?.sender != nil { features.insert(.pushes) }
+        return features
+    }
+
+    /// What became of the requests among the messages; all 0 where nothing is answered.
+    public var replyCounts: MQTTReplyCounts { answering?.desk?.counts ?? MQTTReplyCounts() }
+
+    /// Calls an action of another program by ``MQTTPublishing/sendTopic`` and waits for its answer.
+    ///
+    /// - Parameters:
+    ///   - action: the name the other side routes by.
+    ///   - body: the body as JSON; empty for none.
+    ///   - timeout: from the call to the answer, connecting included; above zero.
+    /// - Returns: the answer, whatever its outcome: see ``MQTTReply/outcome``.
+    /// - Throws: ``MQTTPublishError``: as ``MQTTPublisher/request(_:timeout:)``, and `unsupported` where no topic to send to is
+    ///   configured.
+    public func call(
+        _ action: ActionName,
+        body: Bytes,
+        timeout: Duration
+    ) async throws(MQTTPublishError) -> MQTTReply {
+        guard let publisher, let topic = configuration.publishing?.sendTopic else {
+            throw MQTTPublishError(.unsupported, "the source has no topic to send to: set publishing and its sendTopic")
+        }
+        return try await publisher.call(action, topic: topic, body: body, timeout: timeout)
+    }
 
     /// Receives until its task is cancelled or the intake closes; reconnects for ever in between.
     ///
@@ -46,12 +86,33 @@ public struct MQTTPushAdapter: Adapter {
     /// - Throws: ``MQTTPushError`` `noResources` when the system gives no thread, descriptor or memory; `notConnected`
     ///   and `subscriptionRefused` where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it.
     public func run(into intake: any Intake) async throws {
+        guard let publisher else { return try await receive(into: intake) }
+        let publishing = try publisher.begin()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // It hears no cancellation: answers are sent until the last message is settled.
+            group.addTask { try await publishing.ended() }
+            group.addTask {
+                defer { publishing.stop() }
+                try await receive(into: intake)
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func receive(into intake: any Intake) async throws {
         let control = try LoopControl()
         let thread: OwnedThread
         do throws(NoSystemResource) {
-            thread = try OwnedThread { [configuration, logger] in
+            thread = try OwnedThread { [configuration, logger, answering] in
                 do throws(MQTTPushError) {
-                    try ReceiveLoop(configuration, control: control, intake: intake, logger: logger).run()
+                    try ReceiveLoop(
+                        configuration,
+                        control: control,
+                        intake: intake,
+                        logger: logger,
+                        answering: answering
+                    )
+                    .run()
                     control.end(nil)
                 } catch {
                     control.end(error)

@@ -14,6 +14,7 @@ extension MQTTPushConfiguration {
             try validateBounds()
             try validateTimes()
             try reconnect.validate()
+            try validatePublishing()
         } catch {
             throw error.about(source)
         }
@@ -83,7 +84,7 @@ extension MQTTPushConfiguration {
 }
 
 extension Duration {
-    fileprivate func isWholeSeconds(in range: ClosedRange<Int64>) -> Bool {
+    func isWholeSeconds(in range: ClosedRange<Int64>) -> Bool {
         components.attoseconds == 0 && range.contains(components.seconds)
     }
 }

@@ -12,7 +12,9 @@ extension PushConnection {
     func hold(_ batch: [Arrival], generation: UInt32) -> ConnectionEnd? {
         let began = ContinuousClock.now
         sink.begin(generation: generation, count: batch.count)
+        sink.expectReplies(batch)
         let taken = submit(batch)
+        sink.forgetReplies(batch[taken...])
         sink.finishSubmitting(taken: taken)
         while !sink.isDone { pause() }
         let abandoned = sink.abandoned

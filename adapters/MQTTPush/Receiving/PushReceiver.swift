@@ -33,7 +33,11 @@ final class PushReceiver {
     private var receivedAt = WallTime(seconds: 0)
     private let subscriptions: Int
 
-    init(configuration: MQTTPushConfiguration) {
+    private let sender: PushSender?
+
+    /// - Parameter sender: the way outward that arrivals have, where there is one.
+    init(configuration: MQTTPushConfiguration, sender: PushSender? = nil) {
+        self.sender = sender
         batch = ArrivalBatch(pool: ArrivalPool(), limits: configuration.limits)
         routes = RouteCache(configuration: configuration)
         subscriptions = configuration.topics.count
@@ -137,6 +141,7 @@ final class PushReceiver {
                 payload,
                 token: token,
                 origin: origin,
+                sender: sender,
                 receivedAt: receivedAt,
                 deadline: deadline,
                 envelope: envelope,
@@ -148,6 +153,7 @@ final class PushReceiver {
                 original: payload,
                 token: token,
                 origin: origin,
+                sender: sender,
                 receivedAt: receivedAt
             )
         }

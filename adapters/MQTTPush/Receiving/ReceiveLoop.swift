@@ -14,12 +14,18 @@ final class ReceiveLoop {
     private var wasConnected = false
     private var wasGranted = false
 
-    init(_ configuration: MQTTPushConfiguration, control: LoopControl, intake: any Intake, logger: Logger) {
+    init(
+        _ configuration: MQTTPushConfiguration,
+        control: LoopControl,
+        intake: any Intake,
+        logger: Logger,
+        answering: PushAnswering? = nil
+    ) {
         self.configuration = configuration
         self.control = control
         self.intake = intake
-        receiver = PushReceiver(configuration: configuration)
-        sink = BatchSink(wake: control.wake)
+        receiver = PushReceiver(configuration: configuration, sender: answering?.sender)
+        sink = BatchSink(wake: control.wake, replies: answering?.desk)
         log = PushLog(logger, configuration: configuration)
         backoff = configuration.reconnect.backoff
     }
