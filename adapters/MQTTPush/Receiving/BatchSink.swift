@@ -71,7 +71,6 @@ final class BatchSink: SettlementSink {
     }
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
-        // Before the acknowledgement: a run that ends because all is settled has handed over every answer.
         replies?.settle(token, outcome)
         if case .abandoned = outcome {
             mark(token, .abandoned)

@@ -48,7 +48,11 @@ final class ReplyDesk: Sendable {
                 state.waiting[arrival.token] = address
                 return true
             }
-            if !isTaken { refuse(topic, "as many requests wait for their outcome as may") }
+            if isTaken {
+                publisher.queue.owe(1)
+            } else {
+                refuse(topic, "as many requests wait for their outcome as may")
+            }
         }
     }
 
@@ -79,22 +83,26 @@ final class ReplyDesk: Sendable {
 
     /// These were never submitted and have no outcome.
     func forget(_ batch: ArraySlice<Arrival>) {
-        state.withLock { state in
-            guard !state.waiting.isEmpty else { return }
+        let count = state.withLock { state in
+            let before = state.waiting.count
             for arrival in batch { state.waiting[arrival.token] = nil }
+            return before - state.waiting.count
         }
+        if count > 0 { publisher.queue.owe(-count) }
     }
 
     /// Answers a request, if it is one. What is abandoned is not answered: it comes again.
     func settle(_ token: UInt64, _ outcome: Outcome) {
         guard let address = state.withLock({ $0.waiting.removeValue(forKey: token) }) else { return }
+        defer { publisher.queue.owe(-1) }
         if case .abandoned = outcome { return }
         var message = MQTTMessage(AnswerText.answer(address.id, address.key, outcome), to: address.topic)
         message.correlation = address.correlation
         message.contentType = "application/json"
         message.userProperties = [MQTTMessage.UserProperty(name: "outcome", value: outcome.name)]
         do throws(MQTTPublishError) {
-            try publisher.offer(message)
+            try PublishCheck(publisher.configuration).check(message)
+            try publisher.queue.answer(message)
             state.withLock { $0.counts.answered += 1 }
         } catch {
             state.withLock { $0.counts.lost += 1 }
