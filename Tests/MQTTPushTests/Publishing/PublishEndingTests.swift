@@ -98,4 +98,30 @@ struct PublishEndingTests {
         let trial = try PublisherTrial(configuration)
         await #expect(throws: MQTTPushError.self) { try await trial.publisher.run() }
     }
+
+    @Test(arguments: MQTTVersion.allCases)
+    func aBrokerThatRefusesTheConnectionIsNamedWithItsReason(version: MQTTVersion) async throws {
+        try await Broker.with(BrokerOptions(users: ["alice": "right"])) { broker in
+            var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
+            configuration.version = version
+            configuration.username = .text("alice")
+            configuration.password = .text("wrong")
+            try await PublisherTrial.run(configuration, connected: false) { trial in
+                let line = await trial.log.line(containing: "refused the connection")
+                #expect(line.contains("not authorized (135)") && line.hasPrefix("error "))
+                #expect(!trial.log.all.contains { $0.contains("is connected") || $0.contains("wrong") })
+            }
+        }
+    }
+
+    @Test func theRightPasswordIsTaken() async throws {
+        try await Broker.with(BrokerOptions(users: ["alice": "right"])) { broker in
+            var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
+            configuration.username = .text("alice")
+            configuration.password = .text("right")
+            try await PublisherTrial.run(configuration) { trial in
+                try await trial.publisher.publish(MQTTMessage("", to: "a"))
+            }
+        }
+    }
 }

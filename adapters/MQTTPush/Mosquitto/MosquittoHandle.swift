@@ -95,6 +95,9 @@ final class MosquittoHandle {
         return MosquittoCode(rawValue: code)
     }
 
+    /// Whether what is written goes to the broker.
+    var isSecured: Bool { true }
+
     /// The socket, or -1 when there is none (any more).
     var socket: Int32 { mosquitto_socket(raw) }
 

@@ -64,10 +64,12 @@ final class PublishConnection {
     }
 
     private func wait(until deadline: ContinuousClock.Instant?) {
+        // A handshake goes on with what the broker says.
+        let mayWrite = client.handle.wantsWrite && client.handle.isSecured
         let limit = min(.seconds(1), deadline.map { max(.zero, $0 - .now) } ?? .seconds(1))
         let wait = SocketWait(
             socket: client.handle.socket,
-            for: client.handle.wantsWrite ? .readableOrWritable : .readable,
+            for: mayWrite ? .readableOrWritable : .readable,
             wake: control.wake.readEnd,
             limit: limit
         )
