@@ -37,7 +37,7 @@ final class PublishConnection {
         do throws(MQTTPushError) {
             try client.handle.prepare()
         } catch {
-            return .noSecret(error)
+            return .unprepared(error)
         }
         let connected = control.blocking { () -> (MosquittoCode, String) in
             let code = client.connect()
@@ -176,6 +176,7 @@ final class PublishConnection {
         guard !code.isSuccess || client.handle.socket < 0 else { return nil }
         // What was heard before the end counts: an acknowledged message is not sent again.
         _ = hear()
+        if receiver.greeting == nil, let fault = client.handle.fault { return .notSecured(fault) }
         return .lost(code.isSuccess ? "it was closed" : reason)
     }
 

@@ -45,18 +45,7 @@ final class PublishReceiver {
 
     func connected(code: Int32) {
         callbacks += 1
-        greeting = version == .v5 ? ReasonCode(rawValue: code) : PublishReceiver.reason(code)
-    }
-
-    /// What a CONNACK of MQTT 3.1.1 says (MQTT 3.1.1, 3.2.2.3), in the words of MQTT 5.
-    private static func reason(_ code: Int32) -> ReasonCode {
-        let words = [
-            0, MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION.rawValue, MQTT_RC_CLIENTID_NOT_VALID.rawValue,
-            MQTT_RC_SERVER_UNAVAILABLE.rawValue, MQTT_RC_BAD_USERNAME_OR_PASSWORD.rawValue,
-            MQTT_RC_NOT_AUTHORIZED.rawValue,
-        ]
-        let word = words.indices.contains(Int(code)) ? words[Int(code)] : MQTT_RC_UNSPECIFIED.rawValue
-        return ReasonCode(rawValue: Int32(word))
+        greeting = version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
     }
 
     func disconnected(code: Int32) {
