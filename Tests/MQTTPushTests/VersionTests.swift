@@ -89,8 +89,12 @@ struct VersionTests {
             try await PushTrial.run(ignoring) { trial in
                 try await broker.publish("{}", to: "push/live", retain: true)
                 #expect(names(await trial.arrivals(1)) == ["live"])
-                let isTold = trial.log.all.contains { $0.contains("1 stored messages were dropped") }
-                #expect(isTold == (version == .v311))
+                // A broker of MQTT 5 keeps them back itself.
+                if version == .v311 {
+                    _ = await trial.hears("1 stored messages were dropped")
+                } else {
+                    #expect(!trial.log.all.contains { $0.contains("stored messages were dropped") })
+                }
             }
             // What was dropped was acknowledged.
             try await PushTrial.run(ignoring) { trial in

@@ -10,18 +10,21 @@ final class ReceiveLoop {
     let receiver: PushReceiver
     let sink: BatchSink
     let log: PushLog
+    let board: TopicBoard
     private var backoff: ReconnectBackoff
     private var wasConnected = false
     private var wasGranted = false
 
     init(
         _ configuration: MQTTPushConfiguration,
+        board: TopicBoard,
         control: LoopControl,
         intake: any Intake,
         logger: Logger,
         answering: PushAnswering? = nil
     ) {
         self.configuration = configuration
+        self.board = board
         self.control = control
         self.intake = intake
         receiver = PushReceiver(configuration: configuration, sender: answering?.sender)
@@ -65,6 +68,7 @@ final class ReceiveLoop {
             demandsGrant: configuration.firstConnectionMustSucceed && !wasGranted
         )
         let end = connection.run()
+        board.disconnected()
         if connection.isOpen { wasConnected = true }
         if connection.isGranted { wasGranted = true }
         if connection.isProven { backoff.succeeded() }
