@@ -21,13 +21,26 @@ final class BatchSink: SettlementSink {
 
     private let state = Mutex(State())
     private let wake: WakeSignal
+    private let replies: ReplyDesk?
 
-    init(wake: WakeSignal) {
+    /// - Parameter replies: answers the requests among the messages; `nil` where nothing is answered.
+    init(wake: WakeSignal, replies: ReplyDesk? = nil) {
         self.wake = wake
+        self.replies = replies
     }
 
     static func token(generation: UInt32, index: Int) -> UInt64 {
         UInt64(generation) << 32 | UInt64(UInt32(truncatingIfNeeded: index))
+    }
+
+    /// Hears of a batch's requests before it is submitted.
+    func expectReplies(_ batch: [Arrival]) {
+        replies?.expect(batch, of: self)
+    }
+
+    /// These were never submitted.
+    func forgetReplies(_ batch: ArraySlice<Arrival>) {
+        replies?.forget(batch, of: self)
     }
 
     /// Begins with the settlements of a batch; those of earlier ones are ignored from now on.
@@ -58,6 +71,7 @@ final class BatchSink: SettlementSink {
     }
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
+        replies?.settle(token, of: self, outcome)
         if case .abandoned = outcome {
             mark(token, .abandoned)
         } else {

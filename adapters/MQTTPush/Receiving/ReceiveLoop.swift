@@ -10,35 +10,38 @@ final class ReceiveLoop {
     let receiver: PushReceiver
     let sink: BatchSink
     let log: PushLog
+    let board: TopicBoard
     private var backoff: ReconnectBackoff
     private var wasConnected = false
     private var wasGranted = false
 
-    init(_ configuration: MQTTPushConfiguration, control: LoopControl, intake: any Intake, logger: Logger) {
+    init(
+        _ configuration: MQTTPushConfiguration,
+        board: TopicBoard,
+        control: LoopControl,
+        intake: any Intake,
+        logger: Logger,
+        answering: PushAnswering? = nil
+    ) {
         self.configuration = configuration
+        self.board = board
         self.control = control
         self.intake = intake
-        receiver = PushReceiver(configuration: configuration)
-        sink = BatchSink(wake: control.wake)
+        receiver = PushReceiver(configuration: configuration, sender: answering?.sender)
+        sink = BatchSink(wake: control.wake, replies: answering?.desk)
         log = PushLog(logger, configuration: configuration)
         backoff = configuration.reconnect.backoff
     }
 
     /// Receives until the source is stopped.
     func run() throws(MQTTPushError) {
+        if case .tls(.insecure, _) = configuration.security { log.insecure() }
         while !control.isStopping {
             let end = try connect()
             guard end != .stopped else { break }
-            if case .nothingGranted = end {
+            if demandsMore(after: end) {
                 throw MQTTPushError(
-                    .subscriptionRefused,
-                    end.sentence(about: configuration.broker),
-                    source: configuration.source
-                )
-            }
-            if configuration.firstConnectionMustSucceed && !wasConnected {
-                throw MQTTPushError(
-                    .notConnected,
+                    end.error,
                     end.sentence(about: configuration.broker),
                     source: configuration.source
                 )
@@ -48,6 +51,11 @@ final class ReceiveLoop {
             pause(wait)
         }
         if wasConnected { log.stopped() }
+    }
+
+    private func demandsMore(after end: ConnectionEnd) -> Bool {
+        if case .nothingGranted = end { return true }
+        return configuration.firstConnectionMustSucceed && !wasConnected
     }
 
     /// One connection; when this returns its socket is closed, with whatever was not flushed.
@@ -60,6 +68,7 @@ final class ReceiveLoop {
             demandsGrant: configuration.firstConnectionMustSucceed && !wasGranted
         )
         let end = connection.run()
+        board.disconnected()
         if connection.isOpen { wasConnected = true }
         if connection.isGranted { wasGranted = true }
         if connection.isProven { backoff.succeeded() }

@@ -14,6 +14,7 @@ struct SocketWait {
     enum Interest {
         case readable
         case writable
+        case readableOrWritable
         /// Only that the peer closed it, where the system can tell (Linux: `POLLRDHUP`).
         case hangUp
     }
@@ -40,6 +41,7 @@ struct SocketWait {
             switch interest {
             case .readable: Int16(POLLIN)
             case .writable: Int16(POLLOUT)
+            case .readableOrWritable: Int16(POLLIN) | Int16(POLLOUT)
             case .hangUp: SocketWait.peerClosed
             }
         var waited = (

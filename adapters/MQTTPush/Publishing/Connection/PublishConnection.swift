@@ -1,0 +1,206 @@
+import AdapterThreads
+import CMosquitto
+
+/// One connection of a publisher, from CONNECT to its end. Belongs to the publisher's thread.
+final class PublishConnection {
+    private let loop: PublishLoop
+    private let configuration: MQTTPublisherConfiguration
+    private let control: LoopControl
+    private let client: PublishClient
+    private let receiver: PublishReceiver
+    /// Whether the broker greeted us.
+    private(set) var isOpen = false
+    /// Whether the broker took a message, or the connection lasted: enough to begin waits anew after it.
+    private(set) var isProven = false
+    private var replies = ReplySubscription.none
+    private var packets: [Int32: UInt64] = [:]
+    private let began = ContinuousClock.now
+    private var checked = ContinuousClock.now
+    private var progressed = ContinuousClock.now
+
+    private enum ReplySubscription { case none, asked, granted, refused }
+
+    init(_ loop: PublishLoop) throws(MQTTPushError) {
+        self.loop = loop
+        configuration = loop.configuration
+        control = loop.control
+        receiver = PublishReceiver(
+            replyTopic: loop.queue.replyTopic,
+            replyLimit: configuration.replyBytes,
+            version: configuration.version
+        )
+        client = try PublishClient(configuration, target: receiver)
+    }
+
+    /// Connects, publishes until the connection ends or the publisher is stopped, and says how it ended.
+    func run() -> ConnectionEnd {
+        do throws(MQTTPushError) {
+            try client.handle.prepare()
+        } catch {
+            return .unprepared(error)
+        }
+        let connected = control.blocking { () -> (MosquittoCode, String) in
+            let code = client.connect()
+            return (code, code.text)
+        }
+        guard let (code, reason) = connected else { return .stopped }
+        guard code.isSuccess else { return .notConnected(reason) }
+        return serve()
+    }
+
+    private func serve() -> ConnectionEnd {
+        var stopBy: ContinuousClock.Instant?
+        while true {
+            if control.isStopping {
+                guard isOpen else { return .stopped }
+                stopBy = stopBy ?? .now + configuration.stopTimeout
+                let isEmpty = loop.queue.read(loop.number) { $0.isEmpty } ?? true
+                if isEmpty || stopBy.map({ .now >= $0 }) ?? true { return finish() }
+            }
+            if let end = send() { return end }
+            wait(until: stopBy)
+            if let end = exchange() ?? hear() ?? keepAlive() { return end }
+        }
+    }
+
+    private func wait(until deadline: ContinuousClock.Instant?) {
+        // A handshake goes on with what the broker says.
+        let mayWrite = client.handle.wantsWrite && client.handle.isSecured
+        let limit = min(.seconds(1), deadline.map { max(.zero, $0 - .now) } ?? .seconds(1))
+        let wait = SocketWait(
+            socket: client.handle.socket,
+            for: mayWrite ? .readableOrWritable : .readable,
+            wake: control.wake.readEnd,
+            limit: limit
+        )
+        if wait.isWoken { control.wake.drain() }
+    }
+
+    /// Reads what has come and writes what is queued; neither blocks.
+    private func exchange() -> ConnectionEnd? {
+        for _ in 0..<256 {
+            let before = receiver.callbacks
+            let code = client.handle.read()
+            let reason = code.isSuccess ? "" : code.text
+            if let end = ended(code, reason) { return end }
+            if receiver.callbacks == before { break }
+        }
+        return write()
+    }
+
+    private func write() -> ConnectionEnd? {
+        guard client.handle.wantsWrite else { return nil }
+        let code = client.handle.write()
+        return ended(code, code.text)
+    }
+
+    /// Gives the library what may be sent now.
+    private func send() -> ConnectionEnd? {
+        guard isOpen else { return write() }
+        let wantsReplies = loop.queue.read(loop.number) { $0.wantsReplies } ?? false
+        if wantsReplies, replies == .none {
+            replies = .asked
+            let code = client.subscribe(loop.queue.replyTopic)
+            if !code.isSuccess { return .lost(code.text) }
+        }
+        if wantsReplies, replies == .refused { return failRequests() }
+        while let next = loop.queue.next(loop.number, requests: replies == .granted) {
+            let (code, packet) = client.publish(next.message, left: next.left)
+            if let error = PublishConnection.error(code) {
+                loop.queue.change(loop.number) { $0.fail(next.number, error, keepsPlace: false) }
+                continue
+            }
+            if packets.isEmpty { progressed = .now }
+            // An identifier that is used again belongs to a message that was never answered: then nothing is sure.
+            guard packets.updateValue(next.number, forKey: packet) == nil else { return .silent }
+        }
+        return write()
+    }
+
+    /// Why the library takes a message never, or `nil` when it took it or the connection is at fault.
+    private static func error(_ code: MosquittoCode) -> MQTTPublishError? {
+        switch code.rawValue {
+        case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_CONN_LOST.rawValue: nil
+        case MOSQ_ERR_OVERSIZE_PACKET.rawValue, MOSQ_ERR_PAYLOAD_SIZE.rawValue:
+            MQTTPublishError(.tooLarge, "the message is larger than the broker takes")
+        case MOSQ_ERR_QOS_NOT_SUPPORTED.rawValue:
+            MQTTPublishError(.unsupported, "the broker takes no messages at QoS 1")
+        case MOSQ_ERR_RETAIN_NOT_SUPPORTED.rawValue:
+            MQTTPublishError(.unsupported, "the broker keeps no retained messages")
+        default: MQTTPublishError(.invalidMessage, "the message cannot be sent: \(code.text)")
+        }
+    }
+
+    /// Passes on what the callbacks heard.
+    private func hear() -> ConnectionEnd? {
+        for (packet, code) in receiver.takeAnswers() {
+            guard let number = packets.removeValue(forKey: packet) else { continue }
+            progressed = .now
+            if !code.isFailure { isProven = true }
+            loop.queue.change(loop.number) { $0.answered(number, code) }
+        }
+        for reply in receiver.takeReplies() {
+            loop.queue.change(loop.number) { $0.replied(reply.correlation, reply.result) }
+        }
+        if let granted = receiver.takeGranted() {
+            replies = granted.isFailure ? .refused : .granted
+            if granted.isFailure { loop.log.replyTopicRefused(granted) }
+        }
+        guard !isOpen else { return nil }
+        guard receiver.greeting != nil else { return .now - began > configuration.answerTimeout ? .silent : nil }
+        isOpen = true
+        loop.log.connected()
+        return nil
+    }
+
+    private func failRequests() -> ConnectionEnd? {
+        loop.queue.change(loop.number) { table in
+            table.failRequests(
+                MQTTPublishError(
+                    .denied,
+                    "the broker refused the subscription to the reply topic: allow it, or configure another one",
+                    reasonCode: 135
+                )
+            )
+        }
+        return nil
+    }
+
+    /// What the callbacks and a return code say about the connection, in order of how much they explain.
+    private func ended(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
+        if receiver.brokeProtocol { return .brokeProtocol }
+        if let greeting = receiver.greeting, greeting.isFailure { return .refused(greeting) }
+        if let goodbye = receiver.goodbye, ReasonCode(rawValue: goodbye).isFailure {
+            return .closed(ReasonCode(rawValue: goodbye))
+        }
+        guard !code.isSuccess || client.handle.socket < 0 else { return nil }
+        // What was heard before the end counts: an acknowledged message is not sent again.
+        _ = hear()
+        if receiver.greeting == nil, let fault = client.handle.fault { return .notSecured(fault) }
+        return .lost(code.isSuccess ? "it was closed" : reason)
+    }
+
+    /// Looks about once a second after the keepalive and after acknowledgements that do not come.
+    private func keepAlive() -> ConnectionEnd? {
+        let now = ContinuousClock.now
+        if isOpen && now - began > .seconds(60) { isProven = true }
+        guard now - checked >= .seconds(1) else { return nil }
+        checked = now
+        if !packets.isEmpty, now - progressed > configuration.answerTimeout { return .silent }
+        let code = client.handle.keepAlive()
+        return ended(code, code.text)
+    }
+
+    /// Says goodbye.
+    private func finish() -> ConnectionEnd {
+        let farewell = SocketFarewell(client.handle.socket)
+        guard client.handle.disconnect().isSuccess else { return .stopped }
+        let deadline = ContinuousClock.now + .seconds(1)
+        while client.handle.wantsWrite, client.handle.socket >= 0, .now < deadline {
+            guard client.handle.write().isSuccess, client.handle.wantsWrite else { break }
+            _ = SocketWait(socket: client.handle.socket, for: .writable, wake: -1, limit: deadline - .now)
+        }
+        farewell?.wait(limit: .seconds(1))
+        return .stopped
+    }
+}

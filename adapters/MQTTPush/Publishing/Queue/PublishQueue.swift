@@ -1,0 +1,195 @@
+import AdapterThreads
+import Synchronization
+
+/// A publisher's table behind a lock, with its waiters and its thread. Any thread; never blocks.
+final class PublishQueue: Sendable {
+    private struct State {
+        var table: PublishTable
+        var numbers: UInt64 = 0
+        var run = 0
+        var isRunning = false
+        var wake: WakeSignal?
+    }
+
+    /// The topic replies come on, of this publisher alone.
+    let replyTopic: String
+    private let state: Mutex<State>
+    private let log: Mutex<PublishLog?> = Mutex(nil)
+
+    init(_ configuration: MQTTPublisherConfiguration) {
+        state = Mutex(State(table: PublishTable(limits: PublishLimits(configuration))))
+        replyTopic = configuration.replyTopic + "/" + RandomText.hexadecimal(bytes: 16)
+    }
+
+    var counts: MQTTPublishCounts { state.withLock { $0.table.counts } }
+
+    // MARK: - Callers
+
+    func offer(_ message: MQTTMessage) throws(MQTTPublishError) {
+        try offer(message, isAnswer: false)
+    }
+
+    /// Takes an answer that was owed, also while the publisher stops.
+    func answer(_ message: MQTTMessage) throws(MQTTPublishError) {
+        try offer(message, isAnswer: true)
+    }
+
+    /// So many more answers are to come, or fewer.
+    func owe(_ count: Int) {
+        let wake = state.withLock { state in
+            state.table.owed += count
+            return state.table.phase == .stopping ? state.wake : nil
+        }
+        wake?.wake()
+    }
+
+    private func offer(_ message: MQTTMessage, isAnswer: Bool) throws(MQTTPublishError) {
+        let result = state.withLock { state -> Result<WakeSignal?, MQTTPublishError> in
+            let refusal = state.table.refusal(of: message, isRequest: false, isAnswer: isAnswer)
+            if let refusal { return .failure(refusal) }
+            state.numbers += 1
+            state.table.add(PublishEntry(message, waiter: .nobody, now: .now), as: state.numbers)
+            return .success(state.wake)
+        }
+        try result.get()?.wake()
+    }
+
+    func publish(_ message: MQTTMessage, limit: Duration) async throws(MQTTPublishError) -> MQTTReceipt {
+        let number = nextNumber()
+        let result = await PublishWait.result(limit: limit) { code in
+            self.tell { $0.giveUp(number, code) }
+        } begin: { waiter in
+            self.take(message, as: number, waiter: .publish(waiter)) { table in
+                if let refusal = table.refusal(of: message, isRequest: false) {
+                    return [.publish(waiter, .failure(refusal))]
+                }
+                return nil
+            }
+        }
+        return try result.get()
+    }
+
+    /// The message as a request of this publisher.
+    func prepare(_ message: MQTTMessage) -> MQTTMessage {
+        var request = message
+        request.responseTopic = replyTopic
+        request.correlation = RandomText.bytes(16)
+        return request
+    }
+
+    /// - Parameter request: made by ``prepare(_:)``.
+    func request(_ request: MQTTMessage, limit: Duration) async throws(MQTTPublishError) -> MQTTReply {
+        let number = nextNumber()
+        let correlation = request.correlation ?? []
+        let result = await PublishWait.result(limit: limit) { code in
+            self.tell { $0.giveUp(request: correlation, code) }
+        } begin: { waiter in
+            self.take(request, as: number, waiter: .request(correlation)) { table in
+                if let refusal = table.refusal(of: request, isRequest: true) {
+                    return [.request(waiter, .failure(refusal))]
+                }
+                table.requests[correlation] = PublishTable.Request(number: number, waiter: waiter)
+                return nil
+            }
+        }
+        return try result.get()
+    }
+
+    private func nextNumber() -> UInt64 {
+        state.withLock { state in
+            state.numbers += 1
+            return state.numbers
+        }
+    }
+
+    /// Takes a message unless `refused` ends it, and wakes the thread.
+    private func take(
+        _ message: MQTTMessage,
+        as number: UInt64,
+        waiter: PublishEntry.Waiter,
+        refused: (inout PublishTable) -> [PublishEnding]?
+    ) {
+        let (endings, wake) = state.withLock { state -> ([PublishEnding], WakeSignal?) in
+            if let endings = refused(&state.table) { return (endings, nil) }
+            state.table.add(PublishEntry(message, waiter: waiter, now: .now), as: number)
+            return ([], state.wake)
+        }
+        for ending in endings { ending.resume() }
+        wake?.wake()
+    }
+
+    private func tell(_ body: (inout PublishTable) -> [PublishEnding]) {
+        let endings = state.withLock { body(&$0.table) }
+        for ending in endings { ending.resume() }
+    }
+
+    /// Says that a request is not answered; only while a run is in progress is there a log to say it to.
+    func logNotAnswered(_ topic: String, _ reason: String) {
+        log.withLock { $0 }?.notAnswered(topic, reason)
+    }
+
+    // MARK: - Runs
+
+    /// Begins a run, which opens the queue.
+    ///
+    /// - Returns: the run's mark, or `nil` when one is in progress.
+    func begin(wake: WakeSignal, log: PublishLog) -> Int? {
+        let run = state.withLock { state -> Int? in
+            guard !state.isRunning else { return nil }
+            state.isRunning = true
+            state.run += 1
+            state.wake = wake
+            state.table.phase = .open
+            return state.run
+        }
+        if run != nil { self.log.withLock { $0 = log } }
+        return run
+    }
+
+    /// Takes nothing more.
+    func stop(_ run: Int) {
+        state.withLock { state in
+            if state.run == run, state.isRunning { state.table.phase = .stopping }
+        }
+    }
+
+    /// The run is over: what is left ends with `stopped`. Any number of times.
+    func end(_ run: Int) {
+        change(run) { state in
+            state.isRunning = false
+            state.wake = nil
+            return state.table.close()
+        }
+    }
+
+    // MARK: - The run's thread. A run that is over meets an empty table.
+
+    func next(_ run: Int, requests: Bool) -> PublishTable.Next? {
+        var found: PublishTable.Next?
+        change(run) { state in
+            var endings: [PublishEnding] = []
+            found = state.table.next(now: .now, requests: requests, &endings)
+            return endings
+        }
+        return found
+    }
+
+    func change(_ run: Int, table body: (inout PublishTable) -> [PublishEnding]) {
+        change(run) { body(&$0.table) }
+    }
+
+    /// What the table says to a run that is not over, or `nil`.
+    func read<Value>(_ run: Int, _ body: (PublishTable) -> Value) -> Value? {
+        state.withLock { $0.run == run && $0.isRunning ? body($0.table) : nil }
+    }
+
+    private func change(_ run: Int, _ body: (inout State) -> [PublishEnding]) {
+        let endings = state.withLock { state in
+            state.run == run && state.isRunning ? body(&state) : []
+        }
+        for ending in endings {
+            ending.resume()
+            if case .offered(let topic, let error) = ending { log.withLock { $0 }?.notPublished(topic, error) }
+        }
+    }
+}

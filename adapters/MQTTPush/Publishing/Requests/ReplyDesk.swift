@@ -1,0 +1,123 @@
+import SignalboxCore
+import SignalboxRoutes
+import Synchronization
+
+/// The requests among a source's arrivals: where each wants its answer, until it has an outcome. Any thread; never blocks.
+///
+/// A stranger names the topic, so it is checked before anything is remembered.
+final class ReplyDesk: Sendable {
+    /// Where an answer goes and what it carries.
+    struct Address {
+        let topic: String
+        let correlation: [UInt8]?
+        let id: ActionID?
+        let key: IDKey
+    }
+
+    /// A message of one connection in one run, whose tokens are its sink's own.
+    private struct Place: Hashable {
+        let sink: ObjectIdentifier
+        let token: UInt64
+    }
+
+    private struct State {
+        var waiting: [Place: Address] = [:]
+        var counts = MQTTReplyCounts()
+    }
+
+    private let allowed: [TopicFilter]
+    private let bound: Int
+    private let publisher: MQTTPublisher
+    private let state = Mutex(State())
+
+    init(_ publishing: MQTTPublishing, publisher: MQTTPublisher) {
+        allowed = publishing.replyTopics
+        bound = publishing.waitingReplies
+        self.publisher = publisher
+    }
+
+    var counts: MQTTReplyCounts { state.withLock { $0.counts } }
+
+    /// Remembers the requests of a batch, before it is submitted.
+    ///
+    /// - Parameter sink: who hears of the outcomes; it lives as long as one is to come.
+    func expect(_ batch: [Arrival], of sink: BatchSink) {
+        for arrival in batch {
+            guard let properties = (arrival.origin.facts as? PushFacts)?.properties,
+                let topic = properties.responseTopic
+            else { continue }
+            if let reason = refusal(of: topic) {
+                refuse(topic, reason)
+                continue
+            }
+            let address = ReplyDesk.address(topic, properties.correlationData, arrival)
+            let isTaken = state.withLock { state in
+                guard state.waiting.count < bound else { return false }
+                state.waiting[Place(sink: ObjectIdentifier(sink), token: arrival.token)] = address
+                return true
+            }
+            if isTaken {
+                publisher.queue.owe(1)
+            } else {
+                refuse(topic, "as many requests wait for their outcome as may")
+            }
+        }
+    }
+
+    private static func address(_ topic: String, _ correlation: [UInt8]?, _ arrival: Arrival) -> Address {
+        guard case .success(let action) = arrival.reading, action.idKey != .assigned else {
+            return Address(topic: topic, correlation: correlation, id: nil, key: .assigned)
+        }
+        return Address(topic: topic, correlation: correlation, id: action.id.copied(), key: action.idKey)
+    }
+
+    private func refusal(of topic: String) -> String? {
+        guard let name = try? TopicName(topic) else { return "a response topic has no wildcards" }
+        guard !topic.hasPrefix("$") else { return "topics that begin with $ are never answered on" }
+        guard topic.utf8.count <= ReplyDesk.longestTopic else { return "the response topic is too long" }
+        guard allowed.contains(where: { $0.matches(name) }) else {
+            return "no allowed filter matches the response topic"
+        }
+        return nil
+    }
+
+    /// The longest response topic that is answered on, in bytes.
+    private static let longestTopic = 1_024
+
+    private func refuse(_ topic: String, _ reason: String) {
+        state.withLock { $0.counts.refused += 1 }
+        publisher.queue.logNotAnswered(topic, reason)
+    }
+
+    /// These were never submitted and have no outcome.
+    func forget(_ batch: ArraySlice<Arrival>, of sink: BatchSink) {
+        let count = state.withLock { state in
+            let before = state.waiting.count
+            for arrival in batch {
+                state.waiting[Place(sink: ObjectIdentifier(sink), token: arrival.token)] = nil
+            }
+            return before - state.waiting.count
+        }
+        if count > 0 { publisher.queue.owe(-count) }
+    }
+
+    /// Answers a request, if it is one. What is abandoned is not answered: it comes again.
+    func settle(_ token: UInt64, of sink: BatchSink, _ outcome: Outcome) {
+        let place = Place(sink: ObjectIdentifier(sink), token: token)
+        guard let address = state.withLock({ $0.waiting.removeValue(forKey: place) }) else { return }
+        defer { publisher.queue.owe(-1) }
+        if case .abandoned = outcome { return }
+        var message = MQTTMessage(AnswerText.answer(address.id, address.key, outcome), to: address.topic)
+        message.correlation = address.correlation
+        message.contentType = "application/json"
+        message.userProperties = [MQTTMessage.UserProperty(name: "outcome", value: outcome.name)]
+        do throws(MQTTPublishError) {
+            try PublishCheck(publisher.configuration).check(message)
+            try publisher.queue.answer(message)
+            state.withLock { $0.counts.answered += 1 }
+        } catch {
+            state.withLock { $0.counts.lost += 1 }
+            publisher.queue.logNotAnswered(address.topic, "the answer was not taken: \(error.code)")
+        }
+    }
+}
