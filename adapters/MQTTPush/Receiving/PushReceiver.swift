@@ -71,6 +71,8 @@ final class PushReceiver {
 
     func connected(code: Int32, flags: Int32) {
         callbacks += 1
+        // A broker greets once in a connection (MQTT 5.0, 3.2).
+        if greeting != nil { brokeProtocol = true }
         greeting = Greeting(code: ReasonCode(rawValue: code), sessionPresent: flags & 1 != 0)
     }
 

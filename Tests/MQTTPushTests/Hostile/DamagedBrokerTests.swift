@@ -1,0 +1,97 @@
+import BrokerKit
+import MQTTPush
+import SignalboxTesting
+import Testing
+
+/// A broker whose every packet is cut off, lies about its length or has a byte that is wrong, one after the other; then one
+/// that is well again.
+@Suite(.timeLimit(.minutes(10)))
+struct DamagedBrokerTests {
+    /// One of each packet that a client may get, with properties where it may have some (MQTT 5.0, chapter 3).
+    static let packets: [[UInt8]] = [
+        HostilePacket.connack([
+            0x21, 0x00, 0x0A, 0x12, 0x00, 0x02, 0x61, 0x62, 0x26, 0x00, 0x01, 0x61, 0x00, 0x01, 0x62,
+        ]),
+        HostilePacket.packet(0x90, [0x00, 0x01, 0x04, 0x1F, 0x00, 0x01, 0x61, 0x01]),
+        HostilePacket.packet(0xB0, [0x00, 0x02, 0x04, 0x1F, 0x00, 0x01, 0x61, 0x00]),
+        HostilePacket.publish(
+            Array("push/log".utf8),
+            properties: [
+                0x01, 0x01, 0x02, 0, 0, 0, 9, 0x03, 0x00, 0x01, 0x61, 0x26, 0x00, 0x01, 0x61, 0x00, 0x01, 0x62,
+            ],
+            first: 0x32
+        ),
+        HostilePacket.packet(0x40, [0x00, 0x07, 0x10, 0x04, 0x1F, 0x00, 0x01, 0x61]),
+        HostilePacket.packet(0xD0, []),
+        HostilePacket.packet(0xE0, [0x8B, 0x04, 0x1F, 0x00, 0x01, 0x61]),
+        HostilePacket.packet(0xF0, [0x18, 0x04, 0x15, 0x00, 0x01, 0x61]),
+    ]
+
+    private static let recovery = [
+        FakeAnswers.connected, FakeAnswers.granted + FakeAnswers.message("\"well\"", to: "push/log", qos: 0),
+    ]
+
+    /// Plays each of them as a greeting and on a connection that was greeted, a connection each, and hangs up after it.
+    private func survive(_ damaged: [[UInt8]]) async throws {
+        let message = FakeAnswers.message("\"before\"", to: "push/log", qos: 0)
+        let scripts = damaged.flatMap { bytes in
+            [[bytes], [FakeAnswers.connected, FakeAnswers.granted + message + bytes]]
+        }
+        let broker = try FakeBroker(scripts + [Self.recovery], hangUps: scripts.count)
+        defer { broker.close() }
+        let configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
+        try await PushTrial.run(configuration, subscribed: false) { trial in
+            let taken = await trial.intake.taken.wait { $0.last?.text == "\"well\"" }
+            #expect(taken.last?.text == "\"well\"")
+            #expect(taken.count { $0.text == "\"before\"" } == damaged.count)
+        }
+    }
+
+    @Test(arguments: packets)
+    func aPacketIsCutOffAtEachByte(_ packet: [UInt8]) async throws {
+        try await survive(packet.indices.dropFirst().map { Array(packet[..<$0]) })
+    }
+
+    @Test(arguments: packets)
+    func aPacketLiesAboutItsLength(_ packet: [UInt8]) async throws {
+        try await survive(
+            [0, 1, packet[1] &- 1, packet[1] &+ 1, 0x7F].filter { $0 != packet[1] && $0 < 0x80 }.map {
+                [packet[0], $0] + packet[2...]
+            }
+        )
+    }
+
+    /// Packets without properties, and the places whose damage would make libmosquitto read others' bytes as a property that
+    /// is none, on which it ends the process (docs/delivery.md).
+    static let bare: [(packet: [UInt8], without: Set<Int>)] = [
+        (HostilePacket.connack([]), []),
+        (FakeAnswers.granted, [0]),
+        (HostilePacket.packet(0xB0, [0x00, 0x02, 0x00, 0x11]), [0]),
+        (HostilePacket.publish(Array("push/log".utf8), first: 0x32), [0, 2, 3]),
+        (HostilePacket.packet(0x40, [0x00, 0x07]), []),
+        (HostilePacket.packet(0xD0, []), []),
+        (HostilePacket.packet(0xE0, [0x8B, 0x00]), []),
+        (HostilePacket.packet(0xF0, [0x18, 0x00]), []),
+    ]
+
+    @Test(arguments: bare.indices, [0x00, 0x01, 0x7F, 0x80, 0xFF] as [UInt8])
+    func eachByteOfAPacketIsWrong(_ index: Int, _ wrong: UInt8) async throws {
+        let (packet, without) = Self.bare[index]
+        try await survive(
+            packet.indices.filter { packet[$0] != wrong && !without.contains($0) }.map { place in
+                var damaged = packet
+                damaged[place] = wrong
+                return damaged
+            }
+        )
+    }
+
+    @Test func aServerOfHTTPIsALostConnection() async throws {
+        try await survive([Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)])
+    }
+
+    /// 256 MiB are what the header may promise (MQTT 5.0, 2.1.4); what comes is a few bytes.
+    @Test func aPacketThatPromisesAllThatMQTTAllowsIsALostConnection() async throws {
+        try await survive([[0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61]])
+    }
+}
