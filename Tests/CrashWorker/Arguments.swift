@@ -11,6 +11,8 @@ struct Arguments: Sendable {
     var broker = "mqtt://127.0.0.1"
     var clientID = "crash-worker"
     var filter = "crash/{action}"
+    /// A topic that this worker has for itself where the other one is shared; its actions are the same.
+    var own: String?
     var sessionExpiry = 3_600
     /// The most unacknowledged messages, and so those of a batch.
     var window = 20
@@ -22,7 +24,7 @@ struct Arguments: Sendable {
     static let usage = """
         Writes the number of each message it handles to a ledger, and kills itself where it is told to.
 
-        usage: CrashWorker [--broker URL] [--client-id ID] [--filter crash/{action}] [--session-expiry SECONDS]
+        usage: CrashWorker [--broker URL] [--client-id ID] [--filter crash/{action}] [--own TOPIC] [--session-expiry SECONDS]
                            [--window 20] [--ledger handled.txt] [--die plugin|flush] [--die-at N] [--hold-at N]...
 
         The action `log` is a message {"n":NUMBER} for the ledger, `marker` ends the program in order. At the N-th message
@@ -44,6 +46,7 @@ struct Arguments: Sendable {
         case "--broker": broker = value
         case "--client-id": clientID = value
         case "--filter": filter = value
+        case "--own": own = value
         case "--ledger": ledger = value
         case "--die":
             guard let point = Death(rawValue: value) else { return false }

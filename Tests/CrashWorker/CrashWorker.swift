@@ -61,7 +61,9 @@ struct CrashWorker {
         var configuration = MQTTPushConfiguration(
             source: "push",
             broker: try MQTTBroker(url: arguments.broker),
-            topics: [MQTTTopic(try TopicPattern(arguments.filter))],
+            topics: try ([arguments.filter] + [arguments.own].compactMap { $0 }).map {
+                MQTTTopic(try TopicPattern($0))
+            },
             clientID: try .fixed(arguments.clientID),
             cleanStart: arguments.sessionExpiry == 0,
             sessionExpiry: .seconds(arguments.sessionExpiry)
