@@ -1,3 +1,5 @@
+import MQTTPush
+
 /// What the program was asked to do.
 struct Arguments: Sendable {
     /// Where the process kills itself.
@@ -13,6 +15,10 @@ struct Arguments: Sendable {
     var filter = "crash/{action}"
     /// A topic that this worker has for itself where the other one is shared; its actions are the same.
     var own: String?
+    var version = MQTTVersion.v5
+    var quality = MQTTQuality.atLeastOnce
+    /// The certificate authority of a broker with TLS.
+    var authority: String?
     var sessionExpiry = 3_600
     /// The most unacknowledged messages, and so those of a batch.
     var window = 20
@@ -24,7 +30,8 @@ struct Arguments: Sendable {
     static let usage = """
         Writes the number of each message it handles to a ledger, and kills itself where it is told to.
 
-        usage: CrashWorker [--broker URL] [--client-id ID] [--filter crash/{action}] [--own TOPIC] [--session-expiry SECONDS]
+        usage: CrashWorker [--broker URL] [--client-id ID] [--filter crash/{action}] [--own TOPIC] [--mqtt 5|3.1.1]
+                           [--qos 0|1] [--ca FILE] [--session-expiry SECONDS]
                            [--window 20] [--ledger handled.txt] [--die plugin|flush] [--die-at N] [--hold-at N]...
 
         The action `log` is a message {"n":NUMBER} for the ledger, `marker` ends the program in order. At the N-th message
@@ -47,6 +54,10 @@ struct Arguments: Sendable {
         case "--client-id": clientID = value
         case "--filter": filter = value
         case "--own": own = value
+        case "--ca": authority = value
+        case "--mqtt":
+            guard let known = MQTTVersion(rawValue: value) else { return false }
+            version = known
         case "--ledger": ledger = value
         case "--die":
             guard let point = Death(rawValue: value) else { return false }
@@ -59,6 +70,9 @@ struct Arguments: Sendable {
     private mutating func setNumber(_ option: String, _ value: String) -> Bool {
         guard let number = Int(value) else { return false }
         switch option {
+        case "--qos":
+            guard let known = MQTTQuality(rawValue: number) else { return false }
+            quality = known
         case "--session-expiry": sessionExpiry = number
         case "--window": window = number
         case "--die-at": deathAt = number

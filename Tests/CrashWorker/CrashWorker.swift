@@ -61,13 +61,13 @@ struct CrashWorker {
         var configuration = MQTTPushConfiguration(
             source: "push",
             broker: try MQTTBroker(url: arguments.broker),
-            topics: try ([arguments.filter] + [arguments.own].compactMap { $0 }).map {
-                MQTTTopic(try TopicPattern($0))
-            },
+            topics: try topics(arguments),
             clientID: try .fixed(arguments.clientID),
             cleanStart: arguments.sessionExpiry == 0,
             sessionExpiry: .seconds(arguments.sessionExpiry)
         )
+        configuration.version = arguments.version
+        if let authority = arguments.authority { configuration.security = .tls(.authority(file: authority)) }
         configuration.receiveMaximum = arguments.window
         configuration.batchMessages = arguments.window
         configuration.holdLimit = patience
@@ -78,6 +78,14 @@ struct CrashWorker {
             slow: .milliseconds(5) ... .milliseconds(50)
         )
         return configuration
+    }
+
+    private static func topics(_ arguments: Arguments) throws -> [MQTTTopic] {
+        try ([arguments.filter] + [arguments.own].compactMap { $0 }).map { text in
+            var topic = MQTTTopic(try TopicPattern(text))
+            topic.quality = arguments.quality
+            return topic
+        }
     }
 
     /// A line that whoever started the program waits for.

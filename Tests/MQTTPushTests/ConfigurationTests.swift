@@ -40,9 +40,37 @@ import Testing
         #expect(!"\(error)".contains(Self.canary) && !"\(error)".contains("alice"))
     }
 
-    @Test func tlsIsRefusedByName() throws {
-        let error = try #require(throws: MQTTPushError.self) { try MQTTBroker(url: "mqtts://broker") }
-        #expect(error.detail.contains("mqtts:// is not supported yet"))
+    @Test func aSchemeDecidesAboutTLSAndThePort() throws {
+        let secure = try MQTTBroker(url: "MQTTS://broker")
+        #expect(secure.usesTLS && secure.port == 8_883)
+        #expect(try MQTTBroker(url: "mqtts://broker:1").port == 1)
+        let open = try MQTTBroker(url: "mqtt://broker")
+        #expect(!open.usesTLS && open.port == 1_883)
+    }
+
+    @Test func aBrokersSchemeAndTheSecurityGoTogether() throws {
+        func check(_ url: String, _ security: MQTTSecurity?) throws {
+            var configuration = MQTTPushConfiguration.withoutSession(
+                source: "push",
+                broker: try MQTTBroker(url: url),
+                topics: [try MQTTTopic("a/{action}")]
+            )
+            if let security { configuration.security = security }
+            try configuration.validate()
+        }
+        let key = MQTTSecurity.preSharedKey(identity: "kiosk", key: .environment("KEY"))
+        try check("mqtt://b", nil)
+        for security in [nil, .tls(.authority(file: "ca.crt")), .tls(.insecure), key] {
+            try check("mqtts://b", security)
+        }
+        for security in [MQTTSecurity.tls(), key] {
+            #expect(throws: MQTTPushError.self) { try check("mqtt://b", security) }
+        }
+        let nobody = MQTTSecurity.preSharedKey(identity: "", key: .environment("KEY"))
+        let noKey = MQTTSecurity.tls(identity: MQTTIdentity(certificateFile: "a", keyFile: ""))
+        for security in [MQTTSecurity.none, nobody, noKey, .tls(.authority(file: ""))] {
+            #expect(throws: MQTTPushError.self) { try check("mqtts://b", security) }
+        }
     }
 
     @Test func theDefaultsAreValid() throws {

@@ -6,6 +6,8 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Word: String {
             case invalidBroker, invalidConfiguration, secretUnavailable, notConnected, subscriptionRefused, noResources
+            case untrustedCertificate, wrongHost, expiredCertificate, badCredentials, certificateRefused
+            case preSharedKeyRefused, notAuthorized, tlsFailed, unusableFile
         }
         private let word: Word
 
@@ -19,6 +21,24 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         public static let notConnected = Code(word: .notConnected)
         /// The broker refused every topic filter, and the configuration says that the first connection must succeed.
         public static let subscriptionRefused = Code(word: .subscriptionRefused)
+        /// The broker's certificate is signed by no authority that is trusted.
+        public static let untrustedCertificate = Code(word: .untrustedCertificate)
+        /// The broker's certificate is for another host.
+        public static let wrongHost = Code(word: .wrongHost)
+        /// The broker's certificate is no longer valid, or not yet.
+        public static let expiredCertificate = Code(word: .expiredCertificate)
+        /// The broker does not know the user name and password.
+        public static let badCredentials = Code(word: .badCredentials)
+        /// The broker refused the client's certificate, or asked for one and got none.
+        public static let certificateRefused = Code(word: .certificateRefused)
+        /// The broker does not know the identity, or knows another key.
+        public static let preSharedKeyRefused = Code(word: .preSharedKeyRefused)
+        /// The broker knows the client, and does not allow it to connect.
+        public static let notAuthorized = Code(word: .notAuthorized)
+        /// The two sides found no way to speak TLS for another reason.
+        public static let tlsFailed = Code(word: .tlsFailed)
+        /// A file of certificates or of a key cannot be read, or is none.
+        public static let unusableFile = Code(word: .unusableFile)
         /// The system gave no thread, no descriptor or no memory.
         public static let noResources = Code(word: .noResources)
 

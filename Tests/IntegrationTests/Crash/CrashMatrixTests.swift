@@ -6,8 +6,8 @@ import Testing
 
     /// The row with the strongest promise and the one with the weakest.
     private static let sample = [
-        CrashRow(quality: 1, version: "5", transport: .plain, point: .betweenBatchAndFlush, session: .kept),
-        CrashRow(quality: 1, version: "5", transport: .plain, point: .duringReconnect, session: .lost),
+        CrashRow(quality: 1, version: "5", transport: .tls, point: .betweenBatchAndFlush, session: .kept),
+        CrashRow(quality: 0, version: "3.1.1", transport: .plain, point: .duringReconnect, session: .lost),
     ]
 
     @Test(.timeLimit(.minutes(10)), arguments: sample)

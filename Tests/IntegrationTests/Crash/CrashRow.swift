@@ -18,11 +18,11 @@ struct CrashRow: Hashable, Sendable, CustomStringConvertible {
 
     static let all: [CrashRow] = {
         var rows: [CrashRow] = []
-        for quality in [1] {
+        for quality in [1, 0] {
             for session in Session.allCases {
                 for point in Point.allCases {
-                    for version in ["5"] {
-                        for transport in [Transport.plain] {
+                    for version in ["5", "3.1.1"] {
+                        for transport in Transport.allCases {
                             rows.append(
                                 CrashRow(
                                     quality: quality,

@@ -13,14 +13,19 @@ struct CrashTrial {
     let row: CrashRow
     private let place: Workplace
     private let relay: Relay
+    private let authority: TestAuthority?
 
     static func run(_ row: CrashRow) async throws -> CrashResult {
+        let authority = row.transport == .tls ? try await TestAuthority() : nil
+        defer { authority?.remove() }
+        var options = BrokerOptions()
+        if let authority { options.security = .tls(authority) }
         var result: CrashResult?
-        try await Workplace.with { place in
+        try await Workplace.with(options) { place in
             let relay = try Relay()
             defer { relay.close() }
             relay.forward(to: UInt16(place.broker.port))
-            result = try await CrashTrial(row: row, place: place, relay: relay).run()
+            result = try await CrashTrial(row: row, place: place, relay: relay, authority: authority).run()
         }
         return try #require(result)
     }
@@ -78,9 +83,11 @@ struct CrashTrial {
     }
 
     private var arguments: [String] {
-        [
-            "--broker", "mqtt://127.0.0.1:\(relay.port)", "--window", "\(CrashTrial.window)", "--ledger",
-            place.file("handled.txt").path,
+        let server = authority == nil ? "mqtt://127.0.0.1" : "mqtts://localhost"
+        let trust = authority.map { ["--ca", $0.authorityFile] } ?? []
+        return trust + [
+            "--broker", "\(server):\(relay.port)", "--mqtt", row.version, "--qos", "\(row.quality)", "--window",
+            "\(CrashTrial.window)", "--ledger", place.file("handled.txt").path,
         ]
     }
 
@@ -88,7 +95,8 @@ struct CrashTrial {
         try RunningProgram(
             BuiltProgram.path("LedgerPublisher"),
             [
-                "--port", "\(place.broker.port)", "--topic", "crash/\(action)", "--payload", #"{"n":{n}}"#, "--first",
+                "--port", "\(place.broker.openPort)", "--topic", "crash/\(action)", "--payload", #"{"n":{n}}"#,
+                "--first",
                 "\(first)", "--count", "\(count)", "--ledger", place.file("sent-\(first).txt").path,
             ]
         )

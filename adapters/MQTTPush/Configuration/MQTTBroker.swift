@@ -2,17 +2,26 @@
 public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
     /// The port that `mqtt://host` without a port means (IANA: `mqtt`).
     public static let standardPort = 1883
+    /// The port that `mqtts://host` without a port means (IANA: `secure-mqtt`).
+    public static let standardTLSPort = 8883
 
     /// A host name or address; an IPv6 address without brackets.
     public let host: String
     /// The TCP port, 1 to 65,535.
     public let port: Int
+    /// Whether it is spoken to over TLS: `mqtts://`.
+    public let usesTLS: Bool
 
     /// A broker by its parts.
     ///
+    /// - Parameters:
+    ///   - host: a host name or address; an IPv6 address without brackets.
+    ///   - port: the TCP port, or `nil` (default) for the standard one: 1883, or 8883 with TLS.
+    ///   - usesTLS: whether it is spoken to over TLS; `false` by default.
     /// - Throws: ``MQTTPushError`` `invalidBroker` when the host is empty or has a character that no host name has, or
     ///   the port is out of its range.
-    public init(host: String, port: Int = MQTTBroker.standardPort) throws(MQTTPushError) {
+    public init(host: String, port: Int? = nil, usesTLS: Bool = false) throws(MQTTPushError) {
+        let port = port ?? (usesTLS ? MQTTBroker.standardTLSPort : MQTTBroker.standardPort)
         let forbidden = { (byte: UInt8) in byte <= 0x20 || byte >= 0x7F || "/?#@[]\\%".utf8.contains(byte) }
         guard !host.isEmpty, host.utf8.count <= 255, !host.utf8.contains(where: forbidden) else {
             throw MQTTPushError(.invalidBroker, "a broker's host is a name or an address of ASCII characters")
@@ -22,24 +31,26 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
         }
         self.host = host
         self.port = port
+        self.usesTLS = usesTLS
     }
 
-    /// A broker by its URL: `mqtt://host` or `mqtt://host:port`, with nothing behind.
+    /// A broker by its URL: `mqtt://host`, `mqtts://host`, or either with `:port`, with nothing behind.
     ///
     /// - Throws: ``MQTTPushError`` `invalidBroker`, never repeating the text, as it may hold a password: for another
-    ///   scheme, for `mqtts` (TLS is not supported yet), for a user name or password in the URL, a path or a query.
+    ///   scheme, for a user name or password in the URL, a path or a query.
     public init(url: String) throws(MQTTPushError) {
         guard let separator = url.firstRange(of: "://") else { throw MQTTBroker.malformed }
+        let usesTLS: Bool
         switch url[..<separator.lowerBound].lowercased() {
-        case "mqtt": break
-        case "mqtts": throw MQTTPushError(.invalidBroker, MQTTBroker.noTLS)
+        case "mqtt": usesTLS = false
+        case "mqtts": usesTLS = true
         default: throw MQTTBroker.malformed
         }
         var authority = url[separator.upperBound...]
         guard !authority.contains("@") else { throw MQTTPushError(.invalidBroker, MQTTBroker.noUserInfo) }
         if authority.last == "/" { authority.removeLast() }
         let (host, port) = try MQTTBroker.split(authority)
-        try self.init(host: host, port: port)
+        try self.init(host: host, port: port, usesTLS: usesTLS)
     }
 
     /// `host:port`, as in logs and facts; an IPv6 address is put in brackets.
@@ -47,7 +58,7 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 
-    private static func split(_ authority: Substring) throws(MQTTPushError) -> (host: String, port: Int) {
+    private static func split(_ authority: Substring) throws(MQTTPushError) -> (host: String, port: Int?) {
         let hostEnd: Substring.Index
         var host: Substring
         if authority.first == "[" {
@@ -60,7 +71,7 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
             host = authority[..<hostEnd]
         }
         let rest = authority[hostEnd...]
-        guard !rest.isEmpty else { return (String(host), standardPort) }
+        guard !rest.isEmpty else { return (String(host), nil) }
         let digits = rest.dropFirst()
         guard rest.first == ":", digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let port = Int(digits)
@@ -70,10 +81,8 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
 
     private static let malformed = MQTTPushError(
         .invalidBroker,
-        "a broker's URL is mqtt://host or mqtt://host:port, without path or query"
+        "a broker's URL is mqtt://host or mqtts://host, with or without a port, and without path or query"
     )
-    private static let noTLS =
-        "mqtts:// is not supported yet: this version speaks MQTT without TLS only; use mqtt:// on a network you trust"
     private static let noUserInfo =
         "a broker's URL must not hold a user name or password, as URLs are shown in logs and process lists; "
         + "give them through an environment variable or a file"

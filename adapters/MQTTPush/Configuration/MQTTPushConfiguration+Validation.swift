@@ -6,7 +6,10 @@ extension MQTTPushConfiguration {
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first fault, with the source's name and what to do.
     public func validate() throws(MQTTPushError) {
         do {
-            try validateTopics()
+            try validateTopics(topics)
+            try validateConnections()
+            try security.validate(for: broker)
+            try will?.validate()
             try validateSession()
             try validateBounds()
             try validateTimes()
@@ -16,8 +19,20 @@ extension MQTTPushConfiguration {
         }
     }
 
-    private func validateTopics() throws(MQTTPushError) {
-        guard (1...1_000).contains(topics.count) else { throw fault("a push source has 1 to 1000 topics") }
+    private func validateConnections() throws(MQTTPushError) {
+        guard connections.count <= 16 else { throw fault("a push source has at most 16 further connections") }
+        var names: Set<String> = []
+        for connection in connections {
+            try connection.validate()
+            guard names.insert(connection.name).inserted else {
+                throw fault("two connections are called \(connection.name); give each a name of its own")
+            }
+            try validateTopics(connection.topics)
+        }
+    }
+
+    private func validateTopics(_ topics: [MQTTTopic]) throws(MQTTPushError) {
+        guard (1...1_000).contains(topics.count) else { throw fault("a connection has 1 to 1000 topics") }
         var filters: Set<String> = []
         for topic in topics {
             try topic.validate()
@@ -34,6 +49,11 @@ extension MQTTPushConfiguration {
         }
         if clientID.isRandom && (!cleanStart || sessionExpiry != .zero) {
             throw fault("a session needs a fixed client id; with a random one use clean start and no session expiry")
+        }
+        if version == .v311 && cleanStart && sessionExpiry != .zero {
+            throw fault(
+                "MQTT 3.1.1 cannot discard a session and keep the next; use clean start or a session expiry, not both"
+            )
         }
         if password != nil && username == nil { throw fault("a password needs a user name") }
     }

@@ -2,7 +2,7 @@ public import SignalboxCore
 
 /// Everything a push source is told. ``MQTTPushAdapter`` validates it.
 ///
-/// MQTT 5 and QoS 1 only: with libmosquitto, QoS 2 cannot promise that nothing is lost.
+/// MQTT 5 or 3.1.1, QoS 0 or 1: with libmosquitto, QoS 2 cannot promise that nothing is lost.
 public struct MQTTPushConfiguration: Sendable {
     /// The largest packet of MQTT, in bytes (MQTT 5.0, 2.1.4).
     static let largestPacket = 268_435_455
@@ -26,6 +26,19 @@ public struct MQTTPushConfiguration: Sendable {
     public var username: Secret?
     /// The password, read at each connection; needs a user name; none by default.
     public var password: Secret?
+    /// Which MQTT is spoken; 5 by default.
+    public var version: MQTTVersion = .v5
+    /// How the connection is protected: by default TLS with the system's trust where the broker is one of `mqtts://`.
+    public var security: MQTTSecurity
+    /// What the broker publishes when the connection breaks without a goodbye; nothing by default. Only of the source's
+    /// first connection, not of ``connections``.
+    public var will: MQTTWill?
+    /// Further connections, at most 16, each with topics, thread and session of its own; none by default.
+    public var connections: [MQTTConnection] = []
+    /// Which of ``connections`` this is the configuration of; the source's own has no name.
+    var connectionName: String?
+    /// Whether `signalbox.sessionLost` is submitted when the broker has lost the session; `false` by default.
+    public var announcesConnections = false
     /// How many unacknowledged QoS 1 messages the broker may send, 1 to 65,535; 250 by default.
     ///
     /// Stay far below the broker's own queue limit (mosquitto's `max_queued_messages`, 1,000 unless told otherwise):
@@ -69,6 +82,7 @@ public struct MQTTPushConfiguration: Sendable {
     ) {
         self.source = source
         self.broker = broker
+        security = broker.usesTLS ? .tls() : .none
         self.topics = topics
         self.clientID = clientID
         self.cleanStart = cleanStart

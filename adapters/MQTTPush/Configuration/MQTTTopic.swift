@@ -6,7 +6,7 @@ public import SignalboxRoutes
 /// Better that no topic is matched by two patterns of a source: a broker may then send its messages once for each
 /// (mosquitto does), and each copy is read by the first pattern that matches.
 public struct MQTTTopic: Sendable, Hashable {
-    /// The topics, with captures. `{action}` names the action and the whole payload is the body; `{id}` is the id;
+    /// The topics, with captures; behind `$share/GROUP/` those that a group of clients shares. `{action}` names the action and the whole payload is the body; `{id}` is the id;
     /// other captures join the body.
     ///
     /// An id stands for one message, which is handled once although it may come again. What more than one message is
@@ -19,6 +19,10 @@ public struct MQTTTopic: Sendable, Hashable {
     public var action: ActionName?
     /// How a payload names its action where neither ``action`` nor `{action}` does; a standard envelope by default.
     public var envelope: PayloadEnvelope
+    /// The quality of service that is asked for; at least once by default. A broker may grant less, which is logged.
+    public var quality: MQTTQuality = .atLeastOnce
+    /// What becomes of messages that the broker had stored; they are delivered by default.
+    public var retained: MQTTRetained = .deliver
 
     /// A subscription.
     public init(

@@ -1,0 +1,151 @@
+import AdapterThreads
+import CMosquitto
+import COpenSSL
+import SignalboxCore
+
+/// One libmosquitto handle for one connection, in its external-loop mode: what is queued leaves only with ``write()``.
+///
+/// Belongs to one thread, on which the callbacks run too, inside ``read()``, ``write()`` and ``keepAlive()``. Releasing it
+/// closes the socket without sending anything that is queued.
+final class MosquittoHandle {
+    /// For callbacks, subscriptions and publications.
+    let raw: OpaquePointer
+    private let login: BrokerLogin
+    // Released after the handle, which has a pointer into it.
+    private var tls: TLSClient?
+
+    // Not thread-safe and counted by the library (man libmosquitto, mosquitto_lib_init): once per process, never undone.
+    private static let library: Int32 = mosquitto_lib_init()
+
+    /// - Parameters:
+    ///   - login: what the client says of itself.
+    ///   - cleanStart: whether the broker forgets what it kept for the client id.
+    ///   - userData: given to callbacks; must live as long as the handle.
+    /// - Throws: ``MQTTPushError`` `noResources`.
+    init(_ login: BrokerLogin, cleanStart: Bool, userData: UnsafeMutableRawPointer) throws(MQTTPushError) {
+        _ = MosquittoHandle.library
+        guard let raw = mosquitto_new(login.clientID.text, cleanStart, userData) else {
+            throw MQTTPushError(.noResources, "no memory is left for a connection", source: login.source)
+        }
+        self.raw = raw
+        self.login = login
+        mosquitto_threaded_set(raw, true)
+        mosquitto_int_option(
+            raw,
+            MOSQ_OPT_PROTOCOL_VERSION,
+            login.version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
+        )
+    }
+
+    deinit {
+        mosquitto_destroy(raw)
+    }
+
+    /// Reads secrets and the files of certificates, and hands them to the libraries.
+    ///
+    /// - Throws: ``MQTTPushError`` `secretUnavailable`, `unusableFile` or `noResources`.
+    func prepare() throws(MQTTPushError) {
+        if let will = login.will {
+            let code = mosquitto_will_set_v5(
+                raw,
+                will.topic,
+                Int32(will.payload.count),
+                will.payload,
+                Int32(will.quality.rawValue),
+                will.retain,
+                nil
+            )
+            guard code == MOSQ_ERR_SUCCESS.rawValue else {
+                throw MQTTPushError(.invalidConfiguration, "the will: \(MosquittoCode(rawValue: code).text)")
+            }
+        }
+        if let username = login.username {
+            let name = try MosquittoHandle.read(username)
+            mosquitto_username_pw_set(raw, name, try login.password.map(MosquittoHandle.read))
+        }
+        tls = try TLSClient(login.security, host: login.broker.host)
+        guard let tls else { return }
+        // Otherwise the library wants an authority of its own beside ours.
+        mosquitto_int_option(raw, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0)
+        mosquitto_void_option(raw, MOSQ_OPT_SSL_CTX, UnsafeMutableRawPointer(tls.context))
+    }
+
+    private static func read(_ secret: Secret) throws(MQTTPushError) -> String {
+        do throws(SecretUnavailable) {
+            return try secret.read()
+        } catch {
+            throw MQTTPushError(.secretUnavailable, error.description)
+        }
+    }
+
+    /// Resolves the broker's name, connects and queues CONNECT. Blocks for as long as the system takes for both; TLS begins
+    /// with what is read and written afterwards.
+    ///
+    /// `mosquitto_reconnect` would send no properties and so lose the session's expiry: each connection has a handle of
+    /// its own instead.
+    ///
+    /// - Parameter properties: those of CONNECT that are numbers, by their identifiers; left out in MQTT 3.1.1.
+    func connect(_ properties: [(identifier: mqtt5_property, value: UInt32)] = []) -> MosquittoCode {
+        var list: OpaquePointer?
+        defer { mosquitto_property_free_all(&list) }
+        if login.version == .v5 {
+            for property in properties {
+                mosquitto_property_add_int32(&list, Int32(property.identifier.rawValue), property.value)
+            }
+        }
+        let code = mosquitto_connect_bind_v5(
+            raw,
+            login.broker.host,
+            Int32(login.broker.port),
+            Int32(clamping: login.keepalive.components.seconds),
+            nil,
+            list
+        )
+        return MosquittoCode(rawValue: code)
+    }
+
+    /// Whether what is written goes to the broker: at once without TLS, after its handshake with it.
+    var isSecured: Bool { tls?.isSecured ?? true }
+
+    /// What TLS has to say about a connection that ended before the broker's greeting.
+    var fault: TLSFault? { tls?.fault }
+
+    /// The socket, or -1 when there is none (any more).
+    var socket: Int32 { mosquitto_socket(raw) }
+
+    /// Whether something waits to be written.
+    var wantsWrite: Bool { mosquitto_want_write(raw) }
+
+    /// Reads one packet at most, as far as it has come; with TLS all that came with it. Never blocks.
+    func read() -> MosquittoCode {
+        MosquittoCode(rawValue: mosquitto_loop_read(raw, 1))
+    }
+
+    /// Writes what is queued, acknowledgements included, as far as the socket takes it; never blocks.
+    func write() -> MosquittoCode {
+        MosquittoCode(rawValue: mosquitto_loop_write(raw, 1))
+    }
+
+    /// Queues a ping when it is time for one, and finds out that one was not answered.
+    func keepAlive() -> MosquittoCode {
+        MosquittoCode(rawValue: mosquitto_loop_misc(raw))
+    }
+
+    /// Queues DISCONNECT; the session stays for its expiry, and the will is not published.
+    func disconnect() -> MosquittoCode {
+        MosquittoCode(rawValue: mosquitto_disconnect_v5(raw, 0, nil))
+    }
+
+    /// Sends a PINGREQ past the library's queue, which may hold acknowledgements that must not leave yet.
+    ///
+    /// Allowed only while nothing of that queue is partly written. The library takes the answer as one to a ping of its
+    /// own.
+    ///
+    /// - Returns: `false` when the connection is of no more use.
+    func ping() -> Bool {
+        let request: [UInt8] = [0xC0, 0x00]
+        guard tls != nil else { return SocketWait.send(request, to: socket) }
+        guard let connection = mosquitto_ssl_get(raw) else { return false }
+        return cssl_send(connection, request, Int32(request.count)) == 1
+    }
+}
