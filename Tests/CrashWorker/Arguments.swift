@@ -22,6 +22,8 @@ struct Arguments: Sendable {
     var sessionExpiry = 3_600
     /// The most unacknowledged messages, and so those of a batch.
     var window = 20
+    /// How many milliseconds the plugin takes for each message.
+    var work = 0
     var ledger = "handled.txt"
     var death: Death?
     var deathAt = 1
@@ -31,8 +33,8 @@ struct Arguments: Sendable {
         Writes the number of each message it handles to a ledger, and kills itself where it is told to.
 
         usage: CrashWorker [--broker URL] [--client-id ID] [--filter crash/{action}] [--own TOPIC] [--mqtt 5|3.1.1]
-                           [--qos 0|1] [--ca FILE] [--session-expiry SECONDS]
-                           [--window 20] [--ledger handled.txt] [--die plugin|flush] [--die-at N] [--hold-at N]...
+                           [--qos 0|1] [--ca FILE] [--session-expiry SECONDS] [--window 20] [--work MILLISECONDS]
+                           [--ledger handled.txt] [--die plugin|flush] [--die-at N] [--hold-at N]...
 
         The action `log` is a message {"n":NUMBER} for the ledger, `marker` ends the program in order. At the N-th message
         of --hold-at the plugin writes "holding N" and waits for a line on standard input. With --die the process ends by
@@ -45,7 +47,7 @@ struct Arguments: Sendable {
         while let option = rest.popFirst() {
             guard let value = rest.popFirst(), set(option, value) else { return nil }
         }
-        guard (1...250).contains(window), sessionExpiry >= 0, deathAt >= 1 else { return nil }
+        guard (1...250).contains(window), sessionExpiry >= 0, work >= 0, deathAt >= 1 else { return nil }
     }
 
     private mutating func set(_ option: String, _ value: String) -> Bool {
@@ -75,6 +77,7 @@ struct Arguments: Sendable {
             quality = known
         case "--session-expiry": sessionExpiry = number
         case "--window": window = number
+        case "--work": work = number
         case "--die-at": deathAt = number
         case "--hold-at": holdAt.insert(number)
         default: return false

@@ -48,6 +48,7 @@ struct CrashWorker {
                 await gate.pass()
             }
             if arguments.death == .plugin && count == arguments.deathAt { Death.now() }
+            if arguments.work > 0 { try await Task.sleep(for: .milliseconds(arguments.work)) }
             try ledger.append("\(message.n)\n")
         }
         try supervisor.register("marker", as: RawBody.self, from: .source("push")) { _, _ in

@@ -27,19 +27,24 @@ struct DamagedBrokerTests {
         HostilePacket.packet(0xF0, [0x18, 0x04, 0x15, 0x00, 0x01, 0x61]),
     ]
 
-    private static let recovery = [
-        FakeAnswers.connected, FakeAnswers.granted + FakeAnswers.message("\"well\"", to: "push/log", qos: 0),
-    ]
+    /// What a good broker answers, a message included.
+    private static func answers(_ version: MQTTVersion, _ payload: String) -> FakeBroker.Script {
+        let isNew = version == .v5
+        let topic: [UInt8] = [0x00, 0x08] + Array("push/log".utf8)
+        let message = HostilePacket.packet(0x30, topic + (isNew ? [0x00] : []) + Array(payload.utf8))
+        return isNew
+            ? [FakeAnswers.connected, FakeAnswers.granted + message]
+            : [[0x20, 0x02, 0x00, 0x00], [0x90, 0x03, 0x00, 0x01, 0x01] + message]
+    }
 
     /// Plays each of them as a greeting and on a connection that was greeted, a connection each, and hangs up after it.
-    private func survive(_ damaged: [[UInt8]]) async throws {
-        let message = FakeAnswers.message("\"before\"", to: "push/log", qos: 0)
-        let scripts = damaged.flatMap { bytes in
-            [[bytes], [FakeAnswers.connected, FakeAnswers.granted + message + bytes]]
-        }
-        let broker = try FakeBroker(scripts + [Self.recovery], hangUps: scripts.count)
+    private func survive(_ damaged: [[UInt8]], _ version: MQTTVersion = .v5) async throws {
+        let before = Self.answers(version, "\"before\"")
+        let scripts = damaged.flatMap { [[$0], [before[0], before[1] + $0]] }
+        let broker = try FakeBroker(scripts + [Self.answers(version, "\"well\"")], hangUps: scripts.count)
         defer { broker.close() }
-        let configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
+        configuration.version = version
         try await PushTrial.run(configuration, subscribed: false) { trial in
             let taken = await trial.intake.taken.wait { $0.last?.text == "\"well\"" }
             #expect(taken.last?.text == "\"well\"")
@@ -84,6 +89,23 @@ struct DamagedBrokerTests {
                 return damaged
             }
         )
+    }
+
+    /// As MQTT 3.1.1 has no properties, every place may be damaged there.
+    static let old: [[UInt8]] = [
+        [0x20, 0x02, 0x00, 0x00], [0x90, 0x03, 0x00, 0x01, 0x01], [0xB0, 0x02, 0x00, 0x02],
+        HostilePacket.packet(0x32, [0x00, 0x08] + Array("push/log".utf8) + [0x00, 0x01] + Array("{}".utf8)),
+        [0x40, 0x02, 0x00, 0x07], [0xD0, 0x00],
+    ]
+
+    @Test(arguments: old, [0x00, 0x01, 0x7F, 0x80, 0xFF] as [UInt8])
+    func eachByteOfAPacketOfMQTT311IsWrong(_ packet: [UInt8], _ wrong: UInt8) async throws {
+        let damaged = packet.indices.filter { packet[$0] != wrong }.map { place in
+            var damaged = packet
+            damaged[place] = wrong
+            return damaged
+        }
+        try await survive(damaged, .v311)
     }
 
     @Test func aServerOfHTTPIsALostConnection() async throws {
