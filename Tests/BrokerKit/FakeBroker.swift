@@ -47,15 +47,20 @@ public final class FakeBroker: Sendable {
 
     private func serve() {
         while true {
-            let client = accept(listener, nil, nil)
+            let client = LoopbackPort.accept(on: listener)
             guard client >= 0 else { break }
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            // Who only looks whether somebody listens, as a test does that wants a port, has no script.
+            guard recv(client, &buffer, buffer.count, 0) > 0 else {
+                Foundation.close(client)
+                continue
+            }
             let (script, hangsUp) = program.withLock { program in
                 program.hangUps -= 1
                 return (program.scripts.isEmpty ? [] : program.scripts.removeFirst(), program.hangUps >= 0)
             }
-            var buffer = [UInt8](repeating: 0, count: 4_096)
-            for answer in script {
-                guard recv(client, &buffer, buffer.count, 0) > 0 else { break }
+            for (index, answer) in script.enumerated() {
+                guard index == 0 || recv(client, &buffer, buffer.count, 0) > 0 else { break }
                 _ = send(client, answer, answer.count, FakeBroker.noSignal)
             }
             // Not closed at once: the system would throw away what the client has not read yet.

@@ -70,7 +70,7 @@ public final class Relay: Sendable {
 
     private func serve() {
         while true {
-            let near = accept(listener, nil, nil)
+            let near = LoopbackPort.accept(on: listener)
             guard near >= 0 else { break }
             guard let far = try? LoopbackPort.makeSocket() else {
                 Foundation.close(near)
