@@ -15,6 +15,7 @@ public struct MQTTPushAdapter: Adapter {
     /// What the adapter was made with.
     public let configuration: MQTTPushConfiguration
     private let logger: Logger
+    private let parts: [(configuration: MQTTPushConfiguration, board: TopicBoard)]
 
     /// - Parameters:
     ///   - configuration: checked here.
@@ -24,6 +25,7 @@ public struct MQTTPushAdapter: Adapter {
         try configuration.validate()
         self.configuration = configuration
         self.logger = logger
+        parts = configuration.perConnection.map { ($0, TopicBoard($0.topics)) }
     }
 
     /// The configured source.
@@ -32,6 +34,43 @@ public struct MQTTPushAdapter: Adapter {
     /// What was not acknowledged comes again, under the id that its publisher gave in the payload or the topic; nothing can
     /// be answered or sent.
     public var features: AdapterFeatures { [.redelivers, .stableIDs] }
+
+    /// Subscribes to one more topic, while others go on without a gap.
+    ///
+    /// It stays for later connections and runs of this adapter. A connection has at most 1,000 topics.
+    ///
+    /// - Parameters:
+    ///   - topic: decides about messages that no earlier topic matches.
+    ///   - connection: the name of one of ``MQTTPushConfiguration/connections``, or `nil` (default) for the source's own.
+    /// - Returns: `done` when the broker has granted it; `remembered` when there is no connection.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` when the topic is faulty, there already or one too many, or there is
+    ///   no such connection; `subscriptionRefused` when the broker refuses it: then it is forgotten.
+    @discardableResult
+    public func add(_ topic: MQTTTopic, to connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
+        try await board(connection).add(topic)
+    }
+
+    /// Ends a subscription, while others go on without a gap. Messages that are on their way still come before it returns.
+    ///
+    /// It stays away for later connections and runs of this adapter. The last topic of a connection stays.
+    ///
+    /// - Parameters:
+    ///   - filter: as the broker knows it: with `+` and `#` in place of captures, and `$share/GROUP/` where it is shared.
+    ///   - connection: the name of one of ``MQTTPushConfiguration/connections``, or `nil` (default) for the source's own.
+    /// - Returns: `done` when the broker has taken it back; `remembered` when there is no connection.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` when there is no such topic or connection, it is the last topic, or
+    ///   1,000 wait already to be taken back.
+    @discardableResult
+    public func remove(_ filter: String, from connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
+        try await board(connection).remove(filter)
+    }
+
+    private func board(_ connection: String?) throws(MQTTPushError) -> TopicBoard {
+        guard let part = parts.first(where: { $0.configuration.connectionName == connection }) else {
+            throw MQTTPushError(.invalidConfiguration, "there is no connection of that name", source: source)
+        }
+        return part.board
+    }
 
     /// Receives until its task is cancelled or the intake closes; reconnects for ever in between.
     ///
@@ -45,21 +84,26 @@ public struct MQTTPushAdapter: Adapter {
     ///   and `subscriptionRefused` where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it.
     public func run(into intake: any Intake) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for part in configuration.perConnection {
-                group.addTask { try await receive(part, into: intake) }
+            for part in parts {
+                group.addTask { try await receive(part.configuration, part.board, into: intake) }
             }
             // The first that fails ends the others.
             for try await _ in group {}
         }
     }
 
-    private func receive(_ configuration: MQTTPushConfiguration, into intake: any Intake) async throws {
+    private func receive(
+        _ configuration: MQTTPushConfiguration,
+        _ board: TopicBoard,
+        into intake: any Intake
+    ) async throws {
         let control = try LoopControl()
         let thread: OwnedThread
         do throws(NoSystemResource) {
             thread = try OwnedThread { [logger] in
                 do throws(MQTTPushError) {
-                    try ReceiveLoop(configuration, control: control, intake: intake, logger: logger).run()
+                    try ReceiveLoop(configuration, board: board, control: control, intake: intake, logger: logger)
+                        .run()
                     control.end(nil)
                 } catch {
                     control.end(error)

@@ -36,6 +36,15 @@ func mosquittoSubscribed(
     receiver(userData)?.subscribed(packet, codes)
 }
 
+func mosquittoUnsubscribed(
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ packet: Int32,
+    _ properties: OpaquePointer?
+) {
+    receiver(userData)?.unsubscribed(packet)
+}
+
 func mosquittoReceived(
     _ handle: OpaquePointer?,
     _ userData: UnsafeMutableRawPointer?,

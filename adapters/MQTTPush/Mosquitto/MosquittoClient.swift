@@ -24,6 +24,7 @@ final class MosquittoClient {
         mosquitto_connect_v5_callback_set(handle.raw, mosquittoConnected)
         mosquitto_disconnect_v5_callback_set(handle.raw, mosquittoDisconnected)
         mosquitto_subscribe_v5_callback_set(handle.raw, mosquittoSubscribed)
+        mosquitto_unsubscribe_v5_callback_set(handle.raw, mosquittoUnsubscribed)
         mosquitto_message_v5_callback_set(handle.raw, mosquittoReceived)
     }
 
@@ -56,6 +57,15 @@ final class MosquittoClient {
                 nil
             )
         }
+        return (MosquittoCode(rawValue: code), packet)
+    }
+
+    /// Queues one UNSUBSCRIBE.
+    ///
+    /// - Returns: the packet's identifier, which the answer bears.
+    func unsubscribe(_ filter: String) -> (code: MosquittoCode, packet: Int32) {
+        var packet: Int32 = 0
+        let code = mosquitto_unsubscribe_v5(handle.raw, &packet, filter, nil)
         return (MosquittoCode(rawValue: code), packet)
     }
 

@@ -14,6 +14,9 @@ final class PushConnection {
     let sink: BatchSink
     let intake: any Intake
     let log: PushLog
+    let board: TopicBoard
+    /// The board's revision that the broker was told of.
+    var topicsRevision = 0
     var sizing: BatchSizing
     /// Whether the broker greeted us.
     private(set) var isOpen = false
@@ -34,11 +37,14 @@ final class PushConnection {
         sink = loop.sink
         intake = loop.intake
         log = loop.log
+        board = loop.board
         sizing = BatchSizing(bound: configuration.batchMessages, holdLimit: configuration.holdLimit)
         self.expectsSession = expectsSession
         self.demandsGrant = demandsGrant
         pings = HoldPings(keepalive: configuration.keepalive, from: began)
         receiver.reset()
+        let (topics, gone, _) = board.wanted()
+        receiver.use(topics + receiver.topics.filter { gone.contains($0.pattern.filter.text) })
         client = try MosquittoClient(configuration, cleanStart: cleanStart, target: receiver)
     }
 
@@ -108,7 +114,7 @@ final class PushConnection {
     }
 
     /// What the callbacks and a return code say about the connection, in order of how much they explain.
-    private func ended(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
+    func ended(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
         if receiver.brokeProtocol { return .brokeProtocol }
         if let greeting = receiver.greeting, greeting.code.isFailure { return .refused(greeting.code) }
         if let goodbye = receiver.goodbye, ReasonCode(rawValue: goodbye).isFailure {
@@ -121,7 +127,8 @@ final class PushConnection {
 
     private func answerBroker() -> ConnectionEnd? {
         if let answer = receiver.takeGranted(), let end = note(answer) { return end }
-        guard !isOpen else { return nil }
+        noteUnsubscribed()
+        guard !isOpen else { return updateTopics() }
         guard let greeting = receiver.greeting else {
             return .now - began > configuration.answerTimeout ? .silent : nil
         }
@@ -133,12 +140,11 @@ final class PushConnection {
             receiver.owesLoss = configuration.announcesConnections
         }
         receiver.announceLoss()
-        for group in SubscriptionGroup.groups(of: configuration.topics) {
-            let (code, packet) = client.subscribe(group, version: configuration.version)
-            if let end = ended(code, code.text) { return end }
-            receiver.requests.sent(group, packet: packet)
-        }
-        return flush()
+        board.connected(control)
+        let (topics, gone, revision) = board.wanted()
+        topicsRevision = revision
+        receiver.use(topics + receiver.topics.filter { gone.contains($0.pattern.filter.text) })
+        return subscribe(topics) ?? unsubscribe(gone) ?? flush()
     }
 
     /// - Returns: the connection's end where nothing was granted and a first grant is demanded.
@@ -147,12 +153,14 @@ final class PushConnection {
         for filter in answer.lowered { log.lowered(filter) }
         if answer.granted > 0 {
             isGranted = true
-        } else if demandsGrant {
+        } else if demandsGrant && !isGranted {
             if client.handle.disconnect().isSuccess { _ = flush() }
             let refused = answer.refused.map { "\($0.filter.debugDescription): \($0.code.text)" }
             return .nothingGranted(PushConnection.shown(refused))
         }
         log.subscribed(answer.granted)
+        let errors = answer.refused.map { ($0.filter, MQTTPushError(.subscriptionRefused, $0.code.text)) }
+        board.subscribed(answer.asked, refused: Dictionary(errors) { first, _ in first })
         return nil
     }
 

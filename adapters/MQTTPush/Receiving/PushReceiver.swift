@@ -22,6 +22,9 @@ final class PushReceiver {
     private(set) var callbacks = 0
     private(set) var generation: UInt32 = 0
     private(set) var greeting: Greeting?
+    /// The filters of UNSUBSCRIBEs that wait for an answer, by packet.
+    var leaving: [Int32: String] = [:]
+    private var left: [String] = []
     /// The SUBSCRIBEs that wait for an answer.
     var requests = SubscriptionRequests()
     private(set) var granted: SubscriptionRequests.Answer?
@@ -36,7 +39,7 @@ final class PushReceiver {
     private var routes: RouteCache
     private var propertyBytes = 0
     private var receivedAt = WallTime(seconds: 0)
-    private let configuration: MQTTPushConfiguration
+    private var configuration: MQTTPushConfiguration
     /// Whether nobody has heard yet that a session was lost.
     var owesLoss = false
     private var bearsLoss = false
@@ -51,6 +54,8 @@ final class PushReceiver {
     func reset() {
         greeting = nil
         requests = SubscriptionRequests()
+        leaving = [:]
+        left = []
         granted = nil
         goodbye = nil
         brokeProtocol = false
@@ -104,6 +109,25 @@ final class PushReceiver {
         guard let count = requests.expects(packet) else { return }
         let answer = requests.answered(packet, codes.prefix(count).map { ReasonCode(rawValue: $0) })
         if let answer { granted = answer }
+    }
+
+    func unsubscribed(_ packet: Int32) {
+        callbacks += 1
+        if let filter = leaving.removeValue(forKey: packet) { left.append(filter) }
+    }
+
+    func takeUnsubscribed() -> [String] {
+        defer { left = [] }
+        return left
+    }
+
+    /// The topics whose messages are expected, the first that matches deciding.
+    var topics: [MQTTTopic] { configuration.topics }
+
+    func use(_ topics: [MQTTTopic]) {
+        guard topics != configuration.topics else { return }
+        configuration.topics = topics
+        routes = RouteCache(configuration: configuration)
     }
 
     func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {

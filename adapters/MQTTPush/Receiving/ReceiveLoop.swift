@@ -10,12 +10,20 @@ final class ReceiveLoop {
     let receiver: PushReceiver
     let sink: BatchSink
     let log: PushLog
+    let board: TopicBoard
     private var backoff: ReconnectBackoff
     private var wasConnected = false
     private var wasGranted = false
 
-    init(_ configuration: MQTTPushConfiguration, control: LoopControl, intake: any Intake, logger: Logger) {
+    init(
+        _ configuration: MQTTPushConfiguration,
+        board: TopicBoard,
+        control: LoopControl,
+        intake: any Intake,
+        logger: Logger
+    ) {
         self.configuration = configuration
+        self.board = board
         self.control = control
         self.intake = intake
         receiver = PushReceiver(configuration: configuration)
@@ -59,6 +67,7 @@ final class ReceiveLoop {
             demandsGrant: configuration.firstConnectionMustSucceed && !wasGranted
         )
         let end = connection.run()
+        board.disconnected()
         if connection.isOpen { wasConnected = true }
         if connection.isGranted { wasGranted = true }
         if connection.isProven { backoff.succeeded() }

@@ -2,12 +2,13 @@
 struct SubscriptionRequests {
     /// What the broker said about all filters that were asked for since the last such answer.
     struct Answer: Equatable {
+        var asked: [String] = []
         var granted = 0
         var lowered: [String] = []
         var refused: [(filter: String, code: ReasonCode)] = []
 
         static func == (left: Answer, right: Answer) -> Bool {
-            left.granted == right.granted && left.lowered == right.lowered
+            left.asked == right.asked && left.granted == right.granted && left.lowered == right.lowered
                 && left.refused.elementsEqual(right.refused) { $0 == $1 }
         }
     }
@@ -27,6 +28,7 @@ struct SubscriptionRequests {
     /// - Returns: what it said about all, when this was the last.
     mutating func answered(_ packet: Int32, _ codes: [ReasonCode]) -> Answer? {
         guard let group = waiting.removeValue(forKey: packet) else { return nil }
+        answer.asked += group.filters
         for (filter, code) in zip(group.filters, codes) {
             if code.isFailure {
                 answer.refused.append((filter, code))

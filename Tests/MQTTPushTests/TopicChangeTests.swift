@@ -1,0 +1,137 @@
+import BrokerKit
+import Logging
+import MQTTPush
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+/// Topics that come and go while a source runs.
+@Suite(.timeLimit(.minutes(10)))
+struct TopicChangeTests {
+    private func withRunning(
+        _ adapter: MQTTPushAdapter,
+        _ intake: RecordingIntake,
+        _ log: EventList<String>,
+        _ body: () async throws -> Void
+    ) async throws {
+        let lines = log.all.count { $0.contains("subscribed to") }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await adapter.run(into: intake) }
+            _ = await log.line(containing: "subscribed to", times: lines + 1)
+            do {
+                try await body()
+            } catch {
+                group.cancelAll()
+                throw error
+            }
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+
+    private func adapter(_ configuration: MQTTPushConfiguration, _ log: EventList<String>) throws -> MQTTPushAdapter {
+        try MQTTPushAdapter(configuration, logger: Logger(label: "push") { _ in RecordingLog(log) })
+    }
+
+    @Test(arguments: MQTTVersion.allCases)
+    func aTopicIsAddedAndRemovedWhileOthersGoOn(version: MQTTVersion) async throws {
+        try await Broker.with { broker in
+            var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push/{action}")])
+            configuration.version = version
+            let log = EventList<String>()
+            let intake = RecordingIntake()
+            let adapter = try adapter(configuration, log)
+            try await withRunning(adapter, intake, log) {
+                #expect(try await adapter.add(try MQTTTopic("more/{action}")) == .done)
+                try await broker.publish("{}", to: "more/a")
+                try await broker.publish("{}", to: "push/b")
+                #expect(await intake.taken.first(2).map(\.name) == ["a", "b"])
+                #expect(try await adapter.remove("more/+") == .done)
+                try await broker.publish("{}", to: "more/c")
+                try await broker.publish("{}", to: "push/d")
+                #expect(await intake.taken.first(3).map(\.name) == ["a", "b", "d"])
+                #expect(log.all.count { $0.contains("connected to broker") } == 1)
+            }
+        }
+    }
+
+    @Test func aChangeWithoutAConnectionIsDoneWithTheNext() async throws {
+        try await Broker.with { broker in
+            let log = EventList<String>()
+            let intake = RecordingIntake()
+            let topics = [try MQTTTopic("push/{action}"), try MQTTTopic("old/{action}")]
+            let adapter = try adapter(try .test(broker, topics), log)
+            try await withRunning(adapter, intake, log) {}
+            #expect(try await adapter.add(try MQTTTopic("new/{action}")) == .remembered)
+            #expect(try await adapter.remove("old/+") == .remembered)
+            try await withRunning(adapter, intake, log) {
+                try await broker.publish("{}", to: "new/a")
+                try await broker.publish("{}", to: "push/b")
+                #expect(await intake.taken.first(2).map(\.name) == ["a", "b"])
+            }
+            // The session has the topics too: what comes while nobody is there waits for the next run.
+            try await broker.publish("{}", to: "old/c")
+            try await broker.publish("{}", to: "new/d")
+            try await withRunning(adapter, intake, log) {
+                #expect(await intake.taken.first(3).map(\.name) == ["a", "b", "d"])
+            }
+        }
+    }
+
+    @Test func eachConnectionHasItsOwn() async throws {
+        try await Broker.with { broker in
+            var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push/{action}")])
+            configuration.connections = [MQTTConnection(name: "urgent", topics: [try MQTTTopic("urgent/{action}")])]
+            let log = EventList<String>()
+            let intake = RecordingIntake()
+            let adapter = try adapter(configuration, log)
+            try await withRunning(adapter, intake, log) {
+                _ = await log.line(containing: "subscribed to", times: 2)
+                #expect(try await adapter.add(try MQTTTopic("more/{action}"), to: "urgent") == .done)
+                try await broker.publish("{}", to: "more/a")
+                #expect(await intake.taken.first(1).map(\.name) == ["a"])
+            }
+            #expect(log.all.contains { $0.contains("connection urgent: subscribed to 1 topic filters") })
+        }
+    }
+
+    @Test func aRefusedTopicIsForgotten() async throws {
+        let refused: [UInt8] = [0x90, 0x04, 0x00, 0x02, 0x00, 0x87]
+        let broker = try FakeBroker([FakeAnswers.welcome + [refused]])
+        defer { broker.close() }
+        let log = EventList<String>()
+        let adapter = try adapter(try .test(port: broker.port, [try MQTTTopic("push/{action}")]), log)
+        try await withRunning(adapter, RecordingIntake(), log) {
+            let topic = try MQTTTopic("secret/{action}")
+            let error = await #expect(throws: MQTTPushError.self) { try await adapter.add(topic) }
+            #expect(error?.code == .subscriptionRefused)
+            await #expect(throws: MQTTPushError.self) { try await adapter.remove("secret/+") }
+        }
+    }
+
+    @Test func whoWaitsIsToldWhenTheConnectionEnds() async throws {
+        let broker = try FakeBroker([FakeAnswers.welcome + [[0x00]]])
+        defer { broker.close() }
+        let log = EventList<String>()
+        let adapter = try adapter(try .test(port: broker.port, [try MQTTTopic("push/{action}")]), log)
+        try await withRunning(adapter, RecordingIntake(), log) {
+            let state = try await adapter.add(try MQTTTopic("more/{action}"))
+            #expect(state == .remembered)
+        }
+    }
+
+    @Test func whatCannotBeChangedIsSaid() async throws {
+        let adapter = try adapter(try .test(port: 1, [try MQTTTopic("push/{action}")]), EventList())
+        func refuses(_ body: () async throws -> Void) async {
+            let error = await #expect(throws: MQTTPushError.self) { try await body() }
+            #expect(error?.code == .invalidConfiguration)
+        }
+        await refuses { try await adapter.remove("push/+") }
+        await refuses { try await adapter.remove("none") }
+        await refuses { try await adapter.add(try MQTTTopic("push/{other}")) }
+        await refuses { try await adapter.add(try MQTTTopic("a/+", payload: .text)) }
+        await refuses { try await adapter.add(try MQTTTopic("a/{action}"), to: "nowhere") }
+        for number in 1...999 { try await adapter.add(try MQTTTopic("t\(number)/{action}")) }
+        await refuses { try await adapter.add(try MQTTTopic("one-too-many/{action}")) }
+    }
+}

@@ -1,0 +1,44 @@
+import SignalboxRoutes
+
+extension PushConnection {
+    /// Brings what was added and removed to the broker, between two batches. What stays is not touched.
+    func updateTopics() -> ConnectionEnd? {
+        guard isOpen, board.revision != topicsRevision else { return nil }
+        let (topics, gone, revision) = board.wanted()
+        topicsRevision = revision
+        let known = Set(receiver.topics.map(\.pattern.filter.text))
+        let added = topics.filter { !known.contains($0.pattern.filter.text) }
+        // What is being taken back still comes until the broker has answered.
+        let leaving = receiver.topics.filter { gone.contains($0.pattern.filter.text) }
+        receiver.use(topics + leaving)
+        return subscribe(added) ?? unsubscribe(gone) ?? flush()
+    }
+
+    /// Queues SUBSCRIBEs.
+    func subscribe(_ topics: [MQTTTopic]) -> ConnectionEnd? {
+        for group in SubscriptionGroup.groups(of: topics) {
+            let (code, packet) = client.subscribe(group, version: configuration.version)
+            if let end = ended(code, code.text) { return end }
+            receiver.requests.sent(group, packet: packet)
+        }
+        return nil
+    }
+
+    /// Queues one UNSUBSCRIBE for each filter that is not on its way.
+    func unsubscribe(_ filters: [String]) -> ConnectionEnd? {
+        for filter in filters where !receiver.leaving.values.contains(filter) {
+            let (code, packet) = client.unsubscribe(filter)
+            if let end = ended(code, code.text) { return end }
+            receiver.leaving[packet] = filter
+        }
+        return nil
+    }
+
+    /// Forgets the topics of filters that the broker has taken back.
+    func noteUnsubscribed() {
+        let filters = receiver.takeUnsubscribed()
+        guard !filters.isEmpty else { return }
+        receiver.use(receiver.topics.filter { !filters.contains($0.pattern.filter.text) })
+        board.unsubscribed(filters)
+    }
+}
