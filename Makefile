@@ -1,6 +1,6 @@
 # Every target is a script, so that it can be read, and run, without make.
 
-.PHONY: help deps demo demo-web test conformance fuzz lint bench docs api clean
+.PHONY: help deps demo demo-web test conformance crash-matrix soak fuzz lint bench docs api clean
 
 help:
 	@echo "make deps   install what the system must have (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config, python3-venv)"
@@ -8,6 +8,8 @@ help:
 	@echo "make demo-web  build and run a shop whose pages speak to the application, in web views that nobody sees; takes a picture"
 	@echo "make test   every check and every test; the last line says how many passed and failed"
 	@echo "make conformance  the cases of the Autobahn test suite against the command, as 'make test' runs them"
+	@echo "make crash-matrix  kills a process that receives over MQTT at each point of the table in docs/delivery.md, and writes the table"
+	@echo "make soak   kills it 200 times at random under load, or SOAK_KILLS=n times: nothing acknowledged may be lost"
 	@echo "make fuzz   the reader under libFuzzer, for a minute or SECONDS=n; goes on where it ended"
 	@echo "make lint   format, arrows between the modules, imports, Foundation-free modules"
 	@echo "make bench  the benchmarks, in release builds"
@@ -30,6 +32,12 @@ test:
 
 conformance:
 	@Tests/WebSocketConformance/run
+
+crash-matrix: deps
+	@.ci/crash matrix
+
+soak: deps
+	@.ci/crash soak $(or $(SOAK_KILLS),200)
 
 # Make hands SECONDS on in the environment too, where bash would count on from it.
 fuzz:

@@ -194,6 +194,17 @@ let package = Package(
             path: "Tests/LedgerPublisher",
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "CrashWorker",
+            dependencies: [
+                "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            path: "Tests/CrashWorker",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "MQTTPushTests",
             dependencies: [
@@ -214,7 +225,7 @@ let package = Package(
         ),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["BrokerKit", "LedgerPublisher", "SignalboxCommand"],
+            dependencies: ["BrokerKit", "CrashWorker", "LedgerPublisher", "SignalboxCommand"],
             swiftSettings: strict
         ),
         .testTarget(

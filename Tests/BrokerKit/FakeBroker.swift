@@ -12,14 +12,24 @@ public final class FakeBroker: Sendable {
     /// The port it listens on.
     public let port: Int
     private let listener: Int32
-    private let scripts: Mutex<[Script]>
+    private struct Program {
+        var scripts: [Script]
+        var hangUps: Int
+    }
+
+    private let program: Mutex<Program>
 
     /// Starts to listen.
-    public init(_ scripts: [Script]) throws {
+    ///
+    /// - Parameters:
+    ///   - scripts: one for each connection to come.
+    ///   - hangUps: how many connections, from the first, are ended after their last answer. Later ones last until the
+    ///     client ends them.
+    public init(_ scripts: [Script], hangUps: Int = 0) throws {
         let (listener, port) = try LoopbackPort.listening()
         self.port = Int(port)
         self.listener = listener
-        self.scripts = Mutex(scripts)
+        program = Mutex(Program(scripts: scripts, hangUps: hangUps))
         // The thread holds the object until `close()` ends it.
         Thread.detachNewThread { self.serve() }
     }
@@ -37,14 +47,24 @@ public final class FakeBroker: Sendable {
 
     private func serve() {
         while true {
-            let client = accept(listener, nil, nil)
+            let client = LoopbackPort.accept(on: listener)
             guard client >= 0 else { break }
-            let script = scripts.withLock { $0.isEmpty ? [] : $0.removeFirst() }
             var buffer = [UInt8](repeating: 0, count: 4_096)
-            for answer in script {
-                guard recv(client, &buffer, buffer.count, 0) > 0 else { break }
+            // Who only looks whether somebody listens, as a test does that wants a port, has no script.
+            guard recv(client, &buffer, buffer.count, 0) > 0 else {
+                Foundation.close(client)
+                continue
+            }
+            let (script, hangsUp) = program.withLock { program in
+                program.hangUps -= 1
+                return (program.scripts.isEmpty ? [] : program.scripts.removeFirst(), program.hangUps >= 0)
+            }
+            for (index, answer) in script.enumerated() {
+                guard index == 0 || recv(client, &buffer, buffer.count, 0) > 0 else { break }
                 _ = send(client, answer, answer.count, FakeBroker.noSignal)
             }
+            // Not closed at once: the system would throw away what the client has not read yet.
+            if hangsUp { shutdown(client, Int32(SHUT_WR)) }
             if !script.isEmpty { while recv(client, &buffer, buffer.count, 0) > 0 {} }
             Foundation.close(client)
         }

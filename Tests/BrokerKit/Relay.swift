@@ -7,12 +7,15 @@ public final class Relay: Sendable {
         var sockets: Set<Int32> = []
         var isRefusing = false
         var target: UInt16 = 0
+        /// What the connections to come withhold their answers after.
+        var withheldAfter: Int?
     }
 
     /// The port it listens on.
     public let port: UInt16
     private let listener: Int32
     private let state = Mutex(State())
+    private let withheld = Awaited(0)
 
     /// Starts to listen; ``forward(to:)`` says where connections lead.
     public init() throws {
@@ -39,6 +42,26 @@ public final class Relay: Sendable {
         state.withLock { $0.isRefusing = false }
     }
 
+    /// From now on, who connects is heard and gets no answer: it is thrown away.
+    ///
+    /// - Parameter count: how many TLS records of application data the client may send before that, 0 for none. With two,
+    ///   a client of TLS 1.3 ends its handshake and sends its first bytes.
+    public func withholdAnswers(afterRecords count: Int = 0) {
+        state.withLock { $0.withheldAfter = count }
+    }
+
+    /// Lets those who connect from now on have their answers again.
+    public func letAnswersThrough() {
+        state.withLock { $0.withheldAfter = nil }
+    }
+
+    /// Waits until an answer was thrown away.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled first.
+    public func untilAnswerIsWithheld() async throws {
+        try await withheld.until { $0 > 0 }
+    }
+
     /// Breaks all connections and stops listening.
     public func close() {
         cut()
@@ -47,35 +70,42 @@ public final class Relay: Sendable {
 
     private func serve() {
         while true {
-            let near = accept(listener, nil, nil)
+            let near = LoopbackPort.accept(on: listener)
             guard near >= 0 else { break }
             guard let far = try? LoopbackPort.makeSocket() else {
                 Foundation.close(near)
                 continue
             }
             let isOpen = LoopbackPort.connects(far, to: state.withLock { $0.target })
-            let isTaken = state.withLock { state in
-                guard isOpen, !state.isRefusing else { return false }
+            let hold = state.withLock { state -> AnswerHold? in
+                guard isOpen, !state.isRefusing else { return nil }
                 state.sockets.formUnion([near, far])
-                return true
+                return AnswerHold(afterRecords: state.withheldAfter)
             }
-            guard isTaken else {
+            guard let hold else {
                 Foundation.close(near)
                 Foundation.close(far)
                 continue
             }
-            Thread.detachNewThread { self.join(near, far) }
+            Thread.detachNewThread { self.join(near, far, hold) }
         }
         Foundation.close(listener)
     }
 
-    private func join(_ near: Int32, _ far: Int32) {
+    private func join(_ near: Int32, _ far: Int32, _ hold: AnswerHold) {
         let back = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
-            Relay.pass(from: far, to: near)
+            Relay.pass(from: far, to: near) { _ in
+                guard hold.isHolding else { return true }
+                self.withheld.change { $0 += 1 }
+                return false
+            }
             back.signal()
         }
-        Relay.pass(from: near, to: far)
+        Relay.pass(from: near, to: far) { bytes in
+            hold.clientSends(bytes)
+            return true
+        }
         back.wait()
         state.withLock { state in
             state.sockets.subtract([near, far])
@@ -84,12 +114,14 @@ public final class Relay: Sendable {
         }
     }
 
-    private static func pass(from: Int32, to: Int32) {
+    /// - Parameter mayPass: sees all bytes before they go on, and says whether they do.
+    private static func pass(from: Int32, to: Int32, _ mayPass: (ArraySlice<UInt8>) -> Bool) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = recv(from, &buffer, buffer.count, 0)
             guard count > 0 else { break }
             var rest = buffer[..<count]
+            guard mayPass(rest) else { continue }
             while !rest.isEmpty {
                 let sent = rest.withUnsafeBytes { Foundation.send(to, $0.baseAddress, $0.count, FakeBroker.noSignal) }
                 guard sent > 0 else { break }

@@ -97,7 +97,8 @@ final class PushConnection {
         let generation = receiver.generation
         var code = MosquittoCode.success
         var reason = ""
-        while receiver.count < sizing.target && receiver.byteCount < configuration.batchBytes {
+        while receiver.count < sizing.target && receiver.byteCount < configuration.batchBytes && !receiver.brokeProtocol
+        {
             let before = receiver.callbacks
             code = client.handle.read()
             if !code.isSuccess { reason = code.text }

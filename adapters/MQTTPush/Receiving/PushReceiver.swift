@@ -95,6 +95,8 @@ final class PushReceiver {
 
     func connected(code: Int32, flags: Int32) {
         callbacks += 1
+        // A broker greets once in a connection (MQTT 5.0, 3.2).
+        if greeting != nil { brokeProtocol = true }
         let reason = configuration.version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
         greeting = Greeting(code: reason, sessionPresent: flags & 1 != 0)
     }
