@@ -37,7 +37,8 @@ struct Arguments: Sendable {
                            [--ledger handled.txt] [--die plugin|flush] [--die-at N] [--hold-at N]...
 
         The action `log` is a message {"n":NUMBER} for the ledger, `marker` ends the program in order. At the N-th message
-        of --hold-at the plugin writes "holding N" and waits for a line on standard input. With --die the process ends by
+        of --hold-at the plugin writes "holding N" and waits for a line on standard input. The line `leave` removes the
+        filter, and "left" is written when the broker has taken that. With --die the process ends by
         SIGKILL in the plugin at the N-th message, or when the batch it is in is handled and before it is acknowledged.
         exit: 0 after a marker or SIGTERM, 1 when the source could not run, 64 bad arguments.
         """

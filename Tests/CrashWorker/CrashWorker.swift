@@ -40,7 +40,13 @@ struct CrashWorker {
         let adapter = try MQTTPushAdapter(configuration(arguments), logger: logger)
         try supervisor.add(DyingAdapter(adapter: adapter, tally: tally))
         let ledger = try Ledger(arguments.ledger)
-        let gate = Gate()
+        let shared = try TopicPattern(arguments.filter).filter.text
+        let gate = Gate {
+            Task {
+                try await adapter.remove(shared)
+                tell("left")
+            }
+        }
         try supervisor.register("log", as: Numbered.self, from: .source("push")) { message, _ in
             let count = tally.begin()
             if arguments.holdAt.contains(count) {

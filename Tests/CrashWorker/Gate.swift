@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Lets one caller through for each line on standard input.
+/// Lets one caller through for each line on standard input but `leave`, which is told to whoever made it.
 final class Gate: Sendable {
     private struct State {
         var lines = 0
@@ -10,15 +10,19 @@ final class Gate: Sendable {
 
     private let state = Mutex(State())
 
-    init() {
+    init(onLeave: @escaping @Sendable () -> Void) {
         // Reading blocks, so on a thread of its own; it ends with the input or the process. Not through C's stream, which a
         // reader keeps locked while it waits: who flushes all streams would wait for it.
         Thread.detachNewThread { [self] in
-            var bytes = [UInt8](repeating: 0, count: 256)
-            while true {
-                let count = read(STDIN_FILENO, &bytes, bytes.count)
-                guard count > 0 else { break }
-                for byte in bytes[..<count] where byte == UInt8(ascii: "\n") { open() }
+            var line: [UInt8] = []
+            var byte: UInt8 = 0
+            while read(STDIN_FILENO, &byte, 1) == 1 {
+                guard byte == UInt8(ascii: "\n") else {
+                    line.append(byte)
+                    continue
+                }
+                if line.elementsEqual("leave".utf8) { onLeave() } else { open() }
+                line = []
             }
         }
     }

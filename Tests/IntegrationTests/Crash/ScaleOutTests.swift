@@ -29,6 +29,24 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(10)))
+    func nothingWaitsForAWorkerThatWasTakenAwayInOrder() async throws {
+        try await Workplace.with { place in
+            let first = try await started(place, Self.names[0])
+            let second = try await started(place, Self.names[1])
+            let third = try await started(place, Self.names[2])
+            let publisher = try publish(place, "crash/log", first: 1, count: 2_000)
+            try await third.leave()
+            // Behind what the broker had for it already.
+            try await end(place, Self.names[2], third)
+            #expect(await publisher.status() == 0)
+            #expect(try await publish(place, "crash/log", first: 2_001, count: 100).status() == 0)
+            for (name, worker) in zip(Self.names, [first, second]) { try await end(place, name, worker) }
+            let handled = try Self.names.flatMap { try place.lines(of: "\($0).txt") }
+            #expect(Set(handled) == Set((1...2_100).map(String.init)))
+        }
+    }
+
     private func started(_ place: Workplace, _ name: String, _ more: [String] = []) async throws -> WorkerRun {
         try await WorkerRun.subscribed(
             [

@@ -35,6 +35,12 @@ final class WorkerRun: Sendable {
         try input.fileHandleForWriting.write(contentsOf: Data("go on\n".utf8))
     }
 
+    /// Has the worker give its filter back, and returns when the broker has heard that.
+    func leave() async throws {
+        try input.fileHandleForWriting.write(contentsOf: Data("leave\n".utf8))
+        try await output.untilLine(containing: "left")
+    }
+
     func signal(_ number: Int32) {
         program.signal(number)
     }
