@@ -116,10 +116,16 @@ let package = Package(
             pkgConfig: "libmosquitto",
             providers: [.apt(["libmosquitto-dev"]), .brew(["mosquitto"])]
         ),
+        .systemLibrary(
+            name: "COpenSSL",
+            path: "adapters/COpenSSL",
+            pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
         .target(
             name: "MQTTPush",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "CMosquitto",
+                "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "CMosquitto", "COpenSSL",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/MQTTPush",

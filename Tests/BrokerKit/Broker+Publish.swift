@@ -18,7 +18,7 @@ extension Broker {
         let file = folder.appendingPathComponent("payload-\(UUID().uuidString)")
         try Data(payload).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        var arguments = ["-h", "127.0.0.1", "-p", "\(port)", "-V", "5", "-q", "\(qos)", "-t", topic]
+        var arguments = ["-h", "127.0.0.1", "-p", "\(openPort)", "-V", "5", "-q", "\(qos)", "-t", topic]
         arguments += payload.isEmpty ? ["-n"] : ["-f", file.path]
         if retain { arguments.append("-r") }
         for property in properties { arguments += ["-D", "publish"] + property }
@@ -40,7 +40,7 @@ extension Broker {
         let file = folder.appendingPathComponent("lines-\(UUID().uuidString)")
         try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        let arguments = ["-h", "127.0.0.1", "-p", "\(port)", "-V", "5", "-q", "1", "-t", topic, "-l"]
+        let arguments = ["-h", "127.0.0.1", "-p", "\(openPort)", "-V", "5", "-q", "1", "-t", topic, "-l"]
         let status = try await RunningProgram("mosquitto_pub", arguments, input: file).status()
         guard status == 0 else { throw BrokerKitError("mosquitto_pub to \(topic) ended with status \(status)") }
     }

@@ -5,12 +5,15 @@ import Synchronization
 public final class Broker: Sendable {
     /// The port, the same after each restart.
     public let port: Int
+    /// A port for publishers alone, where everyone may do everything without TLS; the same as ``port`` where that is so too.
+    public let openPort: Int
     /// The folder with configuration, passwords, persistent queues and the broker's log.
     public let folder: URL
     private let program: Mutex<RunningProgram>
 
-    private init(port: Int, folder: URL, program: RunningProgram) {
+    private init(port: Int, openPort: Int, folder: URL, program: RunningProgram) {
         self.port = port
+        self.openPort = openPort
         self.folder = folder
         self.program = Mutex(program)
     }
@@ -38,13 +41,17 @@ public final class Broker: Sendable {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("broker-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try await writePasswords(options, in: folder)
+        try writeAccess(options, in: folder)
         // Somebody else may take the port before the broker does: then another one is tried.
         for _ in 0..<5 {
             let port = try LoopbackPort.free()
-            try configuration(options, port: port, folder: folder)
+            let openPort = options.isOpen ? port : try LoopbackPort.free()
+            try configuration(options, port: port, openPort: openPort, folder: folder)
                 .write(to: folder.appendingPathComponent("mosquitto.conf"), atomically: true, encoding: .utf8)
             let program = try launch(in: folder)
-            if try await isUp(program, port) { return Broker(port: port, folder: folder, program: program) }
+            if try await isUp(program, port) {
+                return Broker(port: port, openPort: openPort, folder: folder, program: program)
+            }
             program.signal(SIGKILL)
         }
         throw BrokerKitError("mosquitto did not start: \(log(in: folder))")
@@ -52,6 +59,8 @@ public final class Broker: Sendable {
 
     /// `mqtt://127.0.0.1:PORT`.
     public var url: String { "mqtt://127.0.0.1:\(port)" }
+    /// `mqtts://localhost:PORT`, for a broker with TLS.
+    public var secureURL: String { "mqtts://localhost:\(port)" }
 
     /// Ends the broker in order, so that it saves its queues; returns when it has ended.
     public func stop() async {
@@ -116,14 +125,29 @@ public final class Broker: Sendable {
         return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
     }
 
-    private static func configuration(_ options: BrokerOptions, port: Int, folder: URL) -> String {
-        var lines = ["listener \(port) 127.0.0.1", "max_queued_messages \(options.maximumQueued)"]
+    private static func configuration(_ options: BrokerOptions, port: Int, openPort: Int, folder: URL) -> String {
+        var lines = ["per_listener_settings true", "max_queued_messages \(options.maximumQueued)"]
         // As root mosquitto changes to another user, who cannot read the folder.
         if getuid() == 0 { lines.append("user root") }
-        lines += options.users.isEmpty ? ["allow_anonymous true"] : ["password_file \(folder.path)/passwords"]
         lines.append("persistence \(options.isPersistent)")
         if options.isPersistent { lines += ["persistence_location \(folder.path)/", "autosave_interval 1"] }
+        if openPort != port { lines += ["listener \(openPort) 127.0.0.1", "allow_anonymous true"] }
+        lines.append("listener \(port) 127.0.0.1")
+        lines += options.users.isEmpty ? ["allow_anonymous true"] : ["password_file \(folder.path)/passwords"]
+        if !options.access.isEmpty { lines.append("acl_file \(folder.path)/access") }
+        lines += options.security.lines(in: folder.path)
         return (lines + options.lines).joined(separator: "\n") + "\n"
+    }
+
+    private static func writeAccess(_ options: BrokerOptions, in folder: URL) throws {
+        if !options.access.isEmpty {
+            try (options.access.joined(separator: "\n") + "\n")
+                .write(to: folder.appendingPathComponent("access"), atomically: true, encoding: .utf8)
+        }
+        if case .sharedKeys(let keys) = options.security {
+            try keys.map { "\($0.key):\($0.value)\n" }.joined()
+                .write(to: folder.appendingPathComponent("keys"), atomically: true, encoding: .utf8)
+        }
     }
 
     private static func writePasswords(_ options: BrokerOptions, in folder: URL) async throws {

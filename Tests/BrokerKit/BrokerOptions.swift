@@ -6,6 +6,10 @@ public struct BrokerOptions: Sendable {
     public var isPersistent: Bool
     /// How many messages wait per client, 0 for any number: what at-least-once needs.
     public var maximumQueued: Int
+    /// How the broker's listener is protected; the port for publishers is not.
+    public var security = BrokerSecurity.none
+    /// The lines of an access list, such as `user anna` and `topic read news/#`; empty for no list.
+    public var access: [String] = []
     /// More lines for mosquitto's configuration, such as `max_inflight_messages 1000`.
     public var lines: [String]
 
@@ -20,5 +24,11 @@ public struct BrokerOptions: Sendable {
         self.isPersistent = isPersistent
         self.maximumQueued = maximumQueued
         self.lines = lines
+    }
+
+    /// Whether everyone may do everything without TLS.
+    var isOpen: Bool {
+        if case .none = security { return users.isEmpty && access.isEmpty }
+        return false
     }
 }

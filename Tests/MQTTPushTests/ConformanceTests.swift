@@ -20,6 +20,25 @@ struct ConformanceTests {
         }
     }
 
+    @Test func aSourceThatAnswersAndSendsConforms() async throws {
+        try await Broker.with { broker in
+            let report = await Self.answering(broker).run()
+            #expect(report.isConforming, "\(report)")
+            #expect(Set(report.skipped.keys) == [.repeatWhileRunning])
+        }
+    }
+
+    @Test func fiveOfEachCaseThatAnswerConformAtOnce() async throws {
+        try await Broker.with { broker in
+            let report = await Self.answering(broker).stress(times: 5, atOnce: 10)
+            #expect(report.isConforming, "\(report)")
+        }
+    }
+
+    private static func answering(_ broker: Broker) -> AdapterConformance {
+        AdapterConformance { source in try await AnsweringSubject(source, broker: broker) }
+    }
+
     private static func suite(_ broker: Broker) -> AdapterConformance {
         AdapterConformance { source in try await MQTTPushSubject(source, broker: broker) }
     }

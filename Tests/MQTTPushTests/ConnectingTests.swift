@@ -81,7 +81,7 @@ struct ConnectingTests {
             logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
         )
         let error = await #expect(throws: MQTTPushError.self) { try await adapter.run(into: RecordingIntake()) }
-        #expect(error?.code == .notConnected)
+        #expect(error?.code == .badCredentials)
         #expect(error?.description.contains("bad user name or password (134). Check username and password") == true)
     }
 

@@ -2,9 +2,10 @@ import AdapterThreads
 public import Logging
 public import SignalboxCore
 
-/// Receives messages from an MQTT 5 broker, at least once: a message is acknowledged when Signalbox has custody of it.
+/// Receives messages from an MQTT broker, at least once: a message is acknowledged when Signalbox has custody of it.
 ///
-/// Each run owns one thread and one connection at a time. It reads a batch, submits it, waits until each of its messages
+/// Each run owns one thread and one connection at a time, and one more of both for each of
+/// ``MQTTPushConfiguration/connections``. It reads a batch, submits it, waits until each of its messages
 /// is settled (or journalled), and only then lets the acknowledgements out. When one is abandoned the connection is
 /// dropped with the acknowledgements unsent, so the whole batch comes again; what comes twice can be told by its id.
 ///
@@ -25,9 +26,6 @@ public struct MQTTPushAdapter: Adapter {
     /// - Throws: ``MQTTPushError`` `invalidConfiguration`.
     public init(_ configuration: MQTTPushConfiguration, logger: Logger) throws(MQTTPushError) {
         try configuration.validate()
-        guard configuration.security == .none, configuration.version == .v5, configuration.connections.isEmpty,
-            configuration.will == nil
-        else { throw MQTTPushError(.invalidConfiguration, "not supported yet", source: configuration.source) }
         self.configuration = configuration
         self.logger = logger
         if let settings = configuration.publisher {
@@ -100,10 +98,20 @@ public struct MQTTPushAdapter: Adapter {
     }
 
     private func receive(into intake: any Intake) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for part in configuration.perConnection {
+                group.addTask { try await receive(part, into: intake) }
+            }
+            // The first that fails ends the others.
+            for try await _ in group {}
+        }
+    }
+
+    private func receive(_ configuration: MQTTPushConfiguration, into intake: any Intake) async throws {
         let control = try LoopControl()
         let thread: OwnedThread
         do throws(NoSystemResource) {
-            thread = try OwnedThread { [configuration, logger, answering] in
+            thread = try OwnedThread { [logger, answering] in
                 do throws(MQTTPushError) {
                     try ReceiveLoop(
                         configuration,

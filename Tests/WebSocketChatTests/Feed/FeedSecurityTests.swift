@@ -1,3 +1,4 @@
+import BrokerKit
 import SignalboxCore
 import SignalboxTesting
 import Testing

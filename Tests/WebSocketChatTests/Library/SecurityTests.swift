@@ -1,3 +1,4 @@
+import BrokerKit
 import Testing
 
 @testable import WebSocketChat

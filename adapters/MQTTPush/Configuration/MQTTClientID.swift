@@ -21,6 +21,11 @@ public struct MQTTClientID: Sendable, Hashable {
         return MQTTClientID(text: text, isRandom: false)
     }
 
+    /// That of a further connection of a source.
+    func with(suffix: String) -> MQTTClientID {
+        MQTTClientID(text: "\(text)-\(suffix)", isRandom: isRandom)
+    }
+
     /// An id of 23 letters and digits that nobody else has: for a client without a session.
     public static func random() -> MQTTClientID {
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789")

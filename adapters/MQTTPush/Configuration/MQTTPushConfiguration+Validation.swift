@@ -51,6 +51,11 @@ extension MQTTPushConfiguration {
         if clientID.isRandom && (!cleanStart || sessionExpiry != .zero) {
             throw fault("a session needs a fixed client id; with a random one use clean start and no session expiry")
         }
+        if version == .v311 && cleanStart && sessionExpiry != .zero {
+            throw fault(
+                "MQTT 3.1.1 cannot discard a session and keep the next; use clean start or a session expiry, not both"
+            )
+        }
         if password != nil && username == nil { throw fault("a password needs a user name") }
     }
 

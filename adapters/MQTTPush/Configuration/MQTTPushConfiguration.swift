@@ -35,6 +35,8 @@ public struct MQTTPushConfiguration: Sendable {
     public var will: MQTTWill?
     /// Further connections, at most 16, each with topics, thread and session of its own; none by default.
     public var connections: [MQTTConnection] = []
+    /// Which of ``connections`` this is the configuration of; the source's own has no name.
+    var connectionName: String?
     /// Whether `signalbox.sessionLost` is submitted when the broker has lost the session; `false` by default.
     public var announcesConnections = false
     /// How many unacknowledged QoS 1 messages the broker may send, 1 to 65,535; 250 by default.

@@ -12,6 +12,14 @@ public enum MQTTSecurity: Sendable, Hashable {
     /// key; the key is a text of 2 to 512 hexadecimal digits, an even number, read at each connection.
     case preSharedKey(identity: String, key: Secret)
 
+    /// Whether nobody on the way can read or change anything.
+    var isVerified: Bool {
+        switch self {
+        case .none, .tls(.insecure, _): false
+        case .tls, .preSharedKey: true
+        }
+    }
+
     func validate(for broker: MQTTBroker) throws(MQTTPushError) {
         switch self {
         case .none:

@@ -2,10 +2,12 @@
 enum ConnectionEnd: Equatable {
     /// The source was told to stop.
     case stopped
-    /// A user name or password could not be read.
-    case noSecret(MQTTPushError)
+    /// A secret or a file could not be read.
+    case unprepared(MQTTPushError)
     /// There was no connection, for this reason.
     case notConnected(String)
+    /// TLS failed.
+    case notSecured(TLSFault)
     /// The broker did not take the connection.
     case refused(ReasonCode)
     /// The broker did not answer, or did not take what was sent, in time.
@@ -24,9 +26,22 @@ enum ConnectionEnd: Equatable {
     /// Trying again soon is pointless.
     var isConfigurationFault: Bool {
         switch self {
-        case .noSecret, .nothingGranted: true
+        case .unprepared, .nothingGranted: true
+        case .notSecured(let fault): fault.needsConfiguration
         case .refused(let code), .closed(let code): code.needsConfiguration
         default: false
+        }
+    }
+
+    /// What a run throws whose first connection ended so.
+    var error: MQTTPushError.Code {
+        switch self {
+        case .unprepared(let error): error.code
+        case .notSecured(let fault): fault.code
+        case .nothingGranted: .subscriptionRefused
+        case .refused(let code) where code == .badCredentials: .badCredentials
+        case .refused(let code) where code == .notAuthorized: .notAuthorized
+        default: .notConnected
         }
     }
 
@@ -34,7 +49,8 @@ enum ConnectionEnd: Equatable {
     var kind: String {
         switch self {
         case .stopped: "stopped"
-        case .noSecret: "secret"
+        case .unprepared(let error): "unprepared \(error.code)"
+        case .notSecured(let fault): "notSecured \(fault.code)"
         case .notConnected: "notConnected"
         case .refused(let code): "refused \(code.rawValue)"
         case .silent: "silent"
@@ -50,8 +66,9 @@ enum ConnectionEnd: Equatable {
     func sentence(about broker: MQTTBroker) -> String {
         switch self {
         case .stopped: "disconnected from broker \(broker)"
-        case .noSecret(let error): "not connected to broker \(broker): \(error.detail)"
+        case .unprepared(let error): "not connected to broker \(broker): \(error.detail)"
         case .notConnected(let reason): "broker \(broker) cannot be reached: \(reason)"
+        case .notSecured(let fault): "broker \(broker) \(fault.detail)"
         case .refused(let code): "broker \(broker) refused the connection: \(code.text)" + advice(code)
         case .silent: "broker \(broker) does not answer"
         case .nothingGranted(let filters):

@@ -5,11 +5,13 @@ import Logging
 final class PushLog {
     private let log: AdapterLog
     private let broker: MQTTBroker
+    private let place: String
     private var saidEnd = true
 
     init(_ logger: Logger, configuration: MQTTPushConfiguration) {
         log = AdapterLog(logger, source: configuration.source)
         broker = configuration.broker
+        place = configuration.connectionName.map { "connection \($0): " } ?? ""
     }
 
     /// One line for each connection whose predecessor's end had one, so that good news follows bad.
@@ -17,16 +19,25 @@ final class PushLog {
         guard saidEnd else { return }
         saidEnd = false
         let session = sessionPresent ? "the session was kept" : "with a new session"
-        log.tell(.info, "connected to broker \(broker), \(session)")
+        tell(.info, "connected to broker \(broker), \(session)")
+    }
+
+    /// Told at each run.
+    func insecure() {
+        tell(
+            .warning,
+            "the certificate of broker \(broker) is not checked: whoever is on the way can read and change everything. "
+                + "Name the file of its authority instead"
+        )
     }
 
     /// Told at each connection, of which backoff allows few: programs wait for this line.
     func subscribed(_ count: Int) {
-        log.tell(.info, "subscribed to \(count) topic filters")
+        tell(.info, "subscribed to \(count) topic filters")
     }
 
     func sessionLost() {
-        log.say(
+        say(
             .warning,
             "session",
             "broker \(broker) had lost the session: messages sent while the source was away may be missing. Check the "
@@ -35,7 +46,7 @@ final class PushLog {
     }
 
     func refused(_ filter: String, _ code: ReasonCode) {
-        log.say(
+        say(
             .error,
             "filter \(filter)",
             "broker \(broker) refused the subscription to \(filter.debugDescription): \(code.text). Its messages do "
@@ -44,7 +55,7 @@ final class PushLog {
     }
 
     func lowered(_ filter: String) {
-        log.say(
+        say(
             .warning,
             "filter \(filter)",
             "broker \(broker) grants only QoS 0 for \(filter.debugDescription): messages may be lost"
@@ -52,20 +63,33 @@ final class PushLog {
     }
 
     func unexpected(_ count: Int) {
-        log.say(.warning, "unexpected", "broker \(broker) sent \(count) messages that nobody subscribed to")
+        say(.warning, "unexpected", "broker \(broker) sent \(count) messages that nobody subscribed to")
+    }
+
+    func ignored(_ count: Int) {
+        say(.info, "ignored", "\(count) stored messages were dropped, as the configuration says")
     }
 
     func leftUnacknowledged(_ count: Int) {
-        log.tell(.info, "\(count) messages were not acknowledged and come again")
+        tell(.info, "\(count) messages were not acknowledged and come again")
     }
 
     func stopped() {
-        log.tell(.info, ConnectionEnd.stopped.sentence(about: broker))
+        tell(.info, ConnectionEnd.stopped.sentence(about: broker))
     }
 
     func ended(_ end: ConnectionEnd, nextTry: Duration) {
         let level: Logger.Level = end.isConfigurationFault ? .error : .warning
         let text = "\(end.sentence(about: broker)); next try in \(nextTry.shownInSeconds)"
-        saidEnd = log.say(level, end.kind, text) || saidEnd
+        saidEnd = say(level, end.kind, text) || saidEnd
+    }
+
+    private func tell(_ level: Logger.Level, _ text: String) {
+        log.tell(level, place + text)
+    }
+
+    @discardableResult
+    private func say(_ level: Logger.Level, _ kind: String, _ text: String) -> Bool {
+        log.say(level, kind, place + text)
     }
 }

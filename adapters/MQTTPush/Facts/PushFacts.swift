@@ -8,7 +8,7 @@ public struct PushFacts: OriginFacts {
 
     /// The broker as `host:port`.
     public let broker: String
-    /// The topic the message was published to; chosen by the publisher.
+    /// The topic the message was published to; chosen by the publisher. Empty for `signalbox.sessionLost`.
     public let topic: String
     /// What the source's topic pattern named in it, `action` and `id` included, from left to right.
     public let captures: RouteCaptures

@@ -1,6 +1,6 @@
 import CMosquitto
 
-// libmosquitto calls these synchronously on the thread that calls `read`, `write` or `keepAlive` of a `MosquittoClient`.
+// libmosquitto calls these synchronously on the thread that calls `read`, `write` or `keepAlive` of a `MosquittoHandle`.
 // `userData` is the client's `PushReceiver`, which the client keeps alive until the handle is destroyed. All pointers
 // are valid during the call only, so everything is copied before it returns. They are global functions because a closure
 // literal would take over the isolation of the type it is written in.
@@ -33,7 +33,7 @@ func mosquittoSubscribed(
     _ properties: OpaquePointer?
 ) {
     let codes = UnsafeBufferPointer(start: granted, count: granted == nil ? 0 : max(0, Int(count)))
-    receiver(userData)?.subscribed(codes)
+    receiver(userData)?.subscribed(packet, codes)
 }
 
 func mosquittoReceived(

@@ -5,6 +5,7 @@ struct MosquittoCode: Equatable {
     let rawValue: Int32
 
     static let success = MosquittoCode(rawValue: MOSQ_ERR_SUCCESS.rawValue)
+    static let tlsFailed = MosquittoCode(rawValue: MOSQ_ERR_TLS.rawValue)
     static let connectionLost = MosquittoCode(rawValue: MOSQ_ERR_CONN_LOST.rawValue)
 
     var isSuccess: Bool { self == .success }

@@ -1,5 +1,6 @@
 import AdapterThreads
 import CMosquitto
+import COpenSSL
 import SignalboxCore
 
 /// One libmosquitto handle for one connection, in its external-loop mode: what is queued leaves only with ``write()``.
@@ -10,6 +11,8 @@ final class MosquittoHandle {
     /// For callbacks, subscriptions and publications.
     let raw: OpaquePointer
     private let login: BrokerLogin
+    // Released after the handle, which has a pointer into it.
+    private var tls: TLSClient?
 
     // Not thread-safe and counted by the library (man libmosquitto, mosquitto_lib_init): once per process, never undone.
     private static let library: Int32 = mosquitto_lib_init()
@@ -60,6 +63,11 @@ final class MosquittoHandle {
             let name = try MosquittoHandle.read(username)
             mosquitto_username_pw_set(raw, name, try login.password.map(MosquittoHandle.read))
         }
+        tls = try TLSClient(login.security, host: login.broker.host)
+        guard let tls else { return }
+        // Otherwise the library wants an authority of its own beside ours.
+        mosquitto_int_option(raw, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0)
+        mosquitto_void_option(raw, MOSQ_OPT_SSL_CTX, UnsafeMutableRawPointer(tls.context))
     }
 
     private static func read(_ secret: Secret) throws(MQTTPushError) -> String {
@@ -70,7 +78,8 @@ final class MosquittoHandle {
         }
     }
 
-    /// Resolves the broker's name, connects and queues CONNECT. Blocks for as long as the system takes for both.
+    /// Resolves the broker's name, connects and queues CONNECT. Blocks for as long as the system takes for both; TLS begins
+    /// with what is read and written afterwards.
     ///
     /// `mosquitto_reconnect` would send no properties and so lose the session's expiry: each connection has a handle of
     /// its own instead.
@@ -94,6 +103,12 @@ final class MosquittoHandle {
         )
         return MosquittoCode(rawValue: code)
     }
+
+    /// Whether what is written goes to the broker: at once without TLS, after its handshake with it.
+    var isSecured: Bool { tls?.isSecured ?? true }
+
+    /// What TLS has to say about a connection that ended before the broker's greeting.
+    var fault: TLSFault? { tls?.fault }
 
     /// The socket, or -1 when there is none (any more).
     var socket: Int32 { mosquitto_socket(raw) }
@@ -128,6 +143,9 @@ final class MosquittoHandle {
     ///
     /// - Returns: `false` when the connection is of no more use.
     func ping() -> Bool {
-        SocketWait.send([0xC0, 0x00], to: socket)
+        let request: [UInt8] = [0xC0, 0x00]
+        guard tls != nil else { return SocketWait.send(request, to: socket) }
+        guard let connection = mosquitto_ssl_get(raw) else { return false }
+        return cssl_send(connection, request, Int32(request.count)) == 1
     }
 }

@@ -5,6 +5,25 @@ struct ReasonCode: Hashable {
     let rawValue: Int32
 
     static let success = ReasonCode(rawValue: 0)
+    static let badCredentials = ReasonCode(rawValue: Int32(MQTT_RC_BAD_USERNAME_OR_PASSWORD.rawValue))
+    static let notAuthorized = ReasonCode(rawValue: Int32(MQTT_RC_NOT_AUTHORIZED.rawValue))
+
+    /// What a CONNACK of MQTT 3.1.1 says (MQTT 3.1.1, 3.2.2.3), in the words of MQTT 5.
+    init(returnCode: Int32) {
+        switch returnCode {
+        case 0: rawValue = 0
+        case 1: rawValue = Int32(MQTT_RC_UNSUPPORTED_PROTOCOL_VERSION.rawValue)
+        case 2: rawValue = Int32(MQTT_RC_CLIENTID_NOT_VALID.rawValue)
+        case 3: rawValue = Int32(MQTT_RC_SERVER_UNAVAILABLE.rawValue)
+        case 4: rawValue = Int32(MQTT_RC_BAD_USERNAME_OR_PASSWORD.rawValue)
+        case 5: rawValue = Int32(MQTT_RC_NOT_AUTHORIZED.rawValue)
+        default: rawValue = Int32(MQTT_RC_UNSPECIFIED.rawValue)
+        }
+    }
+
+    init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
 
     /// 128 and above are failures.
     var isFailure: Bool { rawValue >= 128 }
@@ -25,7 +44,7 @@ struct ReasonCode: Hashable {
     /// What whoever runs the program can do about it.
     var advice: String? {
         switch rawValue {
-        case 132: "The broker must speak MQTT 5"
+        case 132: "The broker does not speak this version of MQTT: configure the other one"
         case 133: "Check the client id in the configuration"
         case 134, 135: "Check username and password in the configuration, and the broker's access rules"
         case 138: "The broker has banned this client: ask its operator"

@@ -30,10 +30,10 @@ extension MQTTPushConfiguration {
     func validatePublishing() throws(MQTTPushError) {
         guard let publishing, let publisher else { return }
         try publisher.validate()
-        guard publisher.clientID != clientID else {
+        guard !perConnection.contains(where: { $0.clientID == publisher.clientID }) else {
             throw MQTTPushError(
                 .invalidConfiguration,
-                "the publishing client has the source's client id: two clients with one id disconnect each other"
+                "the publishing client has a client id of the source's: two clients with one id disconnect each other"
             )
         }
         guard (1...1_000_000).contains(publishing.waitingReplies) else {

@@ -35,12 +35,12 @@ final class BatchSink: SettlementSink {
 
     /// Hears of a batch's requests before it is submitted.
     func expectReplies(_ batch: [Arrival]) {
-        replies?.expect(batch)
+        replies?.expect(batch, of: self)
     }
 
     /// These were never submitted.
     func forgetReplies(_ batch: ArraySlice<Arrival>) {
-        replies?.forget(batch)
+        replies?.forget(batch, of: self)
     }
 
     /// Begins with the settlements of a batch; those of earlier ones are ignored from now on.
@@ -71,8 +71,7 @@ final class BatchSink: SettlementSink {
     }
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
-        // Before the acknowledgement: a run that ends because all is settled has handed over every answer.
-        replies?.settle(token, outcome)
+        replies?.settle(token, of: self, outcome)
         if case .abandoned = outcome {
             mark(token, .abandoned)
         } else {

@@ -11,6 +11,7 @@ extension PushConnection {
     /// - Returns: how the connection ended, when it did.
     func hold(_ batch: [Arrival], generation: UInt32) -> ConnectionEnd? {
         let began = ContinuousClock.now
+        let bearsLoss = receiver.takeBearsLoss()
         sink.begin(generation: generation, count: batch.count)
         sink.expectReplies(batch)
         let taken = submit(batch)
@@ -21,9 +22,10 @@ extension PushConnection {
         if taken < batch.count { log.leftUnacknowledged(batch.count - taken + abandoned) }
         if taken < batch.count || abandoned > 0 {
             // What is queued is never written; earlier batches' acknowledgements shall reach the broker.
-            SocketFarewell(client.socket)?.wait(limit: configuration.farewellTimeout)
+            SocketFarewell(client.handle.socket)?.wait(limit: configuration.farewellTimeout)
             return taken < batch.count || control.isStopping ? .stopped : .abandoned(abandoned)
         }
+        if bearsLoss { receiver.owesLoss = false }
         sizing.held(batch.count, for: .now - began)
         guard pings.isConnected else { return .lost("it broke while messages were handled; they may come again") }
         if let end = flush() { return end }
@@ -49,7 +51,7 @@ extension PushConnection {
     }
 
     private func pause() {
-        let socket = pings.isConnected ? client.socket : -1
+        let socket = pings.isConnected ? client.handle.socket : -1
         let wait = SocketWait(
             socket: socket,
             for: .hangUp,
@@ -58,6 +60,6 @@ extension PushConnection {
         )
         if wait.isWoken { control.wake.drain() }
         if wait.isClosed { pings.isConnected = false }
-        if pings.isDue(at: .now) && !client.ping() { pings.isConnected = false }
+        if pings.isDue(at: .now) && !client.handle.ping() { pings.isConnected = false }
     }
 }

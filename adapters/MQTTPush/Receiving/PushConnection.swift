@@ -45,31 +45,42 @@ final class PushConnection {
     /// Connects, receives until the connection ends or the source is stopped, and says how it ended.
     func run() -> ConnectionEnd {
         do throws(MQTTPushError) {
-            try client.authenticate(username: configuration.username, password: configuration.password)
+            try client.handle.prepare()
         } catch {
-            return .noSecret(error)
+            return .unprepared(error)
         }
         let connected = control.blocking { () -> (MosquittoCode, String) in
             let code = client.connect(configuration)
             return (code, code.text)
         }
         guard let (code, reason) = connected, !control.isStopping else { return .stopped }
+        if code == .tlsFailed, let fault = client.handle.fault { return .notSecured(fault) }
         guard code.isSuccess else { return .notConnected(reason) }
-        return flush() ?? receive()
+        return hearRefusal() ?? flush() ?? receive()
+    }
+
+    /// A broker that refuses our certificate says so when the handshake is done, and what is written to it then loses that.
+    private func hearRefusal() -> ConnectionEnd? {
+        let socket = client.handle.socket
+        guard configuration.broker.usesTLS, client.handle.isSecured,
+            SocketWait(socket: socket, for: .readable, wake: -1, limit: .zero).isReady
+        else { return nil }
+        let code = client.handle.read()
+        return ended(code, code.text)
     }
 
     private func receive() -> ConnectionEnd {
         while true {
             if control.isStopping { return finish() }
             let wait = SocketWait(
-                socket: client.socket,
+                socket: client.handle.socket,
                 for: .readable,
                 wake: control.wake.readEnd,
                 limit: .seconds(1)
             )
             if wait.isWoken { control.wake.drain() }
             if wait.isReady, let end = readBatch() { return end }
-            if let end = answerBroker() ?? keepAlive(isQuiet: !wait.isReady) { return end }
+            if let end = flush() ?? answerBroker() ?? keepAlive(isQuiet: !wait.isReady) { return end }
         }
     }
 
@@ -82,14 +93,16 @@ final class PushConnection {
         var reason = ""
         while receiver.count < sizing.target && receiver.byteCount < configuration.batchBytes {
             let before = receiver.callbacks
-            code = client.read()
+            code = client.handle.read()
             if !code.isSuccess { reason = code.text }
             // Reading on without a socket would succeed and report the end again, for ever.
-            if !code.isSuccess || receiver.callbacks == before || client.socket < 0 { break }
+            if !code.isSuccess || receiver.callbacks == before || client.handle.socket < 0 { break }
         }
         if receiver.count > 0, let end = hold(receiver.takeBatch(), generation: generation) { return end }
         let unexpected = receiver.takeUnexpected()
         if unexpected > 0 { log.unexpected(unexpected) }
+        let ignored = receiver.takeIgnored()
+        if ignored > 0 { log.ignored(ignored) }
         return ended(code, reason)
     }
 
@@ -100,12 +113,13 @@ final class PushConnection {
         if let goodbye = receiver.goodbye, ReasonCode(rawValue: goodbye).isFailure {
             return .closed(ReasonCode(rawValue: goodbye))
         }
-        if !code.isSuccess { return .lost(reason) }
-        return client.socket < 0 ? .lost("it was closed") : nil
+        guard !code.isSuccess || client.handle.socket < 0 else { return nil }
+        if receiver.greeting == nil, let fault = client.handle.fault { return .notSecured(fault) }
+        return .lost(code.isSuccess ? "it was closed" : reason)
     }
 
     private func answerBroker() -> ConnectionEnd? {
-        if let codes = receiver.takeGranted(), let end = note(codes) { return end }
+        if let answer = receiver.takeGranted(), let end = note(answer) { return end }
         guard !isOpen else { return nil }
         guard let greeting = receiver.greeting else {
             return .now - began > configuration.answerTimeout ? .silent : nil
@@ -113,32 +127,31 @@ final class PushConnection {
         isOpen = true
         sizing.connected()
         log.connected(sessionPresent: greeting.sessionPresent)
-        if expectsSession && !greeting.sessionPresent { log.sessionLost() }
-        let code = client.subscribe(configuration.topics.map(\.pattern.filter.text))
-        return ended(code, code.text) ?? flush()
+        if expectsSession && !greeting.sessionPresent {
+            log.sessionLost()
+            receiver.owesLoss = configuration.announcesConnections
+        }
+        receiver.announceLoss()
+        for group in SubscriptionGroup.groups(of: configuration.topics) {
+            let (code, packet) = client.subscribe(group, version: configuration.version)
+            if let end = ended(code, code.text) { return end }
+            receiver.requests.sent(group, packet: packet)
+        }
+        return flush()
     }
 
     /// - Returns: the connection's end where nothing was granted and a first grant is demanded.
-    private func note(_ codes: [ReasonCode]) -> ConnectionEnd? {
-        var granted = 0
-        var refused: [String] = []
-        for (topic, code) in zip(configuration.topics, codes) {
-            let filter = topic.pattern.filter.text
-            if code.isFailure {
-                log.refused(filter, code)
-                refused.append("\(filter.debugDescription): \(code.text)")
-                continue
-            }
-            granted += 1
-            if code.rawValue == 0 { log.lowered(filter) }
-        }
-        if granted > 0 {
+    private func note(_ answer: SubscriptionRequests.Answer) -> ConnectionEnd? {
+        for (filter, code) in answer.refused { log.refused(filter, code) }
+        for filter in answer.lowered { log.lowered(filter) }
+        if answer.granted > 0 {
             isGranted = true
         } else if demandsGrant {
-            if client.disconnect().isSuccess { _ = flush() }
+            if client.handle.disconnect().isSuccess { _ = flush() }
+            let refused = answer.refused.map { "\($0.filter.debugDescription): \($0.code.text)" }
             return .nothingGranted(PushConnection.shown(refused))
         }
-        log.subscribed(granted)
+        log.subscribed(answer.granted)
         return nil
     }
 
@@ -158,12 +171,12 @@ final class PushConnection {
         let now = ContinuousClock.now
         if isOpen && now - began > .seconds(60) { isProven = true }
         guard isQuiet else {
-            guard isOpen, pings.isDue(at: now), !client.ping() else { return nil }
+            guard isOpen, pings.isDue(at: now), !client.handle.ping() else { return nil }
             return .lost("it took no ping")
         }
         guard now - checked >= .seconds(1) else { return nil }
         checked = now
-        let code = client.keepAlive()
+        let code = client.handle.keepAlive()
         return ended(code, code.text) ?? flush()
     }
 
@@ -172,13 +185,14 @@ final class PushConnection {
     /// - Returns: how the connection ended, when it did: also when the broker takes nothing for the answer timeout.
     func flush() -> ConnectionEnd? {
         let deadline = ContinuousClock.now + configuration.answerTimeout
-        while client.wantsWrite {
-            let code = client.write()
+        while client.handle.wantsWrite {
+            let code = client.handle.write()
             if let end = ended(code, code.text) { return end }
-            guard client.wantsWrite else { break }
+            // A handshake goes on with what the broker says.
+            guard client.handle.wantsWrite, client.handle.isSecured else { break }
             let left = deadline - .now
             guard left > .zero else { return .silent }
-            _ = SocketWait(socket: client.socket, for: .writable, wake: -1, limit: left)
+            _ = SocketWait(socket: client.handle.socket, for: .writable, wake: -1, limit: left)
         }
         return nil
     }
@@ -186,8 +200,8 @@ final class PushConnection {
     /// Says goodbye; the broker keeps the session.
     private func finish() -> ConnectionEnd {
         guard isOpen else { return .stopped }
-        let farewell = SocketFarewell(client.socket)
-        if client.disconnect().isSuccess { _ = flush() }
+        let farewell = SocketFarewell(client.handle.socket)
+        if client.handle.disconnect().isSuccess { _ = flush() }
         farewell?.wait(limit: configuration.farewellTimeout)
         return .stopped
     }

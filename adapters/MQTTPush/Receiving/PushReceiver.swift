@@ -1,6 +1,7 @@
 import AdapterThreads
 import CMosquitto
 import SignalboxCore
+import SignalboxRoutes
 
 #if canImport(Darwin)
 import Darwin
@@ -21,17 +22,24 @@ final class PushReceiver {
     private(set) var callbacks = 0
     private(set) var generation: UInt32 = 0
     private(set) var greeting: Greeting?
-    private(set) var granted: [ReasonCode]?
+    /// The SUBSCRIBEs that wait for an answer.
+    var requests = SubscriptionRequests()
+    private(set) var granted: SubscriptionRequests.Answer?
     private(set) var goodbye: Int32?
     private(set) var brokeProtocol = false
     /// How many messages came on topics that no pattern matches, since ``takeUnexpected()``.
     private var unexpected = 0
+    /// How many stored messages nobody wanted, since ``takeIgnored()``.
+    private var ignored = 0
 
     private var batch: ArrivalBatch
     private var routes: RouteCache
     private var propertyBytes = 0
     private var receivedAt = WallTime(seconds: 0)
-    private let subscriptions: Int
+    private let configuration: MQTTPushConfiguration
+    /// Whether nobody has heard yet that a session was lost.
+    var owesLoss = false
+    private var bearsLoss = false
 
     private let sender: PushSender?
 
@@ -40,12 +48,13 @@ final class PushReceiver {
         self.sender = sender
         batch = ArrivalBatch(pool: ArrivalPool(), limits: configuration.limits)
         routes = RouteCache(configuration: configuration)
-        subscriptions = configuration.topics.count
+        self.configuration = configuration
     }
 
     /// Forgets the last connection's answers.
     func reset() {
         greeting = nil
+        requests = SubscriptionRequests()
         granted = nil
         goodbye = nil
         brokeProtocol = false
@@ -63,7 +72,8 @@ final class PushReceiver {
         return batch.take()
     }
 
-    func takeGranted() -> [ReasonCode]? {
+    /// What the broker said about all filters, once.
+    func takeGranted() -> SubscriptionRequests.Answer? {
         defer { granted = nil }
         return granted
     }
@@ -73,9 +83,15 @@ final class PushReceiver {
         return unexpected
     }
 
+    func takeIgnored() -> Int {
+        defer { ignored = 0 }
+        return ignored
+    }
+
     func connected(code: Int32, flags: Int32) {
         callbacks += 1
-        greeting = Greeting(code: ReasonCode(rawValue: code), sessionPresent: flags & 1 != 0)
+        let reason = configuration.version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
+        greeting = Greeting(code: reason, sessionPresent: flags & 1 != 0)
     }
 
     func disconnected(code: Int32) {
@@ -85,9 +101,11 @@ final class PushReceiver {
     }
 
     /// Takes at most as many codes as there were filters: the broker's count is not to be trusted.
-    func subscribed(_ codes: UnsafeBufferPointer<Int32>) {
+    func subscribed(_ packet: Int32, _ codes: UnsafeBufferPointer<Int32>) {
         callbacks += 1
-        granted = codes.prefix(subscriptions).map { ReasonCode(rawValue: $0) }
+        guard let count = requests.expects(packet) else { return }
+        let answer = requests.answered(packet, codes.prefix(count).map { ReasonCode(rawValue: $0) })
+        if let answer { granted = answer }
     }
 
     func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {
@@ -119,8 +137,43 @@ final class PushReceiver {
     ) {
         if batch.count == 0 { receivedAt = .now() }
         let route = routes.route(topic: topic, retained: retained, qos: qos)
+        guard !route.isIgnored else {
+            ignored += 1
+            return
+        }
         if !route.isExpected { unexpected += 1 }
         append(payload, route, properties)
+    }
+
+    /// Appends the action of our own which says that a session was lost, when that is owed.
+    func announceLoss() {
+        guard owesLoss else { return }
+        if batch.count == 0 { receivedAt = .now() }
+        let facts = PushFacts(
+            broker: configuration.broker.description,
+            topic: "",
+            captures: RouteCaptures(),
+            retained: false,
+            qos: 1,
+            tls: configuration.security.isVerified
+        )
+        SessionNews.lost(configuration).withUnsafeBytes { body in
+            batch.append(
+                body,
+                token: BatchSink.token(generation: generation, index: batch.count),
+                origin: Origin(source: configuration.source, facts: facts),
+                sender: sender,
+                receivedAt: receivedAt,
+                envelope: .handler(.pushSessionLost)
+            )
+        }
+        bearsLoss = true
+    }
+
+    /// Whether the last batch bore ``announceLoss()``, once.
+    func takeBearsLoss() -> Bool {
+        defer { bearsLoss = false }
+        return bearsLoss
     }
 
     private func append(_ payload: UnsafeRawBufferPointer, _ route: PushRoute, _ properties: OpaquePointer?) {

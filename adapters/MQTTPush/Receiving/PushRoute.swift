@@ -13,6 +13,8 @@ final class PushRoute {
     let envelope: Result<Envelope, Outcome.Rejection>
     /// Whether one of the configured filters brought it.
     let isExpected: Bool
+    /// Whether nobody wants it, as the broker had it stored.
+    let isIgnored: Bool
 
     init(topic: [UInt8], retained: Bool, qos: Int32, configuration: MQTTPushConfiguration) {
         let text = String(decoding: topic, as: UTF8.self)
@@ -33,10 +35,11 @@ final class PushRoute {
             captures: captures,
             retained: retained,
             qos: Int(qos),
-            tls: false,
+            tls: configuration.security.isVerified,
             properties: nil
         )
         origin = Origin(source: configuration.source, facts: facts)
+        isIgnored = retained && found?.retained == .ignore
         payload = found?.payload ?? .bytes
         if let found {
             isExpected = true

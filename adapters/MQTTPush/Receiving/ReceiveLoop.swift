@@ -32,19 +32,13 @@ final class ReceiveLoop {
 
     /// Receives until the source is stopped.
     func run() throws(MQTTPushError) {
+        if case .tls(.insecure, _) = configuration.security { log.insecure() }
         while !control.isStopping {
             let end = try connect()
             guard end != .stopped else { break }
-            if case .nothingGranted = end {
+            if demandsMore(after: end) {
                 throw MQTTPushError(
-                    .subscriptionRefused,
-                    end.sentence(about: configuration.broker),
-                    source: configuration.source
-                )
-            }
-            if configuration.firstConnectionMustSucceed && !wasConnected {
-                throw MQTTPushError(
-                    .notConnected,
+                    end.error,
                     end.sentence(about: configuration.broker),
                     source: configuration.source
                 )
@@ -54,6 +48,11 @@ final class ReceiveLoop {
             pause(wait)
         }
         if wasConnected { log.stopped() }
+    }
+
+    private func demandsMore(after end: ConnectionEnd) -> Bool {
+        if case .nothingGranted = end { return true }
+        return configuration.firstConnectionMustSucceed && !wasConnected
     }
 
     /// One connection; when this returns its socket is closed, with whatever was not flushed.

@@ -37,7 +37,7 @@ final class PublishConnection {
         do throws(MQTTPushError) {
             try client.handle.prepare()
         } catch {
-            return .noSecret(error)
+            return .unprepared(error)
         }
         let connected = control.blocking { () -> (MosquittoCode, String) in
             let code = client.connect()
@@ -64,10 +64,12 @@ final class PublishConnection {
     }
 
     private func wait(until deadline: ContinuousClock.Instant?) {
+        // A handshake goes on with what the broker says.
+        let mayWrite = client.handle.wantsWrite && client.handle.isSecured
         let limit = min(.seconds(1), deadline.map { max(.zero, $0 - .now) } ?? .seconds(1))
         let wait = SocketWait(
             socket: client.handle.socket,
-            for: client.handle.wantsWrite ? .readableOrWritable : .readable,
+            for: mayWrite ? .readableOrWritable : .readable,
             wake: control.wake.readEnd,
             limit: limit
         )
@@ -174,6 +176,7 @@ final class PublishConnection {
         guard !code.isSuccess || client.handle.socket < 0 else { return nil }
         // What was heard before the end counts: an acknowledged message is not sent again.
         _ = hear()
+        if receiver.greeting == nil, let fault = client.handle.fault { return .notSecured(fault) }
         return .lost(code.isSuccess ? "it was closed" : reason)
     }
 

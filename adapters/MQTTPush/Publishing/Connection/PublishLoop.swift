@@ -33,7 +33,7 @@ final class PublishLoop {
             guard end != .stopped else { break }
             if configuration.firstConnectionMustSucceed && !wasConnected {
                 throw MQTTPushError(
-                    .notConnected,
+                    end.error,
                     end.sentence(about: configuration.broker),
                     source: configuration.source
                 )

@@ -45,7 +45,7 @@ final class PublishReceiver {
 
     func connected(code: Int32) {
         callbacks += 1
-        greeting = ReasonCode(rawValue: code)
+        greeting = version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
     }
 
     func disconnected(code: Int32) {

@@ -26,8 +26,27 @@ final class PublishQueue: Sendable {
     // MARK: - Callers
 
     func offer(_ message: MQTTMessage) throws(MQTTPublishError) {
+        try offer(message, isAnswer: false)
+    }
+
+    /// Takes an answer that was owed, also while the publisher stops.
+    func answer(_ message: MQTTMessage) throws(MQTTPublishError) {
+        try offer(message, isAnswer: true)
+    }
+
+    /// So many more answers are to come, or fewer.
+    func owe(_ count: Int) {
+        let wake = state.withLock { state in
+            state.table.owed += count
+            return state.table.phase == .stopping ? state.wake : nil
+        }
+        wake?.wake()
+    }
+
+    private func offer(_ message: MQTTMessage, isAnswer: Bool) throws(MQTTPublishError) {
         let result = state.withLock { state -> Result<WakeSignal?, MQTTPublishError> in
-            if let refusal = state.table.refusal(of: message, isRequest: false) { return .failure(refusal) }
+            let refusal = state.table.refusal(of: message, isRequest: false, isAnswer: isAnswer)
+            if let refusal { return .failure(refusal) }
             state.numbers += 1
             state.table.add(PublishEntry(message, waiter: .nobody, now: .now), as: state.numbers)
             return .success(state.wake)

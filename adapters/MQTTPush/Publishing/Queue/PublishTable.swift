@@ -24,6 +24,8 @@ struct PublishTable {
     var requests: [[UInt8]: Request] = [:]
     /// Correlations of requests that ended, so that a late reply is told from a forged one.
     var ended = EndedRequests()
+    /// How many answers to requests of others are still to come: a stop waits for them.
+    var owed = 0
     private(set) var counts = MQTTPublishCounts()
     private(set) var inFlight: Set<UInt64> = []
     private var bytes = 0
@@ -35,16 +37,20 @@ struct PublishTable {
         ended.bound = limits.requests
     }
 
-    /// Whether nothing waits and nothing is unacknowledged that somebody asked for.
-    var isEmpty: Bool { counts.waiting == 0 }
+    /// Whether nothing waits, nothing is unacknowledged that somebody asked for, and no answer is to come.
+    var isEmpty: Bool { counts.waiting == 0 && owed == 0 }
 
     var wantsReplies: Bool { !requests.isEmpty }
 
     // MARK: - Callers
 
     /// Why a message cannot be taken now, or `nil` when it can.
-    mutating func refusal(of message: MQTTMessage, isRequest: Bool) -> MQTTPublishError? {
-        guard phase == .open else { return .notRunning }
+    mutating func refusal(
+        of message: MQTTMessage,
+        isRequest: Bool,
+        isAnswer: Bool = false
+    ) -> MQTTPublishError? {
+        guard phase == .open || (isAnswer && phase == .stopping) else { return .notRunning }
         let size = message.size
         guard size <= limits.bytes else {
             return MQTTPublishError(

@@ -14,8 +14,14 @@ final class ReplyDesk: Sendable {
         let key: IDKey
     }
 
+    /// A message of one connection in one run, whose tokens are its sink's own.
+    private struct Place: Hashable {
+        let sink: ObjectIdentifier
+        let token: UInt64
+    }
+
     private struct State {
-        var waiting: [UInt64: Address] = [:]
+        var waiting: [Place: Address] = [:]
         var counts = MQTTReplyCounts()
     }
 
@@ -33,7 +39,9 @@ final class ReplyDesk: Sendable {
     var counts: MQTTReplyCounts { state.withLock { $0.counts } }
 
     /// Remembers the requests of a batch, before it is submitted.
-    func expect(_ batch: [Arrival]) {
+    ///
+    /// - Parameter sink: who hears of the outcomes; it lives as long as one is to come.
+    func expect(_ batch: [Arrival], of sink: BatchSink) {
         for arrival in batch {
             guard let properties = (arrival.origin.facts as? PushFacts)?.properties,
                 let topic = properties.responseTopic
@@ -45,10 +53,14 @@ final class ReplyDesk: Sendable {
             let address = ReplyDesk.address(topic, properties.correlationData, arrival)
             let isTaken = state.withLock { state in
                 guard state.waiting.count < bound else { return false }
-                state.waiting[arrival.token] = address
+                state.waiting[Place(sink: ObjectIdentifier(sink), token: arrival.token)] = address
                 return true
             }
-            if !isTaken { refuse(topic, "as many requests wait for their outcome as may") }
+            if isTaken {
+                publisher.queue.owe(1)
+            } else {
+                refuse(topic, "as many requests wait for their outcome as may")
+            }
         }
     }
 
@@ -78,23 +90,30 @@ final class ReplyDesk: Sendable {
     }
 
     /// These were never submitted and have no outcome.
-    func forget(_ batch: ArraySlice<Arrival>) {
-        state.withLock { state in
-            guard !state.waiting.isEmpty else { return }
-            for arrival in batch { state.waiting[arrival.token] = nil }
+    func forget(_ batch: ArraySlice<Arrival>, of sink: BatchSink) {
+        let count = state.withLock { state in
+            let before = state.waiting.count
+            for arrival in batch {
+                state.waiting[Place(sink: ObjectIdentifier(sink), token: arrival.token)] = nil
+            }
+            return before - state.waiting.count
         }
+        if count > 0 { publisher.queue.owe(-count) }
     }
 
     /// Answers a request, if it is one. What is abandoned is not answered: it comes again.
-    func settle(_ token: UInt64, _ outcome: Outcome) {
-        guard let address = state.withLock({ $0.waiting.removeValue(forKey: token) }) else { return }
+    func settle(_ token: UInt64, of sink: BatchSink, _ outcome: Outcome) {
+        let place = Place(sink: ObjectIdentifier(sink), token: token)
+        guard let address = state.withLock({ $0.waiting.removeValue(forKey: place) }) else { return }
+        defer { publisher.queue.owe(-1) }
         if case .abandoned = outcome { return }
         var message = MQTTMessage(AnswerText.answer(address.id, address.key, outcome), to: address.topic)
         message.correlation = address.correlation
         message.contentType = "application/json"
         message.userProperties = [MQTTMessage.UserProperty(name: "outcome", value: outcome.name)]
         do throws(MQTTPublishError) {
-            try publisher.offer(message)
+            try PublishCheck(publisher.configuration).check(message)
+            try publisher.queue.answer(message)
             state.withLock { $0.counts.answered += 1 }
         } catch {
             state.withLock { $0.counts.lost += 1 }

@@ -1,0 +1,100 @@
+import SignalboxCore
+import Testing
+
+@testable import MQTTPush
+
+/// The publisher's table without a broker.
+@Suite struct PublishTableTests {
+    private static func table(unacknowledged: Int = 2) throws -> PublishTable {
+        var configuration = try MQTTPublisherConfiguration.test(port: 1)
+        configuration.unacknowledgedMessages = unacknowledged
+        return PublishTable(limits: PublishLimits(configuration))
+    }
+
+    private static func add(_ numbers: ClosedRange<UInt64>, _ quality: MQTTQuality, to table: inout PublishTable) {
+        for number in numbers {
+            let message = MQTTMessage("\(number)", to: "a", quality: quality)
+            table.add(PublishEntry(message, waiter: .nobody, now: .now), as: number)
+        }
+    }
+
+    private static func next(_ table: inout PublishTable) -> UInt64? {
+        var endings: [PublishEnding] = []
+        return table.next(now: .now, requests: true, &endings)?.number
+    }
+
+    @Test func noMoreAreWithTheBrokerThanMayBe() throws {
+        var table = try Self.table()
+        Self.add(1...3, .atLeastOnce, to: &table)
+        #expect((0..<3).map { _ in Self.next(&table) } == [1, 2, nil])
+        _ = table.answered(1, .success)
+        #expect(Self.next(&table) == 3)
+        #expect(table.counts.published == 1 && table.counts.waiting == 2)
+    }
+
+    @Test func whatABrokenConnectionLeftComesFirstAndInOrder() throws {
+        var table = try Self.table()
+        Self.add(1...3, .atLeastOnce, to: &table)
+        _ = [Self.next(&table), Self.next(&table)]
+        _ = table.disconnected()
+        #expect([Self.next(&table), Self.next(&table)] == [1, 2])
+        #expect(table.counts.sentAgain == 2 && table.counts.failed == 0)
+    }
+
+    @Test func atQoS0WhatABrokenConnectionLeftIsLostAndCounted() throws {
+        var table = try Self.table()
+        Self.add(1...2, .atMostOnce, to: &table)
+        _ = Self.next(&table)
+        #expect(table.disconnected().count == 1)
+        #expect(Self.next(&table) == 2)
+        #expect(table.counts.failed == 1 && table.counts.sentAgain == 0)
+    }
+
+    @Test func aMessageGivenUpAfterItWasSentKeepsItsPlaceAndIsNotSentAgain() throws {
+        var table = try Self.table(unacknowledged: 1)
+        Self.add(1...2, .atLeastOnce, to: &table)
+        _ = Self.next(&table)
+        _ = table.giveUp(1, .timeout)
+        #expect(Self.next(&table) == nil && table.counts.waiting == 1)
+        _ = table.disconnected()
+        #expect(Self.next(&table) == 2)
+        #expect(table.counts.failed == 1 && table.counts.taken == 2)
+    }
+
+    @Test func everyMessageEndsOnce() throws {
+        var table = try Self.table(unacknowledged: 4)
+        Self.add(1...6, .atLeastOnce, to: &table)
+        for _ in 0..<4 { _ = Self.next(&table) }
+        _ = table.answered(1, .success)
+        _ = table.answered(2, ReasonCode(rawValue: 135))
+        _ = table.giveUp(3, .timeout)
+        _ = table.answered(3, .success)
+        _ = table.giveUp(5, .cancelled)
+        _ = table.close()
+        let counts = table.counts
+        #expect(counts.taken == 6 && counts.published == 1 && counts.failed == 5 && counts.waiting == 0)
+        #expect(counts.denied == 1 && counts.stopped == 2 && counts.waitingBytes == 0)
+    }
+
+    @Test func endedRequestsAreForgottenInTheirOrder() {
+        var ended = EndedRequests()
+        ended.bound = 2
+        for number in 1...3 { ended.insert([UInt8(number)]) }
+        #expect([1, 2, 3].map { ended.contains([UInt8($0)]) } == [false, true, true])
+    }
+
+    @Test(arguments: ["", "a/+", "a/{other}", "a/{id:int}", "{action}/{action}", "x{action}", "{action...}"])
+    func aTopicToSendToHasNoOtherPlaces(text: String) async {
+        let error = await publishError { _ = try SendTopic(text) }
+        #expect(error?.code == .invalidMessage)
+    }
+
+    @Test(arguments: ["a/b", "a+", "#", "a\0"])
+    func anIDThatWouldChangeTheTopicIsRefused(id: String) async throws {
+        let topic = try SendTopic("out/{id}")
+        let error = await publishError {
+            _ = try topic.message("go", id: .init(id), body: .init("1"), version: .v5)
+        }
+        #expect(error?.code == .invalidMessage)
+    }
+}

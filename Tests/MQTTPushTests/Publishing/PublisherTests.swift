@@ -1,0 +1,145 @@
+import BrokerKit
+import MQTTPush
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(10)))
+struct PublisherTests {
+    @Test func aMessageArrivesWithItsPropertiesAndIsAcknowledged() async throws {
+        try await Broker.with { broker in
+            try await PushTrial.run(try .test(broker, [try MQTTTopic("open/{action}")])) { receiving in
+                try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                    var message = MQTTMessage(#"{"n":1}"#, to: "open/log")
+                    message.contentType = "application/json"
+                    message.correlation = [1, 2, 3]
+                    message.responseTopic = "open/answers"
+                    message.expiry = .seconds(60)
+                    message.userProperties = [MQTTMessage.UserProperty(name: "a", value: "b")]
+                    let receipt = try await trial.publisher.publish(message)
+                    #expect(receipt.reasonCode == 0)
+                    let facts = try #require(await receiving.arrivals(1)[0].pushFacts)
+                    let said = try #require(facts.properties)
+                    #expect(said.contentType == "application/json" && said.correlationData == [1, 2, 3])
+                    #expect(said.responseTopic == "open/answers" && said.messageExpiry.map { $0 <= 60 } == true)
+                    #expect(said.userProperties.map(\.name) == ["a"] && facts.qos == 1)
+                    #expect(trial.publisher.counts.published == 1 && trial.publisher.counts.waiting == 0)
+                }
+            }
+        }
+    }
+
+    @Test func atQoS0TheSocketIsAllThatIsWaitedFor() async throws {
+        try await Broker.with { broker in
+            try await PushTrial.run(try .test(broker, [try MQTTTopic("open/{action}")])) { receiving in
+                try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                    try await trial.publisher.publish(MQTTMessage("{}", to: "open/log", quality: .atMostOnce))
+                    #expect(await receiving.arrivals(1)[0].pushFacts?.qos == 0)
+                }
+            }
+        }
+    }
+
+    @Test func aMessageTheBrokerRefusesIsAnErrorOfItsCaller() async throws {
+        try await Broker.withRules { broker in
+            try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                let error = await publishError {
+                    try await trial.publisher.publish(MQTTMessage("x", to: "closed/door"))
+                }
+                #expect(error?.code == .denied && error?.reasonCode == 135)
+                try await trial.publisher.publish(MQTTMessage("x", to: "open/door"))
+                #expect(trial.publisher.counts.denied == 1 && trial.publisher.counts.published == 1)
+            }
+        }
+    }
+
+    @Test func anOfferedMessageThatTheBrokerRefusesIsCountedAndLogged() async throws {
+        try await Broker.withRules { broker in
+            try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                try trial.publisher.offer(MQTTMessage("secret", to: "closed/door"))
+                let line = await trial.log.line(containing: "was not published")
+                #expect(line.contains("\"closed/door\"") && line.contains("(135)") && !line.contains("secret"))
+                #expect(trial.publisher.counts.denied == 1 && trial.publisher.counts.failed == 1)
+            }
+        }
+    }
+
+    @Test func aFullQueueRefusesAndWhatItHasIsSent() async throws {
+        try await Broker.with { broker in
+            var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
+            configuration.queuedMessages = 2
+            configuration.queuedBytes = 1_024
+            let trial = try PublisherTrial(configuration)
+            let large = await publishError {
+                try trial.publisher.offer(MQTTMessage([UInt8](repeating: 0, count: 1_024), to: "a"))
+            }
+            #expect(large?.code == .tooLarge)
+            try trial.publisher.offer(MQTTMessage([UInt8](repeating: 0, count: 1_000), to: "a"))
+            let bytes = await publishError {
+                try trial.publisher.offer(MQTTMessage([UInt8](repeating: 0, count: 24), to: "a"))
+            }
+            try trial.publisher.offer(MQTTMessage("", to: "a"))
+            let count = await publishError { try await trial.publisher.publish(MQTTMessage("", to: "a")) }
+            #expect(bytes?.code == .queueFull && count?.code == .queueFull)
+            #expect(trial.publisher.counts.refusedAsFull == 2 && trial.publisher.counts.waiting == 2)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await trial.publisher.run() }
+                _ = await trial.log.line(containing: "the publisher is connected")
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+            #expect(trial.publisher.counts.published == 2 && trial.publisher.counts.stopped == 0)
+        }
+    }
+
+    @Test func everyMessageIsPublishedAlthoughTheBrokerIsRestarted() async throws {
+        try await Broker.with { broker in
+            try await PushTrial.run(try .test(broker, [try MQTTTopic("open/{action}")])) { receiving in
+                try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for number in 0..<400 {
+                            group.addTask {
+                                try await trial.publisher.publish(MQTTMessage(#"{"n":\#(number)}"#, to: "open/log"))
+                            }
+                        }
+                        group.addTask {
+                            _ = await receiving.arrivals(50)
+                            await broker.stop()
+                            try await broker.restart()
+                        }
+                        try await group.waitForAll()
+                    }
+                    #expect(trial.publisher.counts.published == 400 && trial.publisher.counts.failed == 0)
+                    let all = await receiving.intake.taken.wait { Set($0.map(\.text)).count == 400 }
+                    #expect(Set(all.map(\.text)).count == 400)
+                }
+            }
+        }
+    }
+
+    @Test func aMessageThatCannotBePublishedIsRefusedAtOnce() async throws {
+        let trial = try PublisherTrial(.test(port: 1))
+        for topic in ["", "a/+", "a/#", "a\0b", "a\nb"] {
+            let error = await publishError { try trial.publisher.offer(MQTTMessage("", to: topic)) }
+            #expect(error?.code == .invalidMessage, "\(topic.debugDescription)")
+        }
+        var old = try MQTTPublisherConfiguration.test(port: 1)
+        old.version = .v311
+        var message = MQTTMessage("", to: "a")
+        message.contentType = "text/plain"
+        let error = await publishError { try PublisherTrial(old).publisher.offer(message) }
+        #expect(error?.code == .invalidMessage)
+        #expect(trial.publisher.counts.taken == 0)
+    }
+
+    @Test func withMQTT311ADenialLooksLikeSuccess() async throws {
+        try await Broker.withRules { broker in
+            var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
+            configuration.version = .v311
+            try await PublisherTrial.run(configuration) { trial in
+                let receipt = try await trial.publisher.publish(MQTTMessage("x", to: "closed/door"))
+                #expect(receipt.reasonCode == 0 && trial.publisher.counts.published == 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import BrokerKit
+import MQTTPush
+import SignalboxCore
+import SignalboxRoutes
+import SignalboxTesting
+import Testing
+
+/// A source that answers, and a publisher that asks it.
+@Suite(.timeLimit(.minutes(10)))
+struct RequestTests {
+    private static func answering(
+        _ broker: Broker,
+        replyTopics: [String] = ["signalbox/replies/#"]
+    ) throws -> MQTTPushConfiguration {
+        var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("open/{action}/{id}")])
+        var publishing = MQTTPublishing()
+        publishing.replyTopics = try replyTopics.map { try TopicFilter($0) }
+        publishing.stopTimeout = .seconds(300)
+        configuration.publishing = publishing
+        return configuration
+    }
+
+    /// Echoes a message's bytes as the reply, and rejects the action `no`.
+    private static func echo() -> RecordingIntake {
+        RecordingIntake { taken in
+            guard taken.name == "no" else { return taken.settle(.handled(reply: Bytes(taken.text))) }
+            taken.settle(.rejected(Outcome.Rejection(.unknownAction, detail: "no plugin")))
+        }
+    }
+
+    @Test func aCallHasTheReplyAndItsOutcome() async throws {
+        try await Broker.withRules { broker in
+            try await PushTrial.run(try Self.answering(broker), into: Self.echo()) { _ in
+                try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                    let reply = try await trial.publisher.call(
+                        "echo",
+                        topic: "open/{action}/{id}",
+                        body: Bytes(#"{"n":1}"#),
+                        timeout: .seconds(300)
+                    )
+                    #expect(reply.outcome == "handled" && reply.contentType == "application/json")
+                    #expect(reply.text?.hasSuffix(#","outcome":"handled","reply":{"n":1}}"#) == true)
+                    #expect(reply.text?.hasPrefix(#"{"id":""#) == true)
+                    #expect(trial.publisher.counts.replies == 1)
+                }
+            }
+        }
+    }
+
+    @Test func anErrorIsAnswerToo() async throws {
+        try await Broker.withRules { broker in
+            try await PushTrial.run(try Self.answering(broker), into: Self.echo()) { _ in
+                try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                    let reply = try await trial.publisher.request(
+                        MQTTMessage("{}", to: "open/no/7"),
+                        timeout: .seconds(300)
+                    )
+                    #expect(reply.outcome == "rejected")
+                    let text =
+                        #"{"id":"7","outcome":"rejected","error":{"code":"unknownAction","message":"no plugin"}}"#
+                    #expect(reply.text == text)
+                }
+            }
+        }
+    }
+
+    @Test func callersInParallelHaveEachTheirOwnReply() async throws {
+        try await Broker.withRules { broker in
+            try await PushTrial.run(try Self.answering(broker), into: Self.echo()) { _ in
+                try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                    try await withThrowingTaskGroup(of: Bool.self) { group in
+                        for number in 0..<100 {
+                            group.addTask {
+                                let message = MQTTMessage("\(number)", to: "open/echo/\(number)")
+                                let reply = try await trial.publisher.request(message, timeout: .seconds(300))
+                                return reply.text == #"{"id":"\#(number)","outcome":"handled","reply":\#(number)}"#
+                            }
+                        }
+                        for try await isOwn in group { #expect(isOwn) }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func aStrangersReplyTopicIsNeverPublishedTo() async throws {
+        try await Broker.with { broker in
+            let configuration = try Self.answering(broker, replyTopics: ["replies/#", "$SYS/#"])
+            let intake = Self.echo()
+            try await PushTrial.run(configuration, into: intake) { trial in
+                let topics = ["doors/open", "$SYS/broker/x", "replies/" + String(repeating: "a", count: 1_100)]
+                for (number, topic) in topics.enumerated() {
+                    try await broker.publish(
+                        Array("1".utf8),
+                        to: "open/echo/\(number)",
+                        properties: [["response-topic", topic]]
+                    )
+                }
+                _ = await trial.arrivals(3)
+                await trial.hears("no allowed filter matches the response topic")
+                await trial.hears("topics that begin with $ are never answered on")
+                await trial.hears("the response topic is too long")
+                #expect(trial.log.all.allSatisfy { $0.utf8.count < 1_000 })
+            }
+        }
+    }
+
+    @Test func aForgedReplyMeetsNobody() async throws {
+        try await Broker.with { broker in
+            let intake = RecordingIntake.holding()
+            try await PushTrial.run(try Self.answering(broker), into: intake) { receiving in
+                try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                    async let reply = trial.publisher.request(
+                        MQTTMessage("1", to: "open/echo/1"),
+                        timeout: .seconds(300)
+                    )
+                    let arrival = await receiving.arrivals(1)[0]
+                    let topic = try #require(arrival.pushFacts?.properties?.responseTopic)
+                    try await trial.publisher.publish(MQTTMessage("forged", to: topic))
+                    var forged = MQTTMessage("forged", to: topic)
+                    forged.correlation = [UInt8](repeating: 7, count: 16)
+                    try await trial.publisher.publish(forged)
+                    for taken in intake.taken.all { taken.settle(.handled(reply: Bytes("true"))) }
+                    #expect(try await reply.text == #"{"id":"1","outcome":"handled","reply":true}"#)
+                    #expect(trial.publisher.counts.strayReplies == 2 && trial.publisher.counts.replies == 1)
+                }
+            }
+        }
+    }
+
+    @Test func aCallThatIsNotAnsweredEndsAndTheLateReplyIsCounted() async throws {
+        try await Broker.with { broker in
+            let intake = RecordingIntake.holding()
+            try await PushTrial.run(try Self.answering(broker), into: intake) { receiving in
+                try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                    // Subscribed first, so that the short call below does not end before it is sent.
+                    let first = Task {
+                        try await trial.publisher.request(MQTTMessage("1", to: "open/echo/1"), timeout: .seconds(300))
+                    }
+                    _ = await receiving.arrivals(1)
+                    first.cancel()
+                    let cancelled = await publishError { _ = try await first.value }
+                    #expect(cancelled?.code == .cancelled && cancelled?.detail.contains("may have been") == true)
+                    for taken in intake.taken.all { taken.settle() }
+                    let marker = Task {
+                        try await trial.publisher.request(MQTTMessage("2", to: "open/echo/2"), timeout: .seconds(300))
+                    }
+                    _ = await receiving.arrivals(2)
+                    for taken in intake.taken.all { taken.settle() }
+                    _ = try await marker.value
+                    #expect(trial.publisher.counts.lateReplies == 1)
+                    let error = await publishError {
+                        _ = try await trial.publisher.request(
+                            MQTTMessage("3", to: "open/nobody"),
+                            timeout: .milliseconds(50)
+                        )
+                    }
+                    #expect(error?.code == .timeout)
+                }
+            }
+        }
+    }
+
+    @Test func aReplyTopicThatMayNotBeSubscribedEndsTheCallOrItsTimeDoes() async throws {
+        let refused: [UInt8] = [0x90, 0x04, 0x00, 0x01, 0x00, 0x87]
+        let broker = try FakeBroker([[FakeAnswers.connected, refused]])
+        defer { broker.close() }
+        var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
+        configuration.stopTimeout = .zero
+        try await PublisherTrial.run(configuration) { trial in
+            let error = await publishError {
+                _ = try await trial.publisher.request(MQTTMessage("", to: "a"), timeout: .seconds(300))
+            }
+            #expect(error?.code == .denied)
+            _ = await trial.log.line(containing: "refused the subscription to the publisher's reply topic")
+        }
+    }
+
+    @Test func aStopEndsCallsThatWait() async throws {
+        try await Broker.with { broker in
+            let trial = try PublisherTrial(.test(port: broker.port))
+            let running = Task { try await trial.publisher.run() }
+            let call = Task {
+                await publishError {
+                    _ = try await trial.publisher.request(MQTTMessage("", to: "nobody"), timeout: .seconds(300))
+                }
+            }
+            _ = await trial.log.line(containing: "the publisher is connected")
+            running.cancel()
+            try await running.value
+            let error = await call.value
+            #expect(error?.code == .stopped)
+        }
+    }
+
+    @Test func withoutMQTT5ACallIsATypedError() async throws {
+        var configuration = try MQTTPublisherConfiguration.test(port: 1)
+        configuration.version = .v311
+        let trial = try PublisherTrial(configuration)
+        let error = await publishError {
+            _ = try await trial.publisher.call("a", topic: "t/{action}", body: Bytes("1"), timeout: .seconds(1))
+        }
+        #expect(error?.code == .unsupported)
+    }
+}

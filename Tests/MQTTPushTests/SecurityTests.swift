@@ -1,0 +1,282 @@
+import BrokerKit
+import Foundation
+import Logging
+import MQTTPush
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+/// Connections over TLS, and what is said when there is none.
+@Suite(.timeLimit(.minutes(10)))
+struct SecurityTests {
+    /// Runs `body` with an authority whose files are removed afterwards.
+    private func withAuthority(
+        serverDays: Int = 2,
+        _ body: (TestAuthority) async throws -> Void
+    ) async throws {
+        let authority = try await TestAuthority(serverDays: serverDays)
+        defer { authority.remove() }
+        try await body(authority)
+    }
+
+    private func options(_ security: BrokerSecurity) -> BrokerOptions {
+        var options = BrokerOptions()
+        options.security = security
+        return options
+    }
+
+    private func configuration(
+        _ broker: Broker,
+        _ security: MQTTSecurity,
+        host: String = "localhost"
+    ) throws -> MQTTPushConfiguration {
+        try .secure(broker, security, host: host)
+    }
+
+    /// Checks that messages come, and that their facts say whether nobody can have changed them.
+    private func receives(
+        _ broker: Broker,
+        _ security: MQTTSecurity,
+        host: String = "localhost",
+        isVerified: Bool = true,
+        _ change: (inout MQTTPushConfiguration) -> Void = { _ in },
+        _ check: (PushTrial) -> Void = { _ in }
+    ) async throws {
+        var configuration = try configuration(broker, security, host: host)
+        change(&configuration)
+        try await PushTrial.run(configuration) { trial in
+            // Also a message that is longer than a record of TLS.
+            let long = String(repeating: "x", count: 40_000)
+            try await broker.publish(#"{"action":"log","id":"1","body":"\#(long)"}"#, to: "push/log")
+            try await broker.publish(lines: (2...100).map { #"{"id":"\#($0)","n":1}"# }, to: "push/log")
+            let arrivals = await trial.arrivals(100)
+            #expect(arrivals.allSatisfy { $0.pushFacts?.tls == isVerified })
+            check(trial)
+        }
+    }
+
+    /// The error of a run whose first connection must succeed, and that the reason is waited for slowly where nobody but
+    /// a person can cure it.
+    private func refusal(
+        _ broker: Broker,
+        _ security: MQTTSecurity,
+        host: String = "localhost",
+        isSlow: Bool = true
+    ) async throws -> MQTTPushError {
+        var configuration = try configuration(broker, security, host: host)
+        let waits = MQTTReconnect(first: .seconds(1), cap: .seconds(1), slow: .seconds(3_000) ... .seconds(3_000))
+        configuration.reconnect = waits
+        try await PushTrial.run(configuration, subscribed: false) { trial in
+            let line = await trial.hears("next try in ")
+            #expect(line.contains("next try in 3000.0 s") == isSlow, "\(line)")
+        }
+        configuration.firstConnectionMustSucceed = true
+        let adapter = try MQTTPushAdapter(
+            configuration,
+            logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+        )
+        return try await #require(throws: MQTTPushError.self) { try await adapter.run(into: RecordingIntake()) }
+    }
+
+    @Test(arguments: MQTTVersion.allCases)
+    func anOwnAuthorityIsBelieved(version: MQTTVersion) async throws {
+        try await withAuthority { authority in
+            try await Broker.with(options(.tls(authority))) { broker in
+                try await receives(broker, .tls(.authority(file: authority.authorityFile))) { $0.version = version }
+            }
+        }
+    }
+
+    @Test func anotherAuthorityIsNotBelieved() async throws {
+        try await withAuthority { authority in
+            try await withAuthority { other in
+                try await Broker.with(options(.tls(authority))) { broker in
+                    let error = try await refusal(broker, .tls(.authority(file: other.authorityFile)))
+                    #expect(error.code == .untrustedCertificate)
+                    #expect(error.detail.contains("no trusted authority has signed"))
+                    let system = try await refusal(broker, .tls())
+                    #expect(system.code == .untrustedCertificate)
+                }
+            }
+        }
+    }
+
+    @Test func aCertificateForAnotherHostIsNotBelieved() async throws {
+        try await withAuthority { authority in
+            try await Broker.with(options(.tls(authority))) { broker in
+                let trust = MQTTSecurity.tls(.authority(file: authority.authorityFile))
+                let error = try await refusal(broker, trust, host: "127.0.0.1")
+                #expect(error.code == .wrongHost && error.detail.contains("for another host"))
+            }
+        }
+    }
+
+    @Test func anExpiredCertificateIsNotBelieved() async throws {
+        try await withAuthority(serverDays: -1) { authority in
+            try await Broker.with(options(.tls(authority))) { broker in
+                let error = try await refusal(broker, .tls(.authority(file: authority.authorityFile)))
+                #expect(error.code == .expiredCertificate && error.detail.contains("this machine's clock"))
+            }
+        }
+    }
+
+    @Test func anyCertificateIsBelievedWhereThatIsAskedForLoudly() async throws {
+        try await withAuthority(serverDays: -1) { authority in
+            try await Broker.with(options(.tls(authority))) { broker in
+                try await receives(broker, .tls(.insecure), host: "127.0.0.1", isVerified: false) { _ in
+                } _: { trial in
+                    let line = trial.log.all.first { $0.contains("is not checked") }
+                    #expect(line?.hasPrefix("warning source push: the certificate of broker 127.0.0.1:") == true)
+                }
+            }
+        }
+    }
+
+    @Test func aClientCertificateIsShown() async throws {
+        try await withAuthority { authority in
+            try await authority.makeClientFiles("kiosk")
+            var options = options(.mutual(authority))
+            // The certificate's common name is the user's.
+            options.access = ["user kiosk", "topic read push/#"]
+            try await Broker.with(options) { broker in
+                try await receives(broker, authority.security(client: "kiosk"))
+            }
+        }
+    }
+
+    @Test func aBrokerThatWantsACertificateSaysSo() async throws {
+        try await withAuthority { authority in
+            try await Broker.with(options(.mutual(authority))) { broker in
+                let error = try await refusal(broker, .tls(.authority(file: authority.authorityFile)))
+                #expect(error.code == .certificateRefused && error.detail.contains("asks for a client certificate"))
+            }
+        }
+    }
+
+    @Test func aCertificateThatTheBrokerDoesNotTakeIsTold() async throws {
+        try await withAuthority { authority in
+            try await withAuthority { other in
+                try await other.makeClientFiles("stranger")
+                let stranger = MQTTIdentity(
+                    certificateFile: other.path("stranger.pem"),
+                    keyFile: other.path("stranger.key")
+                )
+                try await Broker.with(options(.mutual(authority))) { broker in
+                    let security = MQTTSecurity.tls(.authority(file: authority.authorityFile), identity: stranger)
+                    let error = try await refusal(broker, security)
+                    #expect(error.code == .certificateRefused)
+                    #expect(error.detail.contains("refused the client certificate"))
+                }
+            }
+        }
+    }
+
+    @Test func filesThatCannotBeUsedAreNamed() async throws {
+        try await withAuthority { authority in
+            try await authority.makeClientFiles("kiosk")
+            try await authority.makeClientFiles("other")
+            func identity(_ certificate: String, _ key: String) -> MQTTSecurity {
+                let files = MQTTIdentity(
+                    certificateFile: authority.path(certificate),
+                    keyFile: authority.path(key)
+                )
+                return .tls(.authority(file: authority.authorityFile), identity: files)
+            }
+            let cases: [(MQTTSecurity, String)] = [
+                (.tls(.authority(file: authority.path("none.pem"))), "none.pem\" cannot be read, or does not hold"),
+                (.tls(.authority(file: authority.keyFile)), "server.key\" cannot be read, or does not hold"),
+                (identity("kiosk.key", "kiosk.key"), "does not hold a client certificate"),
+                (identity("kiosk.pem", "locked.key"), "does not hold a private key without a passphrase"),
+                (identity("kiosk.pem", "kiosk.pem"), "does not hold a private key without a passphrase"),
+                (identity("kiosk.pem", "other.key"), "does not belong to the certificate"),
+            ]
+            try await Broker.with(options(.tls(authority))) { broker in
+                for (security, text) in cases {
+                    let error = try await refusal(broker, security)
+                    #expect(error.code == .unusableFile && error.detail.contains(text), "\(error)")
+                }
+            }
+        }
+    }
+
+    private static let key = "0123456789abcdefCANARY".replacing("CANARY", with: "00ff")
+
+    private func file(_ text: String, _ body: (Secret) async throws -> Void) async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString)")
+        try Data(text.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await body(.file(file.path))
+    }
+
+    @Test(arguments: MQTTVersion.allCases)
+    func aSharedKeyIsEnough(version: MQTTVersion) async throws {
+        var options = options(.sharedKeys(["kiosk": Self.key]))
+        options.access = ["user kiosk", "topic read push/#"]
+        try await file(Self.key + "\n") { key in
+            try await Broker.with(options) { broker in
+                try await receives(broker, .preSharedKey(identity: "kiosk", key: key)) { $0.version = version }
+            }
+        }
+    }
+
+    @Test func anotherKeyOrIdentityIsRefused() async throws {
+        try await Broker.with(options(.sharedKeys(["kiosk": Self.key]))) { broker in
+            try await file("00" + Self.key) { other in
+                let error = try await refusal(broker, .preSharedKey(identity: "kiosk", key: other))
+                #expect(error.code == .preSharedKeyRefused && error.detail.contains("Check its identity and the key"))
+                #expect(!error.detail.contains(Self.key))
+            }
+            try await file(Self.key) { key in
+                let error = try await refusal(broker, .preSharedKey(identity: "nobody", key: key))
+                #expect(error.code == .preSharedKeyRefused)
+            }
+            try await file("no hexadecimal digits") { none in
+                let error = try await refusal(broker, .preSharedKey(identity: "kiosk", key: none))
+                #expect(error.code == .secretUnavailable && !error.detail.contains("no hexadecimal digits"))
+            }
+        }
+    }
+
+    @Test func aBrokerWithACertificateIsNotTakenForOneWithTheKey() async throws {
+        try await withAuthority { authority in
+            try await Broker.with(options(.tls(authority))) { broker in
+                try await file(Self.key) { key in
+                    let security = MQTTSecurity.preSharedKey(identity: "kiosk", key: key)
+                    let error = try await refusal(broker, security)
+                    #expect(error.code == .preSharedKeyRefused)
+                }
+            }
+        }
+    }
+
+    @Test func aBrokerWithoutTLSIsTriedAgainSoon() async throws {
+        try await Broker.with { broker in
+            let error = try await refusal(broker, .tls(.insecure), isSlow: false)
+            #expect(error.code == .tlsFailed && error.detail.contains("Check that it speaks TLS on this port"))
+        }
+    }
+}
+
+extension MQTTPushConfiguration {
+    /// A source with a session on a broker with TLS.
+    static func secure(
+        _ broker: Broker,
+        _ security: MQTTSecurity,
+        host: String = "localhost"
+    ) throws -> MQTTPushConfiguration {
+        var configuration = try test(broker, [try MQTTTopic("push/{action}")])
+        configuration.broker = try MQTTBroker(host: host, port: broker.port, usesTLS: true)
+        configuration.security = security
+        return configuration
+    }
+}
+
+extension TestAuthority {
+    /// Its own trust, and the certificate of one of its clients.
+    func security(client: String) -> MQTTSecurity {
+        .tls(
+            .authority(file: authorityFile),
+            identity: MQTTIdentity(certificateFile: path("\(client).pem"), keyFile: path("\(client).key"))
+        )
+    }
+}

@@ -1,0 +1,176 @@
+#ifndef SIGNALBOX_COPENSSL_SHIM_H
+#define SIGNALBOX_COPENSSL_SHIM_H
+
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <string.h>
+
+// Only what Swift cannot import: macros that call, and callbacks that OpenSSL calls in the middle of a handshake. Every text
+// of OpenSSL's is static. Errors that are left behind in the thread's queue would be taken for those of the next call, so
+// each function empties it.
+
+// What a client's handshake found out, and what it needs for a pre-shared key. Belongs to one SSL_CTX, which points to it.
+struct cssl_record {
+    // The first reason why the other side's certificate is refused (X509_V_ERR_...), or 0.
+    int certificate_fault;
+    // The first alert that came from the other side (RFC 8446, 6) and is not its goodbye, or -1.
+    int alert;
+    // Whether the other side asked for a certificate.
+    int is_asked;
+    int is_secured;
+    // Set when the SSL_CTX is freed.
+    int is_gone;
+    char identity[257];
+    unsigned int key_length;
+    unsigned char key[256];
+};
+
+static inline struct cssl_record *cssl_record_of(const SSL *connection) {
+    return (struct cssl_record *)SSL_CTX_get_app_data(SSL_get_SSL_CTX(connection));
+}
+
+static inline int cssl_verified(int is_trusted, X509_STORE_CTX *verification) {
+    SSL *connection =
+        (SSL *)X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct cssl_record *record = connection == NULL ? NULL : cssl_record_of(connection);
+    if (!is_trusted && record != NULL && record->certificate_fault == 0) {
+        record->certificate_fault = X509_STORE_CTX_get_error(verification);
+    }
+    return is_trusted;
+}
+
+static inline void cssl_told(const SSL *connection, int where, int value) {
+    struct cssl_record *record = cssl_record_of(connection);
+    if (record == NULL) return;
+    if ((where & SSL_CB_HANDSHAKE_DONE) != 0) record->is_secured = 1;
+    if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && (value & 0xff) != SSL_AD_CLOSE_NOTIFY && record->alert < 0) {
+        record->alert = value & 0xff;
+    }
+}
+
+// The certificate that was set, or none, is sent.
+static inline int cssl_asked(SSL *connection, void *owner) {
+    struct cssl_record *record = cssl_record_of(connection);
+    (void)owner;
+    if (record != NULL) record->is_asked = 1;
+    return 1;
+}
+
+static inline unsigned int cssl_key(SSL *connection, const char *hint, char *identity, unsigned int identity_room,
+                                    unsigned char *key, unsigned int key_room) {
+    struct cssl_record *record = cssl_record_of(connection);
+    (void)hint;
+    if (record == NULL || strlen(record->identity) >= identity_room || record->key_length > key_room) return 0;
+    memcpy(identity, record->identity, strlen(record->identity) + 1);
+    memcpy(key, record->key, record->key_length);
+    return record->key_length;
+}
+
+static inline void cssl_freed(void *parent, void *value, CRYPTO_EX_DATA *data, int place, long number, void *pointer) {
+    (void)parent;
+    (void)data;
+    (void)place;
+    (void)number;
+    (void)pointer;
+    if (value != NULL) ((struct cssl_record *)value)->is_gone = 1;
+}
+
+// Once per process: where an SSL_CTX keeps whom to tell that it is freed.
+static inline int cssl_place(void) { return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, cssl_freed); }
+
+// A client's side of TLS 1.2 or later that verifies certificates and trusts none yet; NULL when there is no memory.
+static inline SSL_CTX *cssl_new(struct cssl_record *record, int place) {
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    if (context == NULL) return NULL;
+    SSL_CTX_set_app_data(context, record);
+    SSL_CTX_set_ex_data(context, place, record);
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, cssl_verified);
+    SSL_CTX_set_info_callback(context, cssl_told);
+    SSL_CTX_set_cert_cb(context, cssl_asked, NULL);
+    return context;
+}
+
+static inline void cssl_verify_nothing(SSL_CTX *context) { SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NULL); }
+
+// The certificate must be for this name or numeric address.
+static inline int cssl_expect_host(SSL_CTX *context, const char *host) {
+    X509_VERIFY_PARAM *wanted = SSL_CTX_get0_param(context);
+    X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    int is_set = X509_VERIFY_PARAM_set1_ip_asc(wanted, host) == 1 || X509_VERIFY_PARAM_set1_host(wanted, host, 0) == 1;
+    ERR_clear_error();
+    return is_set;
+}
+
+static inline int cssl_trust_system(SSL_CTX *context) {
+    int is_set = SSL_CTX_set_default_verify_paths(context) == 1;
+    ERR_clear_error();
+    return is_set;
+}
+
+static inline int cssl_trust_file(SSL_CTX *context, const char *file) {
+    int is_set = SSL_CTX_load_verify_locations(context, file, NULL) == 1;
+    ERR_clear_error();
+    return is_set;
+}
+
+// OpenSSL would ask for a passphrase at the terminal, and wait.
+static inline int cssl_no_passphrase(char *buffer, int size, int writing, void *user) {
+    (void)buffer;
+    (void)size;
+    (void)writing;
+    (void)user;
+    return 0;
+}
+
+static inline int cssl_show_certificate(SSL_CTX *context, const char *file) {
+    int is_set = SSL_CTX_use_certificate_chain_file(context, file) == 1;
+    ERR_clear_error();
+    return is_set;
+}
+
+static inline int cssl_use_key(SSL_CTX *context, const char *file) {
+    SSL_CTX_set_default_passwd_cb(context, cssl_no_passphrase);
+    int is_set = SSL_CTX_use_PrivateKey_file(context, file, SSL_FILETYPE_PEM) == 1;
+    ERR_clear_error();
+    return is_set;
+}
+
+// Whether the file has a private key, whatever certificate it belongs to.
+static inline int cssl_has_key(const char *file) {
+    BIO *input = BIO_new_file(file, "r");
+    EVP_PKEY *key = input == NULL ? NULL : PEM_read_bio_PrivateKey(input, NULL, cssl_no_passphrase, NULL);
+    BIO_free(input);
+    EVP_PKEY_free(key);
+    ERR_clear_error();
+    return key != NULL;
+}
+
+// Whoever does not know the key is refused: nobody is trusted for a certificate.
+static inline int cssl_use_shared_key(SSL_CTX *context, struct cssl_record *record, const char *identity,
+                                      const unsigned char *key, unsigned int length) {
+    if (strlen(identity) >= sizeof(record->identity) || length > sizeof(record->key)) return 0;
+    memcpy(record->identity, identity, strlen(identity) + 1);
+    memcpy(record->key, key, length);
+    record->key_length = length;
+    SSL_CTX_set_psk_client_callback(context, cssl_key);
+    int is_set = SSL_CTX_set_cipher_list(context, "PSK") == 1;
+    ERR_clear_error();
+    return is_set;
+}
+
+static inline void cssl_forget(struct cssl_record *record) { OPENSSL_cleanse(record, sizeof(*record)); }
+
+// Sends a few bytes at once and whole. 0: the connection is of no more use, as OpenSSL would have the same bytes again first.
+static inline int cssl_send(void *connection, const void *bytes, int count) {
+    ERR_clear_error();
+    int is_sent = SSL_write((SSL *)connection, bytes, count) == count;
+    ERR_clear_error();
+    return is_sent;
+}
+
+#endif

@@ -1,0 +1,42 @@
+/// The SUBSCRIBEs of one connection that wait for the broker's answers.
+struct SubscriptionRequests {
+    /// What the broker said about all filters that were asked for since the last such answer.
+    struct Answer: Equatable {
+        var granted = 0
+        var lowered: [String] = []
+        var refused: [(filter: String, code: ReasonCode)] = []
+
+        static func == (left: Answer, right: Answer) -> Bool {
+            left.granted == right.granted && left.lowered == right.lowered
+                && left.refused.elementsEqual(right.refused) { $0 == $1 }
+        }
+    }
+
+    private var waiting: [Int32: SubscriptionGroup] = [:]
+    private var answer = Answer()
+
+    mutating func sent(_ group: SubscriptionGroup, packet: Int32) {
+        waiting[packet] = group
+    }
+
+    /// How many codes the answer to a packet may have, or `nil` when nobody asked.
+    func expects(_ packet: Int32) -> Int? { waiting[packet]?.filters.count }
+
+    /// Notes what the broker said about one packet.
+    ///
+    /// - Returns: what it said about all, when this was the last.
+    mutating func answered(_ packet: Int32, _ codes: [ReasonCode]) -> Answer? {
+        guard let group = waiting.removeValue(forKey: packet) else { return nil }
+        for (filter, code) in zip(group.filters, codes) {
+            if code.isFailure {
+                answer.refused.append((filter, code))
+                continue
+            }
+            answer.granted += 1
+            if code.rawValue < Int32(group.quality.rawValue) { answer.lowered.append(filter) }
+        }
+        guard waiting.isEmpty else { return nil }
+        defer { answer = Answer() }
+        return answer
+    }
+}

@@ -1,0 +1,119 @@
+import AdapterThreads
+import COpenSSL
+import SignalboxCore
+
+/// Our side of TLS for one connection: what libmosquitto makes its connection from, and what OpenSSL found out.
+///
+/// Belongs to one thread. It must outlive the libmosquitto handle that it was given to.
+final class TLSClient {
+    /// An `SSL_CTX`.
+    let context: OpaquePointer
+    private let record: UnsafeMutablePointer<cssl_record>
+    private let security: MQTTSecurity
+
+    // Counted by OpenSSL and never given back: once per process.
+    private static let place = cssl_place()
+
+    /// Reads files and secrets.
+    ///
+    /// - Returns: `nil` when the connection is not to be secured.
+    /// - Throws: ``MQTTPushError`` `unusableFile`, `secretUnavailable` or `noResources`.
+    init?(_ security: MQTTSecurity, host: String) throws(MQTTPushError) {
+        if case .none = security { return nil }
+        record = .allocate(capacity: 1)
+        var empty = cssl_record()
+        empty.alert = -1
+        record.initialize(to: empty)
+        guard let context = cssl_new(record, TLSClient.place) else {
+            record.deallocate()
+            throw MQTTPushError(.noResources, "no memory is left for TLS")
+        }
+        self.context = context
+        self.security = security
+        switch security {
+        case .none: break
+        case .tls(let trust, let identity):
+            try believe(trust, host)
+            if let identity { try show(identity) }
+        case .preSharedKey(let identity, let key): try share(identity, key)
+        }
+    }
+
+    deinit {
+        SSL_CTX_free(context)
+        // Some versions of libmosquitto keep what they were given when no TCP connection came about.
+        if record.pointee.is_gone == 0 { SSL_CTX_free(context) }
+        cssl_forget(record)
+        record.deallocate()
+    }
+
+    /// Whether the handshake is done.
+    var isSecured: Bool { record.pointee.is_secured != 0 }
+
+    /// Why the connection ended before the broker's greeting, as far as TLS has to do with it.
+    var fault: TLSFault? {
+        let found = record.pointee
+        if found.certificate_fault != 0 { return TLSFault(certificateFault: found.certificate_fault, security) }
+        let wasAsked = found.is_asked != 0
+        if found.alert >= 0 { return TLSFault(alert: found.alert, security, wasAsked: wasAsked) }
+        guard found.is_secured != 0 else { return .unsecured }
+        // What it had to say is lost when it closed while we wrote.
+        guard wasAsked, case .tls(_, let identity) = security else { return nil }
+        return TLSFault(refusing: identity, "it ended the connection")
+    }
+
+    private func believe(_ trust: MQTTTrust, _ host: String) throws(MQTTPushError) {
+        switch trust {
+        case .insecure:
+            cssl_verify_nothing(context)
+            return
+        case .system:
+            guard cssl_trust_system(context) == 1 else {
+                throw MQTTPushError(.unusableFile, "the system's certificates cannot be read")
+            }
+        case .authority(let file):
+            guard cssl_trust_file(context, file) == 1 else {
+                throw TLSClient.unusable(file, "a certificate of the broker's authority")
+            }
+        }
+        guard cssl_expect_host(context, host) == 1 else {
+            throw MQTTPushError(.noResources, "no memory is left for TLS")
+        }
+    }
+
+    private func show(_ identity: MQTTIdentity) throws(MQTTPushError) {
+        guard cssl_show_certificate(context, identity.certificateFile) == 1 else {
+            throw TLSClient.unusable(identity.certificateFile, "a client certificate")
+        }
+        guard cssl_use_key(context, identity.keyFile) == 1 else {
+            guard cssl_has_key(identity.keyFile) == 1 else {
+                throw TLSClient.unusable(identity.keyFile, "a private key without a passphrase")
+            }
+            throw MQTTPushError(
+                .unusableFile,
+                "the key in \(identity.keyFile.debugDescription) does not belong to the certificate in "
+                    + identity.certificateFile.debugDescription
+            )
+        }
+    }
+
+    private func share(_ identity: String, _ key: Secret) throws(MQTTPushError) {
+        let text: String
+        do throws(SecretUnavailable) { text = try key.read() } catch {
+            throw MQTTPushError(.secretUnavailable, error.description)
+        }
+        guard let bytes = SharedKey.bytes(of: text) else {
+            throw MQTTPushError(
+                .secretUnavailable,
+                "the \(key) holds no pre-shared key: it has 2 to 512 hexadecimal digits, an even number"
+            )
+        }
+        guard cssl_use_shared_key(context, record, identity, bytes, UInt32(bytes.count)) == 1 else {
+            throw MQTTPushError(.noResources, "no pre-shared keys can be used with this OpenSSL")
+        }
+    }
+
+    private static func unusable(_ file: String, _ what: String) -> MQTTPushError {
+        MQTTPushError(.unusableFile, "\(file.debugDescription) cannot be read, or does not hold \(what) as PEM")
+    }
+}
