@@ -20,8 +20,9 @@ struct SignalboxTool: AsyncParsableCommand {
             """,
         version: "signalbox \(version)",
         subcommands: [
-            RunCommand.self, ServeCommand.self, CheckCommand.self, SubscribeCommand.self, ConnectCommand.self,
-            BridgeCommand.self, SendCommand.self, ParseCommand.self, NavigateCommand.self, ExplainCommand.self,
+            RunCommand.self, ServeCommand.self, CheckCommand.self, SubscribeCommand.self, PublishCommand.self,
+            RequestCommand.self, ConnectCommand.self, BridgeCommand.self, SendCommand.self, ParseCommand.self,
+            NavigateCommand.self, ExplainCommand.self,
         ]
     )
 

@@ -49,6 +49,18 @@ FAULTS = {
         {"pattern": "a", "payload": "xml"},
         {"pattern": "a", "envelope": "cloudevents"},
     ],
+    ("sources", "push", "mqtt", "version"): ["3.1", 4, True],
+    ("sources", "push", "mqtt", "will", "qos"): [2, "1"],
+    ("sources", "push", "mqtt", "connections", 0, "name"): ["", "a b", "a" * 65],
+    ("sources", "push", "mqtt", "publishing", "queued_messages"): [0, 1000001],
+    ("sources", "push", "mqtt", "topics", 3, "qos"): [2],
+    ("sources", "push", "mqtt", "topics", 3, "retained"): ["never"],
+    ("sources", "secured", "mqtt", "trust"): ["nobody", {}],
+    ("sources", "secured", "mqtt", "broker"): ["mqtt://broker.example"],
+    ("sources", "shared", "mqtt", "shared_key"): [
+        {"identity": "a"}, {"key": {"env": "A"}}, {"identity": "a", "key": "0123456789abcdef"},
+    ],
+    ("sources", "shared", "mqtt", "broker"): ["mqtt://broker.example"],
     ("sources", "page"): [{"script": {"files": ["a.js"]}, "links": {"routes": []}}, {"window": {"arrivals": 1}}],
     ("sources", "page", "script", "files"): [[], [7]],
     ("sources", "links", "links", "routes"): [[]],
@@ -78,6 +90,10 @@ FAULTS = {
         {"action": "a", "use": "reply", "from": [{"source": "push"}]},
         {"action": "a", "use": "log", "value": 1, "from": [{"source": "push"}]},
         {"action": "a", "use": "log", "retryable": True, "from": [{"source": "push"}]},
+        {"action": "a", "use": "publish", "source": "push", "from": [{"source": "push"}]},
+        {"action": "a", "use": "publish", "topic": "a", "from": [{"source": "push"}]},
+        {"action": "a", "use": "publish", "source": "push", "topic": "a", "qos": 2, "from": [{"source": "push"}]},
+        {"action": "a", "use": "log", "topic": "a", "from": [{"source": "push"}]},
     ],
     ("plugins", 0, "action"): ["2push", "a b", "a" * 65, "signalbox.a", "signalbox.connect"],
     ("plugins", 0, "from"): [[]],
@@ -168,7 +184,7 @@ def is_required(content, path):
     if not isinstance(holder, dict) or path[-1] not in REQUIRED:
         return False
     # The name of a source, the fallback of links, and parts of a rule may have the same words.
-    if path[:-1] == ("sources",) or (path[-1] == "fallback" and "routes" in holder):
+    if path[:-1] == ("sources",) or (path[-1] == "fallback" and "routes" in holder) or path[-2:-1] == ("publishing",):
         return False
     return not (path == ("sources",) and "navigation" in content)
 

@@ -23,4 +23,19 @@ struct MQTTSection: Sendable, Hashable {
     var receiveMaximum = 250
     /// How many messages the broker keeps for this client, as it was told; 0 for any number.
     var brokerQueue = 1_000
+    /// Which MQTT is spoken.
+    var version = MQTTVersion.v5
+    /// How the connection is protected.
+    var security = MQTTSecurity.none
+    /// What the broker publishes when the connection breaks.
+    var will: MQTTWill?
+    /// Whether a lost session is an action too.
+    var announcesConnections = false
+    /// Further connections.
+    var connections: [ConnectionSection] = []
+    /// The second connection, which publishes; `nil`: there is none.
+    var publishing: PublishingSection?
+
+    /// The topics of all connections, in the order in which they are asked.
+    var allTopics: [TopicSection] { topics + connections.flatMap(\.topics) }
 }

@@ -21,10 +21,14 @@ enum PluginUse: Sendable, Hashable {
     case join(tag: String?)
     /// Takes the tag away; `nil`: the one that the body names.
     case leave(tag: String?)
+    /// Publishes the action's body through a broker's source, and returns when the broker has it.
+    case publish(PublishSection)
 
     /// Those that can have a tag.
     static let withTags = ["broadcast", "join", "leave"]
 
     /// The words after `use:`, in the order in which messages list them.
-    static let words = ["log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "join", "leave"]
+    static let words = [
+        "log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "join", "leave", "publish",
+    ]
 }

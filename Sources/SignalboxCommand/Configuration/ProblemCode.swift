@@ -25,6 +25,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case actionWithoutPlugin
     case holdLimitExceeded
     case receiveMaximum
+    case publishLoop
     // What lets in whom nobody meant, or nobody.
     case nobodyCanConnect
     case uncheckedCertificate

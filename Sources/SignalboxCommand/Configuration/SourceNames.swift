@@ -10,6 +10,8 @@ struct SourceNames {
     let linkPlaces: [String: LinkPlaces]
     /// The chat sources that are right.
     let chats: [String: ChatSection]
+    /// The brokers' sources that are right.
+    let brokers: [String: MQTTSection]
 
     /// Every name a rule may use.
     var all: [String] { configured + [SourceSection.internalName.text] }

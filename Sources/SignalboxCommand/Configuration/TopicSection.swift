@@ -1,3 +1,4 @@
+import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 
@@ -11,4 +12,8 @@ struct TopicSection: Sendable, Hashable {
     let action: ActionName?
     /// How a message names its action, where nothing else does.
     var envelope = TopicEnvelope.standard
+    /// The most each message is worth.
+    var quality = MQTTQuality.atLeastOnce
+    /// What becomes of messages that the broker had stored.
+    var retained = MQTTRetained.deliver
 }

@@ -29,7 +29,7 @@ struct ExplainedMessage {
             let topic = try ExplainedMessage.topic(facts, of: source)
             let push = mqtt.push(from: source.name, limits: configuration.limits, holdLimit: configuration.holdLimit)
             arrival = push.arrival(of: bytes, on: topic, retained: facts.isRetained, qos: facts.qos ?? 1)
-            route = mqtt.topics.first { $0.pattern.match(topic) != nil }?.pattern.text
+            route = mqtt.allTopics.first { $0.pattern.match(topic) != nil }?.pattern.text
         case .script:
             arrival = try ExplainedMessage.pageArrival(bytes, facts, of: source, limits: configuration.limits)
             route = nil

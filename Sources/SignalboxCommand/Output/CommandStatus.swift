@@ -7,7 +7,7 @@ enum CommandStatus: Int32, CaseIterable {
     /// `bridge` and `send`: a message was not handled; `bridge`: a script failed, a limit closed the page, or the lines
     /// are not those of `--expect`. `parse`: a URL or its query was refused, or has no route. `navigate`: a URL was
     /// cancelled. `explain`: no plugin would be called. `connect`: a message was not handled, a line was not sent, or the
-    /// server closed before enough frames had come.
+    /// server closed before enough frames had come. `publish`: a message was not published; `request`: it was not handled.
     case notAsExpected = 1
     /// The arguments are not right (sysexits: EX_USAGE).
     case usage = 64
@@ -23,24 +23,27 @@ enum CommandStatus: Int32, CaseIterable {
     case cannotListen = 71
     /// Output could not be written (EX_IOERR).
     case outputFailed = 74
-    /// `--timeout` passed before `subscribe` or `connect` had enough messages, or before a page or a call had ended (EX_TEMPFAIL).
+    /// `--timeout` passed before `subscribe` or `connect` had enough messages, `publish` was done, `request` had its reply, or
+    /// a page or a call had ended (EX_TEMPFAIL).
     case timeout = 75
     /// `connect`: the server sent what RFC 6455 forbids, as far as that is told apart from a loss, or what is not taken; or
     /// it answered without a WebSocket (EX_PROTOCOL).
     case protocolBroken = 76
-    /// `connect`: the server answered with an HTTP status, such as 401 or 403, in place of a connection (EX_NOPERM).
+    /// `connect`: the server answered with an HTTP status, such as 401 or 403, in place of a connection. `subscribe`,
+    /// `publish`, `request`: the broker refused the login, or denied a message (EX_NOPERM).
     case refused = 77
     /// The drain ended with arrivals abandoned or calls that had not returned.
     case drainIncomplete = 80
-    /// `connect`: TLS failed: the server's certificate is not trusted, or not for this host.
+    /// `connect`, `subscribe`, `publish`, `request`: TLS failed: the server's certificate is not trusted, or not for this
+    /// host, or a file of certificates is of no use.
     case notSecured = 81
     /// `connect`: the server closed with a code that tells of an error: any but 1000 and 1001.
     case closedWithError = 82
-    /// A second SIGINT ended it at once, or the first one before `subscribe`, `connect`, `bridge` or `send` had what it
-    /// waits for.
+    /// A second SIGINT ended it at once, or the first one before `subscribe`, `publish`, `request`, `connect`, `bridge` or
+    /// `send` had what it waits for.
     case interrupted = 130
-    /// A second SIGTERM ended it at once, or the first one before `subscribe`, `connect`, `bridge` or `send` had what it
-    /// waits for.
+    /// A second SIGTERM ended it at once, or the first one before `subscribe`, `publish`, `request`, `connect`, `bridge` or
+    /// `send` had what it waits for.
     case terminated = 143
 
     /// The status as argument-parser throws it.
@@ -59,8 +62,8 @@ enum CommandStatus: Int32, CaseIterable {
         switch self {
         case .done: "done"
         case .notAsExpected:
-            "a message was not handled, a script failed, or --expect differs; a URL was refused or has no route; explain: "
-                + "no plugin would be called; connect: a line was not sent, or the server closed before --count"
+            "a message was not handled or not published, a script failed, or --expect differs; a URL was refused or has no "
+                + "route; explain: no plugin would be called; connect: a line was not sent, or the server closed before --count"
         case .usage: "the arguments are not right"
         case .invalidConfiguration: "the configuration, or the body to send, is not right"
         case .unreadableFile: "a file that was named cannot be read"
@@ -69,12 +72,14 @@ enum CommandStatus: Int32, CaseIterable {
         case .outputFailed: "output could not be written"
         case .timeout: "--timeout passed first"
         case .protocolBroken: "the server broke the protocol, sent what is not taken, or speaks no WebSocket"
-        case .refused: "the server refused the connection with an HTTP status"
+        case .refused: "the server refused the connection with an HTTP status, or the broker the login or a message"
         case .drainIncomplete: "arrivals were abandoned, or a call had not returned"
         case .notSecured: "TLS failed: the server's certificate is not trusted, or not for this host"
         case .closedWithError: "the server closed with a code that tells of an error"
-        case .interrupted: "a second SIGINT; subscribe, connect, bridge, send: a SIGINT before the end"
-        case .terminated: "a second SIGTERM; subscribe, connect, bridge, send: a SIGTERM before the end"
+        case .interrupted:
+            "a second SIGINT; subscribe, publish, request, connect, bridge, send: a SIGINT before the end"
+        case .terminated:
+            "a second SIGTERM; subscribe, publish, request, connect, bridge, send: a SIGTERM before the end"
         }
     }
 }

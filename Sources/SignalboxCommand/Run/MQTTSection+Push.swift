@@ -23,12 +23,36 @@ extension MQTTSection {
         push.batchMessages = min(push.batchMessages, receiveMaximum)
         push.limits = limits
         push.holdLimit = holdLimit
+        push.version = version
+        push.security = security
+        push.will = will
+        push.announcesConnections = announcesConnections
+        push.connections = connections.map { MQTTConnection(name: $0.name, topics: $0.topics.map(\.subscription)) }
+        push.publishing = publishing?.publishing
         return push
+    }
+}
+
+extension PublishingSection {
+    fileprivate var publishing: MQTTPublishing {
+        var publishing = MQTTPublishing()
+        publishing.clientID = clientID
+        publishing.queuedMessages = queuedMessages ?? publishing.queuedMessages
+        publishing.queuedBytes = queuedBytes ?? publishing.queuedBytes
+        publishing.replyTopics = replyTopics
+        publishing.waitingReplies = waitingReplies ?? publishing.waitingReplies
+        publishing.sendTopic = sendTopic
+        publishing.publishTimeout = publishTimeout ?? publishing.publishTimeout
+        publishing.stopTimeout = stopTimeout ?? publishing.stopTimeout
+        return publishing
     }
 }
 
 extension TopicSection {
     fileprivate var subscription: MQTTTopic {
-        MQTTTopic(pattern, payload: payload, action: action, envelope: envelope.payloadEnvelope)
+        var topic = MQTTTopic(pattern, payload: payload, action: action, envelope: envelope.payloadEnvelope)
+        topic.quality = quality
+        topic.retained = retained
+        return topic
     }
 }

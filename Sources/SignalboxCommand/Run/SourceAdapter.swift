@@ -11,6 +11,8 @@ struct SourceAdapter {
     private let adapter: any Adapter
     /// The adapter, of a chat.
     let server: WebSocketServer?
+    /// What a broker's source publishes through, where it does.
+    let publisher: MQTTPublisher?
 
     /// - Parameter thread: on which feeds read and write.
     /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError`: what could not be set up.
@@ -18,10 +20,13 @@ struct SourceAdapter {
         self.section = section
         let (name, limits) = (section.name, configuration.limits)
         var server: WebSocketServer?
+        var publisher: MQTTPublisher?
         switch section.kind {
         case .mqtt(let mqtt):
             let push = mqtt.push(from: name, limits: limits, holdLimit: configuration.holdLimit)
-            adapter = try MQTTPushAdapter(push, logger: logger)
+            let made = try MQTTPushAdapter(push, logger: logger)
+            adapter = made
+            publisher = made.publisher
         case .script(let script):
             let scripts = try ScriptFiles.read(script.files)
             let page = script.page(from: name, scripts: scripts, limits: limits)
@@ -38,6 +43,7 @@ struct SourceAdapter {
             server = made
         }
         self.server = server
+        self.publisher = publisher
     }
 
     /// - Throws: `RegistrationError`, when the supervisor has such a source or is closing.

@@ -13,6 +13,8 @@ struct SupervisorBuilder {
     var ledgers = LedgerTable()
     /// The one on which all feeds read and write, from one configuration to the next.
     var thread = WebSocketThread()
+    /// Through which plugins publish, from one configuration to the next.
+    var publishers = PublisherTable()
     /// Told of each chat that begins.
     var onChat: @Sendable (WebSocketServer) -> Void = { _ in }
 
@@ -24,6 +26,7 @@ struct SupervisorBuilder {
             logger: logger,
             ledgers: ledgers,
             thread: thread,
+            publishers: publishers,
             onChat: onChat
         )
     }
@@ -56,6 +59,7 @@ struct SupervisorBuilder {
     ///
     /// - Throws: `RegistrationError`, when the supervisor has such a source or is closing.
     func add(_ adapter: SourceAdapter, to supervisor: Supervisor) throws {
+        if let publisher = adapter.publisher { publishers.note(publisher, of: adapter.section.name) }
         try adapter.add(to: supervisor)
         if let server = adapter.server { onChat(server) }
     }
@@ -84,6 +88,8 @@ struct SupervisorBuilder {
         case .broadcast(let tag): try place.take(BroadcastPlugin(action: action, tag: tag))
         case .join(let tag): try place.take(TagPlugin(action: action, tag: tag, joins: true))
         case .leave(let tag): try place.take(TagPlugin(action: action, tag: tag, joins: false))
+        case .publish(let section):
+            try place.take(PublishPlugin(action: action, section: section, publishers: publishers))
         case .file(let path):
             let plugin = FilePlugin(action: action, ledger: try ledgers.ledger(at: path))
             // A batch holds many keys, so that one call cannot be for all of it.

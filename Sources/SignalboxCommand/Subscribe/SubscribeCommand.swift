@@ -19,17 +19,31 @@ struct SubscribeCommand: AsyncParsableCommand {
               signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' --count 3 --timeout 30s
 
             \(CommandStatus.help([
-                .done, .usage, .unavailable, .outputFailed, .timeout, .interrupted,
+                .done, .usage, .unavailable, .outputFailed, .timeout, .refused, .notSecured, .interrupted,
                 .terminated,
             ]))
             """
     )
 
-    @Argument(help: ArgumentHelp("The broker: mqtt://host or mqtt://host:port.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The broker: mqtt://host or mqtt://host:port, mqtts:// for TLS.", valueName: "url"))
     var broker: String
 
-    @Option(name: .customLong("topic"), help: "A topic filter or a pattern with captures; may be repeated.")
+    @Option(
+        name: [.customShort("t"), .customLong("topic")],
+        help: "A topic filter or a pattern with captures; may be repeated."
+    )
     var topics: [String]
+
+    @Option(help: "The most each message is worth: 0, at most once, or 1, at least once; 1 without it.")
+    var qos: Int?
+
+    @Option(
+        help: ArgumentHelp("Share the messages with all who name this group: each goes to one.", valueName: "group")
+    )
+    var share: String?
+
+    @Option(help: "What becomes of messages that the broker had stored: deliver, ignore.")
+    var retained: String?
 
     @Option(help: "End after this many messages.")
     var count: Int?
@@ -43,14 +57,11 @@ struct SubscribeCommand: AsyncParsableCommand {
     @Flag(help: "Try again when the first connection fails; else that is an error.")
     var retry = false
 
-    @Option(help: "The user name at the broker.")
-    var user: String?
+    @Flag(help: "Say on stderr once a second how many messages came.")
+    var rate = false
 
-    @Option(help: "The environment variable that holds the password.")
-    var passwordEnv: String?
-
-    @Option(help: "The file that holds the password.")
-    var passwordFile: String?
+    @OptionGroup(title: "The broker")
+    var login: BrokerArguments
 
     @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.warning
@@ -60,6 +71,7 @@ struct SubscribeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        login.warn()
         let status = await SubscribeProgram.status(of: try request(), logger: logLevel.logger)
         throw status.code
     }
@@ -69,38 +81,44 @@ struct SubscribeCommand: AsyncParsableCommand {
             throw ValidationError("--topic is missing; say which topics, such as --topic '#'")
         }
         guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is at least 1") }
-        guard passwordEnv == nil || passwordFile == nil else {
-            throw ValidationError("--password-env and --password-file exclude each other")
-        }
-        let password =
-            try passwordEnv.map { try VariableName.secret(in: $0, option: "--password-env") }
-            ?? passwordFile.map(Secret.file)
-        let patterns = try topics.map { text in
-            do {
-                return try TopicPattern(text)
-            } catch {
-                throw ValidationError("--topic: \(error)")
-            }
-        }
         let request = SubscribeRequest(
-            broker: try checked { () throws(MQTTPushError) in try MQTTBroker(url: broker) },
-            patterns: patterns,
+            login: try login.login(at: broker),
+            patterns: try topics.map { try pattern($0) },
+            quality: try QualityOption.quality(qos),
+            retained: try retainedMessages(),
             count: count,
             timeout: try timeout.map(TimeoutOption.duration),
             isRaw: raw,
-            retries: retry,
-            user: user,
-            password: password
+            showsRate: rate,
+            retries: retry
         )
-        try checked { () throws(MQTTPushError) in try request.push.validate() }
+        try BrokerArguments.checked { () throws(MQTTPushError) in try request.push.validate() }
         return request
     }
 
-    private func checked<Value>(_ make: () throws(MQTTPushError) -> Value) throws -> Value {
-        do {
-            return try make()
-        } catch {
-            throw ValidationError(error.detail)
+    private func pattern(_ text: String) throws(ValidationError) -> TopicPattern {
+        var text = text
+        if let share {
+            let isName = !share.isEmpty && !share.contains { "/+#{}".contains($0) }
+            guard isName else { throw ValidationError("--share: a name without '/', '+', '#' and braces expected") }
+            guard !text.hasPrefix("$share/") else {
+                throw ValidationError("--topic: it names a group already; leave --share out")
+            }
+            text = "$share/\(share)/\(text)"
         }
+        do throws(TopicError) {
+            return try TopicPattern(text)
+        } catch {
+            throw ValidationError("--topic: \(error)")
+        }
+    }
+
+    private func retainedMessages() throws(ValidationError) -> MQTTRetained {
+        guard let retained else { return .deliver }
+        guard let choice = MQTTRetained(rawValue: retained) else {
+            let words = MQTTRetained.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("--retained: one of \(words) expected")
+        }
+        return choice
     }
 }

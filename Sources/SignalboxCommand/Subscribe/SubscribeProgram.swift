@@ -31,7 +31,8 @@ enum SubscribeProgram {
             stopper.yield()
         }
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
-        let end = await session.run(signals, stop: stop)
+        let rate = RateNotes { plugin.shown }
+        let end = await session.run(signals, stop: stop) { if request.showsRate { await rate.run() } }
         timer.cancel()
         let result = status(end, await output.finish(), signals.first, plugin, request)
         await DiagnosticOutput.shared.flush()
@@ -64,7 +65,7 @@ enum SubscribeProgram {
     ) -> CommandStatus {
         if case .failed(let error) = end {
             DiagnosticOutput.shared.tell("\(error)")
-            return .unavailable
+            return (error as? MQTTPushError).map { CommandStatus($0) } ?? .unavailable
         }
         switch lost {
         case .closed?: return .done

@@ -11,14 +11,16 @@ struct SubscribeRequest: Sendable {
     /// How long a message may wait for a reader of stdout that pauses.
     static let patience: Duration = .seconds(3_600)
 
-    let broker: MQTTBroker
+    let login: BrokerLogin
     let patterns: [TopicPattern]
+    let quality: MQTTQuality
+    let retained: MQTTRetained
     let count: Int?
     let timeout: Duration?
     let isRaw: Bool
+    /// Whether the number of messages is told once a second.
+    let showsRate: Bool
     let retries: Bool
-    let user: String?
-    let password: Secret?
 
     /// What is written for a message, with its newline.
     func line(for body: RawBody, _ context: ActionContext, isTerminal: Bool) -> [UInt8] {
@@ -37,17 +39,19 @@ struct SubscribeRequest: Sendable {
     /// `{id}` have no meaning of their own.
     var push: MQTTPushConfiguration {
         let topics = patterns.compactMap { pattern in
-            (try? TopicPattern(pattern.filter.text)).map {
-                MQTTTopic($0, payload: .bytes, action: SubscribeRequest.action)
+            (try? TopicPattern(pattern.filter.text)).map { filter in
+                var topic = MQTTTopic(filter, payload: .bytes, action: SubscribeRequest.action)
+                topic.quality = quality
+                topic.retained = retained
+                return topic
             }
         }
         var push = MQTTPushConfiguration.withoutSession(
             source: SubscribeRequest.source,
-            broker: broker,
+            broker: login.broker,
             topics: topics
         )
-        push.username = user.map(Secret.text)
-        push.password = password
+        login.apply(to: &push)
         push.limits = SubscribeRequest.limits
         push.holdLimit = SubscribeRequest.patience
         push.firstConnectionMustSucceed = !retries

@@ -28,6 +28,8 @@ import WebSocketChat
             "deadLetters": labels(DeadLetterLimits()), "window": labels(WindowLimits()),
             "rateLimit": labels(RateLimit(perSecond: 1)), "repeats": labels(RepeatLimits()), "mqtt": labels(push),
             "topic": labels(MQTTTopic(try TopicPattern("a"))),
+            "will": labels(MQTTWill(topic: "a", payload: [])), "publishing": labels(MQTTPublishing()),
+            "connection": labels(MQTTConnection(name: "a", topics: [])),
             "script": labels(JavaScriptCoreConfiguration(source: "page", scripts: [])),
             "route": labels(route), "feed": labels(feed),
             "chat": labels(WebSocketServerConfiguration(source: "c", port: 0)),
@@ -74,6 +76,7 @@ import WebSocketChat
             .chat(origin: try WebOrigin("https://a"), source: "b"),
         ])
         _ = WebSocketTrust.authority(file: "a")
+        _ = MQTTSecurity.preSharedKey(identity: "a", key: .file("b"))
         _ = WebSocketIdentity(certificateFile: "a", keyFile: "b")
     }
 

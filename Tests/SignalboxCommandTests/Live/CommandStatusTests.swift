@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: [
         ["--help"], ["run", "--help"], ["subscribe", "--help"], ["bridge", "--help"], ["send", "--help"],
         ["parse", "--help"], ["navigate", "--help"], ["check", "--help"], ["explain", "--help"],
-        ["serve", "--help"], ["connect", "--help"],
+        ["serve", "--help"], ["connect", "--help"], ["publish", "--help"], ["request", "--help"],
     ])
     func helpHasAnExampleAndTheStatuses(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)
@@ -26,6 +26,16 @@ import Testing
         ["subscribe", "mqtt://h", "--topic", "a", "--topic", "a"],
         ["subscribe", "mqtt://h", "--topic", "a", "--password-env", "P"],
         ["subscribe", "mqtt://h", "--topic", "a", "--user", "u", "--password-env", "P", "--password-file", "p"],
+        ["subscribe", "mqtt://h", "-t", "a", "--qos", "2"], ["subscribe", "mqtt://h", "-t", "a", "--share", "a/b"],
+        ["subscribe", "mqtt://h", "-t", "$share/a/b", "--share", "c"],
+        ["subscribe", "mqtt://h", "-t", "a", "--retained", "never"],
+        ["publish", "mqtt://h"], ["publish", "mqtt://h", "-t", "a"],
+        ["publish", "mqtt://h", "-t", "a/+", "--payload", "b"],
+        ["publish", "mqtt://h", "-t", "a", "--payload", "b", "--lines"],
+        ["publish", "mqtt://h", "-t", "a", "--payload", "b", "--file", "c"],
+        ["publish", "mqtt://h", "-t", "a", "--payload", "b", "--expiry", "10ms"],
+        ["publish", "mqtt://h", "-t", "a", "--payload", "b", "--content-type", "c", "--v311"],
+        ["request", "mqtt://h", "-t", "a"], ["request", "mqtt://h", "-t", "a", "--payload", "b", "--v311"],
         ["bridge"], ["bridge", "a.js", "--source", "page"], ["bridge", "a.js", "--timeout", "soon"],
         ["send"], ["send", "a"], ["send", "a b", "--config", "c"], ["send", "a", "--id", "", "--config", "c"],
         ["send", "a", "--config", "c", "--timeout", "1.5"],
@@ -74,6 +84,8 @@ import Testing
         ["connect", "ws://h/", "--bearer-env", "canary-4711"],
         ["connect", "ws://h/", "--header-env", "Authorization: Bearer canary-4711"],
         ["subscribe", "mqtt://h", "--topic", "a", "--password-env", "canary-4711"],
+        ["publish", "mqtt://u:canary-4711@h", "-t", "a", "--payload", "b"],
+        ["request", "mqtts://h", "-t", "a", "--payload", "b", "--psk-identity", "c", "--psk-env", "canary-4711"],
     ])
     func aSecretAmongTheArgumentsIsNotRepeated(_ arguments: [String]) async throws {
         let finished = try await CommandProcess.run(arguments)

@@ -85,7 +85,7 @@ import Testing
                 "trace",
                 environment: ["P": "canary-4711"]
             )
-            #expect(finished.status == CommandStatus.unavailable.rawValue)
+            #expect(finished.status == CommandStatus.refused.rawValue)
             #expect(!(finished.errors + finished.output).joined().contains("canary-4711"))
             try await TemporaryFolder.with { folder in
                 let file = folder.appendingPathComponent("password")

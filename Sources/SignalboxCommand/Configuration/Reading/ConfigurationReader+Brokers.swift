@@ -15,6 +15,8 @@ extension ConfigurationReader {
         let clean = mapping.optional("clean_start")?.flag()
         let maximum = mapping.optional("receive_maximum")?.integer(1...65_535)
         let queue = mapping.optional("broker_queue")?.integer(0...1_000_000_000)
+        let login = brokerLogin(mapping, of: broker)
+        let more = brokerAdditions(mapping)
         guard let broker, let client, let topics else { return nil }
         var section = MQTTSection(broker: broker, clientID: client, username: user, password: password, topics: topics)
         section.cleanStart = clean ?? section.cleanStart
@@ -22,6 +24,8 @@ extension ConfigurationReader {
         section.keepalive = keepalive ?? section.keepalive
         section.receiveMaximum = maximum ?? section.receiveMaximum
         section.brokerQueue = queue ?? section.brokerQueue
+        (section.version, section.security, section.will) = login
+        (section.announcesConnections, section.connections, section.publishing) = more
         compareQueue(section, at: mapping.optional("receive_maximum") ?? mapping.optional("broker_queue") ?? value)
         return section
     }
@@ -38,7 +42,7 @@ extension ConfigurationReader {
         )
     }
 
-    private func topics(_ value: YAMLValue) -> [TopicSection]? {
+    func topics(_ value: YAMLValue) -> [TopicSection]? {
         guard let list = value.list() else { return nil }
         if list.isEmpty { value.complain("list at least one { pattern: … }", .missingKey) }
         // With a mistake in one of them nothing can be said about all of them.
@@ -85,12 +89,14 @@ extension ConfigurationReader {
         let named = mapping.optional("action")
         let action = named?.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
         let envelope = mapping.optional("envelope").map { self.envelope($0) } ?? .standard
+        let delivery = delivery(mapping)
         let written = mapping.required("pattern", "such as push/{device}/{action}")
         guard let written,
             let pattern = written.parsed(.badPattern, { (text) throws(TopicError) in try TopicPattern(text) }),
             let kind = payload.flatMap(PayloadKind.init(rawValue:)), let envelope, named == nil || action != nil
         else { return nil }
-        let section = TopicSection(pattern: pattern, payload: kind, action: action, envelope: envelope)
+        var section = TopicSection(pattern: pattern, payload: kind, action: action, envelope: envelope)
+        (section.quality, section.retained) = delivery
         guard namesAction(section, mapping, at: value) else { return nil }
         if let action, let named { places.actions.append((action, named)) }
         return section

@@ -70,7 +70,7 @@ extension ConfigurationReader {
         return false
     }
 
-    private func trust(_ value: YAMLValue) -> WebSocketTrust? {
+    func trust(_ value: YAMLValue) -> WebSocketTrust? {
         guard value.isMapping else {
             switch value.word(of: ["system", "anything"], meaning: "a trust, nor a mapping with authority") {
             case "system": return .system

@@ -1,3 +1,4 @@
+import MQTTPush
 import Signalbox
 import SignalboxCore
 import WebSocketChat
@@ -9,7 +10,7 @@ extension ConfigurationReader {
         return list.compactMap { value in
             guard let mapping = value.mapping(.plugin) else { return nil }
             let action = action(mapping, at: value, &holders)
-            let use = use(mapping)
+            let use = use(mapping, sources: sources)
             let from = access(mapping, sources: sources)
             let options = options(mapping)
             guard let action, let use else { return nil }
@@ -41,7 +42,7 @@ extension ConfigurationReader {
 
     /// A name that a message may have, or that of an action of our own that a plugin may have.
     private func pluginAction(_ value: YAMLValue) -> ActionName? {
-        let own = [ActionName.chatConnected, .chatClosed].first { value.isWord($0.text) }
+        let own = [ActionName.chatConnected, .chatClosed, .pushSessionLost].first { value.isWord($0.text) }
         return own ?? value.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
     }
 
@@ -78,13 +79,15 @@ extension ConfigurationReader {
     /// The most members of a path that orders actions.
     private static let longestPath = 16
 
-    private func use(_ mapping: YAMLMapping) -> PluginUse? {
+    private func use(_ mapping: YAMLMapping, sources: SourceNames) -> PluginUse? {
         let advice = "expected one of \(PluginUse.words.joined(separator: ", "))"
         guard let word = mapping.required("use", advice)?.word(of: PluginUse.words, meaning: "a plugin") else {
             return nil
         }
         for (key, owner, article) in [
             ("path", "file", "a path"), ("value", "reply", "a value"), ("retryable", "fail", "this"),
+            ("source", "publish", "a source"), ("topic", "publish", "a topic"), ("qos", "publish", "a quality"),
+            ("retain", "publish", "this"),
         ]
         where word != owner {
             mapping.optional(key)?.complain("only 'use: \(owner)' has \(article)", .conflictingKeys)
@@ -106,6 +109,7 @@ extension ConfigurationReader {
         case "broadcast": tag(mapping).map { .broadcast(tag: $0) }
         case "join": tag(mapping).map { .join(tag: $0) }
         case "leave": tag(mapping).map { .leave(tag: $0) }
+        case "publish": publish(mapping, sources: sources).map(PluginUse.publish)
         default: nil
         }
     }

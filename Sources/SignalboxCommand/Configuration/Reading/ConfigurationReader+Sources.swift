@@ -37,11 +37,16 @@ extension ConfigurationReader {
             guard case .chat(let section) = source.kind else { return nil }
             return (source.name.text, section)
         }
+        let brokers = read.compactMap { source -> (String, MQTTSection)? in
+            guard case .mqtt(let section) = source.kind else { return nil }
+            return (source.name.text, section)
+        }
         return SourceNames(
             configured: entries.map(\.name),
             kinds: Dictionary(kinds) { first, _ in first },
             linkPlaces: Dictionary(places) { first, _ in first },
-            chats: Dictionary(chats) { first, _ in first }
+            chats: Dictionary(chats) { first, _ in first },
+            brokers: Dictionary(brokers) { first, _ in first }
         )
     }
 

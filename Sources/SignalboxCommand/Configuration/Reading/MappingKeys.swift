@@ -16,7 +16,8 @@ struct MappingKeys: Sendable, Hashable {
     /// The mappings of a configuration.
     static let all = [
         configuration, limits, deadLetters, source, window, rateLimit, repeats, mqtt, topic, script, links, route, feed,
-        chat, trust, identity, frames, textFrames, reconnect, waits, document, plugin, access, order, retry,
+        chat, sharedKey, will, connection, publishing, trust, identity, frames, textFrames, reconnect, waits, document,
+        plugin, access, order, retry,
         circuitBreaker, navigation, navigationHandler, externalBrowser, reference,
     ]
 
@@ -39,10 +40,21 @@ struct MappingKeys: Sendable, Hashable {
         "mqtt",
         [
             "broker", "client_id", "clean_start", "session_expiry", "keepalive", "username", "password", "topics",
-            "receive_maximum", "broker_queue",
+            "receive_maximum", "broker_queue", "version", "trust", "identity", "shared_key", "will",
+            "announce_connections", "connections", "publishing",
         ]
     )
-    static let topic = MappingKeys("topic", ["pattern", "payload", "action", "envelope"])
+    static let topic = MappingKeys("topic", ["pattern", "payload", "action", "envelope", "qos", "retained"])
+    static let sharedKey = MappingKeys("sharedKey", ["identity", "key"])
+    static let will = MappingKeys("will", ["topic", "payload", "qos", "retain"])
+    static let connection = MappingKeys("connection", ["name", "topics"])
+    static let publishing = MappingKeys(
+        "publishing",
+        [
+            "client_id", "queued_messages", "queued_bytes", "reply_topics", "waiting_replies", "send_topic",
+            "publish_timeout", "stop_timeout",
+        ]
+    )
     static let script = MappingKeys(
         "script",
         [
@@ -80,7 +92,8 @@ struct MappingKeys: Sendable, Hashable {
     static let plugin = MappingKeys(
         "plugin",
         [
-            "action", "use", "path", "value", "tag", "retryable", "from", "timeout", "order", "max_concurrent", "retry",
+            "action", "use", "path", "value", "tag", "source", "topic", "qos", "retain", "retryable", "from", "timeout",
+            "order", "max_concurrent", "retry",
             "circuit_breaker",
         ]
     )

@@ -42,6 +42,22 @@ struct ConfigurationReview {
         )
     }
 
+    /// What a plugin publishes to topics of its own source comes back to it, for ever.
+    private func tellOfLoop(_ plugin: PluginSection, _ naming: [MessageWay]) {
+        guard case .publish(let section) = plugin.use, let filter = section.topic.filter else { return }
+        let target = TopicShape(filter)
+        let isLoop = naming.contains { way in
+            guard way.source == section.source, plugin.answer(to: way, of: plugin.action) > .never else { return false }
+            return way.shape(of: plugin.action).map { target.meets($0) } ?? false
+        }
+        guard isLoop else { return }
+        places.plugins[plugin.action]?.warn(
+            "it publishes to topics that '\(section.source)' subscribes to, so that what it publishes comes back to it "
+                + "again and again; publish to other topics",
+            .publishLoop
+        )
+    }
+
     private func tell(of plugin: PluginSection) {
         let naming = ways.filter { $0.canName(plugin.action) }
         guard naming.contains(where: { plugin.answer(to: $0, of: plugin.action) > .never }) else {
@@ -53,6 +69,7 @@ struct ConfigurationReview {
             places.plugins[plugin.action]?.warn("never called: \(reason)", .unreachablePlugin)
             return
         }
+        tellOfLoop(plugin, naming)
         for (rule, value) in zip(plugin.from, places.rules[plugin.action] ?? []) {
             guard naming.allSatisfy({ rule.answer(to: $0, of: plugin.action) == .never }) else { continue }
             value.warn(

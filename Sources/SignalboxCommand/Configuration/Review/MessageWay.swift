@@ -1,4 +1,5 @@
 import AppScheme
+import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
@@ -7,6 +8,8 @@ import WebSocketChat
 struct MessageWay {
     enum Kind {
         case topic(TopicSection)
+        /// What a broker's source tells of its own connection.
+        case session
         /// Links of a route, or of the fallback: by the scheme or the host that a rule may name.
         case links(scheme: String?, host: String?)
         case page
@@ -33,7 +36,7 @@ struct MessageWay {
         switch naming {
         case .fixed(let name): name == action
         // What is our own no peer can name.
-        case .sender: action != .chatConnected && action != .chatClosed
+        case .sender: ![.chatConnected, .chatClosed, .pushSessionLost].contains(action)
         case .nothing: false
         }
     }
@@ -54,7 +57,9 @@ struct MessageWay {
     private static func ways(of source: SourceSection) -> [MessageWay] {
         switch source.kind {
         case .mqtt(let mqtt):
-            mqtt.topics.map { MessageWay(source: source.name, kind: .topic($0), naming: naming(of: $0)) }
+            mqtt.allTopics.map { MessageWay(source: source.name, kind: .topic($0), naming: naming(of: $0)) }
+                + (mqtt.announcesConnections
+                    ? [MessageWay(source: source.name, kind: .session, naming: .fixed(.pushSessionLost))] : [])
         case .script: [MessageWay(source: source.name, kind: .page, naming: .sender)]
         case .links(let links): ways(of: links, from: source.name)
         case .feed(let feed):

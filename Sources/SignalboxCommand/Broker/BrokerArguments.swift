@@ -1,0 +1,147 @@
+import ArgumentParser
+import MQTTPush
+import SignalboxCore
+
+/// The options about a broker and the way to log in there. A secret is never an argument, as other users see those.
+struct BrokerArguments: ParsableArguments {
+    @Option(help: "The user name at the broker.")
+    var user: String?
+
+    @Option(help: ArgumentHelp("The environment variable that holds the password.", valueName: "name"))
+    var passwordEnv: String?
+
+    @Option(help: ArgumentHelp("The file that holds the password.", valueName: "path"))
+    var passwordFile: String?
+
+    @Option(
+        name: .customLong("tls-ca"),
+        help: ArgumentHelp("Trust the authority of this PEM file alone; for mqtts://.", valueName: "file")
+    )
+    var authority: String?
+
+    @Option(
+        name: .customLong("cert"),
+        help: ArgumentHelp("A certificate of one's own, a PEM file; needs --key.", valueName: "file")
+    )
+    var certificate: String?
+
+    @Option(help: ArgumentHelp("The certificate's private key, a PEM file.", valueName: "file"))
+    var key: String?
+
+    @Flag(help: "Check no certificate. Whoever is on the way can then read and change everything.")
+    var insecure = false
+
+    @Option(
+        name: .customLong("psk-identity"),
+        help: ArgumentHelp("Who this is to a broker with keys in place of certificates.", valueName: "text")
+    )
+    var sharedKeyIdentity: String?
+
+    @Option(
+        name: .customLong("psk-env"),
+        help: ArgumentHelp("The environment variable that holds the key, in hexadecimal digits.", valueName: "name")
+    )
+    var sharedKeyVariable: String?
+
+    @Option(
+        name: .customLong("psk-file"),
+        help: ArgumentHelp("The file that holds the key, in hexadecimal digits.", valueName: "path")
+    )
+    var sharedKeyFile: String?
+
+    @Flag(name: .customLong("v311"), help: "Speak MQTT 3.1.1 in place of 5.")
+    var isOld = false
+
+    /// The broker and the login, checked as far as they can be without a connection.
+    ///
+    /// - Parameter url: the broker's; never repeated in a message, as people write passwords into it.
+    func login(at url: String) throws(ValidationError) -> BrokerLogin {
+        let broker = try BrokerArguments.checked { () throws(MQTTPushError) in try MQTTBroker(url: url) }
+        return BrokerLogin(
+            broker: broker,
+            version: isOld ? .v311 : .v5,
+            security: try security(of: broker),
+            user: user,
+            password: try password()
+        )
+    }
+
+    /// Says on stderr what it means that no certificate is checked.
+    func warn() {
+        guard insecure else { return }
+        let danger = "whoever is on the way can read and change everything"
+        DiagnosticOutput.shared.tell("--insecure: no certificate is checked, so \(danger)")
+    }
+
+    /// Asks the adapter itself about values that do not go together.
+    static func checked<Value>(_ make: () throws(MQTTPushError) -> Value) throws(ValidationError) -> Value {
+        do throws(MQTTPushError) {
+            return try make()
+        } catch {
+            throw ValidationError(error.detail)
+        }
+    }
+
+    private func password() throws(ValidationError) -> Secret? {
+        guard passwordEnv == nil || passwordFile == nil else {
+            throw ValidationError("--password-env and --password-file exclude each other")
+        }
+        let password = try BrokerArguments.secret(in: passwordEnv, passwordFile, option: "--password-env")
+        guard password == nil || user != nil else { throw ValidationError("a password needs a user name: --user") }
+        return password
+    }
+
+    private static func secret(in variable: String?, _ file: String?, option: String) throws(ValidationError) -> Secret?
+    {
+        if let variable { return try VariableName.secret(in: variable, option: option) }
+        return file.map(Secret.file)
+    }
+
+    private func security(of broker: MQTTBroker) throws(ValidationError) -> MQTTSecurity {
+        let given = [
+            ("--tls-ca", authority != nil), ("--cert", certificate != nil), ("--key", key != nil),
+            ("--insecure", insecure),
+        ].filter(\.1).map(\.0)
+        let keyOptions = [
+            ("--psk-identity", sharedKeyIdentity != nil), ("--psk-env", sharedKeyVariable != nil),
+            ("--psk-file", sharedKeyFile != nil),
+        ].filter(\.1).map(\.0)
+        if !broker.usesTLS, let option = (given + keyOptions).first {
+            throw ValidationError("\(option) is about TLS: write mqtts://, whose port is 8883 where none is written")
+        }
+        if let option = keyOptions.first {
+            if let other = given.first {
+                throw ValidationError(
+                    "\(option) and \(other) exclude each other: a key takes the place of certificates"
+                )
+            }
+            return try sharedKey()
+        }
+        guard broker.usesTLS else { return .none }
+        return .tls(try trust(), identity: try identity())
+    }
+
+    private func sharedKey() throws(ValidationError) -> MQTTSecurity {
+        guard sharedKeyVariable == nil || sharedKeyFile == nil else {
+            throw ValidationError("--psk-env and --psk-file exclude each other")
+        }
+        let secret = try BrokerArguments.secret(in: sharedKeyVariable, sharedKeyFile, option: "--psk-env")
+        guard let sharedKeyIdentity, let secret else {
+            throw ValidationError("--psk-identity goes together with --psk-env or --psk-file")
+        }
+        return .preSharedKey(identity: sharedKeyIdentity, key: secret)
+    }
+
+    private func trust() throws(ValidationError) -> MQTTTrust {
+        guard authority == nil || !insecure else { throw ValidationError("--tls-ca and --insecure exclude each other") }
+        return insecure ? .insecure : authority.map { .authority(file: $0) } ?? .system
+    }
+
+    private func identity() throws(ValidationError) -> MQTTIdentity? {
+        switch (certificate, key) {
+        case (let certificate?, let key?): return MQTTIdentity(certificateFile: certificate, keyFile: key)
+        case (nil, nil): return nil
+        default: throw ValidationError("--cert and --key go together")
+        }
+    }
+}

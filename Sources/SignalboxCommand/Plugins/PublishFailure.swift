@@ -1,0 +1,12 @@
+import SignalboxCore
+
+/// Why an action's body was not published.
+struct PublishFailure: RetryableError, CustomStringConvertible {
+    /// What is wrong, and of which topic.
+    let reason: String
+    /// Whether another attempt may succeed.
+    let isRetryable: Bool
+
+    /// The reason.
+    var description: String { reason }
+}

@@ -1,0 +1,175 @@
+import MQTTPush
+import SignalboxCore
+import SignalboxRoutes
+import Testing
+
+@testable import SignalboxCommand
+
+/// The keys of a broker's source beside its address and topics, and the plugin that publishes.
+@Suite struct BrokerConfigurationTests {
+    private static func text(_ keys: String, plugin: String = "use: print") -> String {
+        """
+        sources:
+          push:
+            mqtt:
+              client_id: tour
+              topics: [ { pattern: 'push/{device}/{action}' } ]
+              \(keys)
+        plugins:
+          - { action: loading, from: [ { source: push } ], \(plugin) }
+        """
+    }
+
+    private static func section(_ keys: String, topic: String = "") throws -> MQTTSection {
+        let configuration = try ConfigurationFixture.read(text(keys))
+        guard case .mqtt(let section)? = configuration.sources.first?.kind else {
+            throw ValueTextError(description: "none")
+        }
+        return section
+    }
+
+    @Test func nothingSaidIsAsBefore() throws {
+        let section = try Self.section("broker: mqtt://h")
+        #expect(section.version == .v5 && section.security == .none && section.will == nil)
+        #expect(!section.announcesConnections && section.connections.isEmpty && section.publishing == nil)
+        #expect(section.topics.map(\.quality) == [.atLeastOnce] && section.topics.map(\.retained) == [.deliver])
+        #expect(try Self.section("broker: mqtts://h").security == .tls())
+    }
+
+    @Test(arguments: [("3.1.1", MQTTVersion.v311), ("'3.1.1'", .v311), ("5", .v5), ("'5'", .v5)])
+    func aVersionIsANumberOrText(_ written: String, _ version: MQTTVersion) throws {
+        #expect(try Self.section("broker: mqtt://h, version: \(written)".asLines).version == version)
+    }
+
+    @Test func certificatesAndKeys() throws {
+        let trust = "broker: mqtts://h, trust: { authority: a.pem }, identity: { certificate: c.pem, key: k.pem }"
+        let identity = MQTTIdentity(certificateFile: "c.pem", keyFile: "k.pem")
+        #expect(try Self.section(trust.asLines).security == .tls(.authority(file: "a.pem"), identity: identity))
+        let anything = try Self.section("broker: mqtts://h, trust: anything".asLines)
+        #expect(anything.security == .tls(.insecure))
+        let key = "broker: mqtts://h, shared_key: { identity: me, key: { env: PASSWORD } }"
+        #expect(
+            try Self.section(key.asLines).security == .preSharedKey(identity: "me", key: .environment("PASSWORD"))
+        )
+    }
+
+    @Test func whatGoesIntoTheAdapter() throws {
+        let section = try Self.section(
+            """
+            broker: mqtt://h
+            will: { topic: gone, payload: bye, qos: 0, retain: true }
+            announce_connections: true
+            connections: [ { name: urgent, topics: [ { pattern: 'urgent/{action}', qos: 0, retained: ignore } ] } ]
+            publishing: { queued_messages: 7, queued_bytes: 1MiB, reply_topics: [ 'r/#' ], send_topic: 'out/{action}', stop_timeout: 0s }
+            """.indented
+        )
+        let push = section.push(from: "push", limits: MessageLimits())
+        #expect(push.will == MQTTWill(topic: "gone", payload: Array("bye".utf8), quality: .atMostOnce, retain: true))
+        #expect(push.announcesConnections)
+        let urgent = try #require(push.connections.first)
+        #expect(urgent.name == "urgent" && urgent.topics.map(\.quality) == [.atMostOnce])
+        #expect(urgent.topics.map(\.retained) == [.ignore])
+        let publishing = try #require(push.publishing)
+        #expect(publishing.queuedMessages == 7 && publishing.queuedBytes == 1 << 20 && publishing.stopTimeout == .zero)
+        #expect(publishing.replyTopics.map(\.text) == ["r/#"] && publishing.sendTopic == "out/{action}")
+        #expect(publishing.waitingReplies == MQTTPublishing().waitingReplies && publishing.clientID == nil)
+        #expect(section.allTopics.count == 2)
+    }
+
+    @Test(arguments: [
+        ("broker: mqtt://h, trust: system", "conflictingKeys sources.push.mqtt.trust"),
+        (
+            "broker: mqtt://h, shared_key: { identity: a, key: { env: PASSWORD } }",
+            "conflictingKeys sources.push.mqtt.shared_key"
+        ),
+        (
+            "broker: mqtts://h, trust: system, shared_key: { identity: a, key: { env: PASSWORD } }",
+            "conflictingKeys sources.push.mqtt.trust"
+        ),
+        (
+            "broker: mqtts://h, shared_key: { identity: a, key: '0123' }",
+            "secretInFile sources.push.mqtt.shared_key.key"
+        ),
+        ("broker: mqtts://h, shared_key: { key: { env: PASSWORD } }", "missingKey sources.push.mqtt.shared_key"),
+        ("broker: mqtt://h, version: 4", "invalidValue sources.push.mqtt.version"),
+        ("broker: mqtt://h, will: { payload: a }", "missingKey sources.push.mqtt.will"),
+        ("broker: mqtt://h, will: { topic: 'a/+' }", "invalidValue sources.push.mqtt"),
+        ("broker: mqtt://h, will: { topic: a, qos: 2 }", "invalidValue sources.push.mqtt.will.qos"),
+        ("broker: mqtt://h, connections: [ { name: a } ]", "missingKey sources.push.mqtt.connections[0]"),
+        (
+            "broker: mqtt://h, publishing: { reply_topics: [ 'a#' ] }",
+            "badPattern sources.push.mqtt.publishing.reply_topics[0]"
+        ),
+        ("broker: mqtt://h, publishing: { send_topic: 'a/+' }", "badPattern sources.push.mqtt.publishing.send_topic"),
+        (
+            "broker: mqtt://h, publishing: { queued_messages: 0 }",
+            "invalidValue sources.push.mqtt.publishing.queued_messages"
+        ),
+    ])
+    func mistakesAreToldWithTheirPlace(_ keys: String, _ problem: String) throws {
+        let findings = ConfigurationFixture.findings(Self.text(keys.asLines))
+        #expect(findings == ["error \(problem)"], "\(findings)")
+    }
+
+    @Test func aPluginPublishesThroughASource() throws {
+        let plugin = "use: publish, source: push, topic: 'out/{action}/{id}', qos: 0, retain: true"
+        let text = Self.text("broker: mqtt://h\n      publishing: {}", plugin: plugin)
+        let use = try ConfigurationFixture.read(text).plugins.first?.use
+        let topic = try TopicTemplate("out/{action}/{id}")
+        let section = PublishSection(source: "push", topic: topic, quality: .atMostOnce, retain: true)
+        #expect(use == .publish(section))
+    }
+
+    @Test(arguments: [
+        ("use: publish, topic: a", "missingKey plugins[0]"), ("use: publish, source: push", "missingKey plugins[0]"),
+        ("use: publish, source: posh, topic: a", "unknownSource plugins[0].source"),
+        ("use: publish, source: push, topic: 'a/+'", "badPattern plugins[0].topic"),
+        ("use: publish, source: push, topic: a, qos: 2", "invalidValue plugins[0].qos"),
+        ("use: print, topic: a", "conflictingKeys plugins[0].topic"),
+        ("use: log, retain: true", "conflictingKeys plugins[0].retain"),
+    ])
+    func mistakesOfThePlugin(_ plugin: String, _ problem: String) {
+        let text = Self.text("broker: mqtt://h\n      publishing: {}", plugin: plugin)
+        #expect(ConfigurationFixture.findings(text) == ["error \(problem)"])
+    }
+
+    @Test func theSourceMustPublish() {
+        let text = Self.text("broker: mqtt://h", plugin: "use: publish, source: push, topic: a")
+        #expect(ConfigurationFixture.findings(text) == ["error missingKey plugins[0].source"])
+    }
+
+    @Test(arguments: [
+        ("push/kiosk/loading", true), ("push/kiosk/{action}", true), ("push/{id}/{action}", true),
+        ("push/kiosk/done", false), ("out/{action}", false),
+    ])
+    func whatComesBackAgainAndAgainIsDoubtful(_ topic: String, _ isLoop: Bool) {
+        let text = Self.text(
+            "broker: mqtt://h\n      publishing: {}",
+            plugin: "use: publish, source: push, topic: '\(topic)'"
+        )
+        let findings = ConfigurationFixture.findings(text)
+        #expect(findings == (isLoop ? ["warning publishLoop plugins[0].action"] : []))
+    }
+
+    @Test func aLostSessionIsAnActionOfTheSourceThatSaysSo() {
+        let told =
+            Self.text("broker: mqtt://h\n      announce_connections: true")
+            + "\n  - { action: signalbox.sessionLost, use: log, from: [ { source: push } ] }"
+        #expect(ConfigurationFixture.findings(told).isEmpty)
+        let silent = told.replacing("announce_connections: true", with: "announce_connections: false")
+        #expect(ConfigurationFixture.findings(silent) == ["warning unreachablePlugin plugins[1].action"])
+    }
+}
+
+extension String {
+    /// Keys between commas, each on a line of its own below `mqtt`.
+    fileprivate var asLines: String {
+        replacing(", trust:", with: "\ntrust:").replacing(", identity: {", with: "\nidentity: {")
+            .replacing(", shared_key:", with: "\nshared_key:").replacing(", version:", with: "\nversion:")
+            .replacing(", will:", with: "\nwill:").replacing(", connections:", with: "\nconnections:")
+            .replacing(", publishing:", with: "\npublishing:").indented
+    }
+
+    /// As deep as the other keys of `mqtt`, but for the first line.
+    fileprivate var indented: String { replacing("\n", with: "\n      ") }
+}

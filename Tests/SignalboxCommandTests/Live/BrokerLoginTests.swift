@@ -1,0 +1,124 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+/// The ways to log in, of every command that speaks to a broker, and what each failure comes to.
+@Suite(.timeLimit(.minutes(5))) struct BrokerLoginTests {
+    /// A broker whose one listener speaks TLS with certificates that the test made.
+    private static func withTLS(
+        _ lines: [String] = [],
+        _ body: (_ broker: Broker, _ url: String, _ file: (String) -> String) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            try await TestCertificates.make(in: folder)
+            let file = { (name: String) in folder.appendingPathComponent(name).path }
+            let keys = [
+                "cafile \(file("ca.pem"))", "certfile \(file("server.pem"))", "keyfile \(file("server.key"))",
+            ]
+            try await Broker.with(BrokerOptions(lines: keys + lines)) { broker in
+                try await body(broker, "mqtts://localhost:\(broker.port)", file)
+            }
+        }
+    }
+
+    private static func publish(_ url: String, _ login: String..., environment: [String: String] = [:]) async throws
+        -> CommandProcess.Finished
+    {
+        try await CommandProcess.run(
+            ["publish", url, "-t", "a", "--payload", "b"] + login,
+            environment: environment
+        )
+    }
+
+    @Test func aCertificateOfOnesOwnAuthorityIsTrusted() async throws {
+        try await Self.withTLS { _, url, file in
+            let (published, seen) = try await BrokerTrial.roundTrip(url, ["--tls-ca", file("ca.pem")])
+            #expect(published.status == 0 && published.errors.isEmpty, "\(published)")
+            #expect(seen.output == ["hello"] && seen.errors.isEmpty, "\(seen)")
+        }
+    }
+
+    @Test func aCertificateThatIsNotTrustedIsToldBySeveralCommandsAlike() async throws {
+        try await Self.withTLS { broker, url, file in
+            let other = "mqtts://127.0.0.1:\(broker.port)"
+            for arguments in [
+                ["publish", url, "--payload", "b"], ["request", url, "--payload", "b"], ["subscribe", url],
+                ["publish", other, "--payload", "b", "--tls-ca", file("ca.pem")],
+                ["subscribe", other, "--tls-ca", file("ca.pem")],
+                ["subscribe", url, "--tls-ca", "/nowhere/ca.pem"],
+            ] {
+                let finished = try await CommandProcess.run(arguments + ["-t", "a"])
+                // A publisher does not tell a handshake that fails while it connects from a broker that cannot be reached.
+                let isUnclear = arguments[0] != "subscribe" && finished.status == CommandStatus.unavailable.rawValue
+                #expect(isUnclear || finished.status == CommandStatus.notSecured.rawValue, "\(arguments): \(finished)")
+                #expect(finished.output.isEmpty && !finished.errors.isEmpty)
+            }
+        }
+    }
+
+    @Test func noCertificateIsCheckedWhereThatIsAskedForLoudly() async throws {
+        try await Self.withTLS { broker, _, _ in
+            let (published, seen) = try await BrokerTrial.roundTrip("mqtts://127.0.0.1:\(broker.port)", ["--insecure"])
+            for finished in [published, seen] {
+                #expect(finished.status == 0, "\(finished)")
+                #expect(finished.errors.first?.contains("--insecure: no certificate is checked") == true, "\(finished)")
+            }
+        }
+    }
+
+    @Test func aClientsCertificateIsAsked() async throws {
+        try await Self.withTLS(["require_certificate true"]) { _, url, file in
+            let trust = ["--tls-ca", file("ca.pem")]
+            let identity = trust + ["--cert", file("server.pem"), "--key", file("server.key")]
+            let (published, seen) = try await BrokerTrial.roundTrip(url, identity)
+            #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
+            for command in [["publish", "--payload", "b"], ["subscribe"]] {
+                let none = try await CommandProcess.run([command[0], url, "-t", "a"] + command.dropFirst() + trust)
+                #expect(none.status == CommandStatus.refused.rawValue, "\(none)")
+            }
+        }
+    }
+
+    @Test func aSharedKeyTakesThePlaceOfCertificates() async throws {
+        try await TemporaryFolder.with { folder in
+            let keys = folder.appendingPathComponent("keys")
+            try "me:0123456789abcdef0123456789abcdef\n".write(to: keys, atomically: true, encoding: .utf8)
+            let lines = ["psk_hint test", "psk_file \(keys.path)"]
+            try await Broker.with(BrokerOptions(lines: lines)) { broker in
+                let url = "mqtts://localhost:\(broker.port)"
+                let login = ["--psk-identity", "me", "--psk-env", "KEY"]
+                let right = ["KEY": "0123456789abcdef0123456789abcdef"]
+                let (published, seen) = try await BrokerTrial.roundTrip(url, login, environment: right)
+                #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
+                let wrong = ["KEY": "11111111111111111111111111111111"]
+                let refused = try await BrokerTrial.roundTrip(url, login, environment: wrong)
+                #expect(refused.seen.status == CommandStatus.refused.rawValue, "\(refused.seen)")
+                #expect(refused.published.status != 0)
+                for finished in [refused.published, refused.seen] {
+                    #expect(!finished.errors.joined().contains("1111"))
+                }
+            }
+        }
+    }
+
+    @Test func aWrongPasswordIsARefusal() async throws {
+        try await Broker.with(BrokerOptions(users: ["u": "right"])) { broker in
+            let login = ["--user", "u", "--password-env", "P"]
+            let good = try await BrokerTrial.roundTrip(broker.url, login, environment: ["P": "right"])
+            #expect(good.published.status == 0 && good.seen.output == ["hello"], "\(good)")
+            for version in [[], ["--v311"]] {
+                let bad = try await BrokerTrial.roundTrip(
+                    broker.url,
+                    login + version,
+                    environment: ["P": "canary-4711"]
+                )
+                for finished in [bad.published, bad.seen] {
+                    #expect(finished.status == CommandStatus.refused.rawValue, "\(finished)")
+                    #expect(!finished.errors.joined().contains("canary-4711"))
+                }
+            }
+        }
+    }
+}
