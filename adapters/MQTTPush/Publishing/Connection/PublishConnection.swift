@@ -44,6 +44,7 @@ final class PublishConnection {
             return (code, code.text)
         }
         guard let (code, reason) = connected else { return .stopped }
+        if code == .tlsFailed, let fault = client.handle.fault { return .notSecured(fault) }
         guard code.isSuccess else { return .notConnected(reason) }
         return serve()
     }
