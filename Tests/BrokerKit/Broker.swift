@@ -45,7 +45,8 @@ public final class Broker: Sendable {
         // Somebody else may take the port before the broker does: then another one is tried.
         for _ in 0..<5 {
             let port = try LoopbackPort.free()
-            let openPort = options.isOpen ? port : try LoopbackPort.free()
+            var openPort = port
+            while !options.isOpen && openPort == port { openPort = try LoopbackPort.free() }
             try configuration(options, port: port, openPort: openPort, folder: folder)
                 .write(to: folder.appendingPathComponent("mosquitto.conf"), atomically: true, encoding: .utf8)
             let program = try launch(in: folder)

@@ -3,8 +3,9 @@ import Synchronization
 
 /// A server that speaks what it is told instead of MQTT: for clients that must survive hostile brokers.
 ///
-/// Each connection gets the next script: one answer per packet read from the client, in order; after the last it is
-/// closed. Connections beyond the last script are closed at once.
+/// Each connection gets the next script: one answer per packet read from the client, in order; after the last the
+/// connection stays until the client ends it, or is ended where `hangUps` says so. Connections beyond the last script are
+/// closed at once.
 public final class FakeBroker: Sendable {
     /// What is sent to one client: the first answer follows its CONNECT.
     public typealias Script = [[UInt8]]

@@ -109,14 +109,31 @@ struct TopicChangeTests {
         }
     }
 
-    @Test func whoWaitsIsToldWhenTheConnectionEnds() async throws {
-        let broker = try FakeBroker([FakeAnswers.welcome + [[0x00]]])
+    /// It ends the connection, or keeps it and says nothing.
+    @Test(arguments: [1, 0])
+    func whoWaitsIsToldAlthoughTheBrokerDoesNotAnswer(hangUps: Int) async throws {
+        let broker = try FakeBroker([FakeAnswers.welcome + [[]]], hangUps: hangUps)
         defer { broker.close() }
         let log = EventList<String>()
         let adapter = try adapter(try .test(port: broker.port, [try MQTTTopic("push/{action}")]), log)
         try await withRunning(adapter, RecordingIntake(), log) {
             let state = try await adapter.add(try MQTTTopic("more/{action}"))
             #expect(state == .remembered)
+        }
+    }
+
+    @Test func aTopicThatWasRefusedIsAskedForAgain() async throws {
+        let refused: [UInt8] = [0x90, 0x04, 0x00, 0x02, 0x00, 0x87]
+        let granted: [UInt8] = [0x90, 0x04, 0x00, 0x03, 0x00, 0x01]
+        let broker = try FakeBroker([FakeAnswers.welcome + [refused, granted]])
+        defer { broker.close() }
+        let log = EventList<String>()
+        let adapter = try adapter(try .test(port: broker.port, [try MQTTTopic("push/{action}")]), log)
+        try await withRunning(adapter, RecordingIntake(), log) {
+            let topic = try MQTTTopic("secret/{action}")
+            await #expect(throws: MQTTPushError.self) { try await adapter.add(topic) }
+            let state = try await adapter.add(topic)
+            #expect(state == .done)
         }
     }
 

@@ -85,9 +85,12 @@ static inline int cssl_place(void) { return SSL_CTX_get_ex_new_index(0, NULL, NU
 static inline SSL_CTX *cssl_new(struct cssl_record *record, int place) {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     if (context == NULL) return NULL;
-    SSL_CTX_set_app_data(context, record);
-    SSL_CTX_set_ex_data(context, place, record);
-    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    if (place < 0 || SSL_CTX_set_ex_data(context, place, record) != 1 || SSL_CTX_set_app_data(context, record) != 1 ||
+        SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
+        SSL_CTX_free(context);
+        ERR_clear_error();
+        return NULL;
+    }
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, cssl_verified);
     SSL_CTX_set_info_callback(context, cssl_told);

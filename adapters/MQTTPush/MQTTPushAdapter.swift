@@ -78,6 +78,7 @@ public struct MQTTPushAdapter: Adapter {
     /// Subscribes to one more topic, while others go on without a gap.
     ///
     /// It stays for later connections and runs of this adapter. A connection has at most 1,000 topics.
+    /// Waits for the broker's answer, and before that until the batch that is held is settled; cancellation does not end it.
     ///
     /// - Parameters:
     ///   - topic: decides about messages that no earlier topic matches.
@@ -93,6 +94,7 @@ public struct MQTTPushAdapter: Adapter {
     /// Ends a subscription, while others go on without a gap. Messages that are on their way still come before it returns.
     ///
     /// It stays away for later connections and runs of this adapter. The last topic of a connection stays.
+    /// Waits as ``add(_:to:)`` does. A topic that is added again meanwhile stays.
     ///
     /// - Parameters:
     ///   - filter: as the broker knows it: with `+` and `#` in place of captures, and `$share/GROUP/` where it is shared.

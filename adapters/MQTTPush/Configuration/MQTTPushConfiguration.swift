@@ -54,8 +54,8 @@ public struct MQTTPushConfiguration: Sendable {
     /// How long the supervisor holds an arrival at most, 10 ms to 1 h; 5 s by default. Batches are sized so that a slow
     /// plugin settles them in a part of it.
     public var holdLimit: Duration = .seconds(5)
-    /// How long to wait for the broker's answer to CONNECT, and for it to take acknowledgements, 100 ms to 1 h;
-    /// 10 s by default. The operating system bounds the TCP connection itself (about two minutes on Linux); a stop does
+    /// How long to wait for the broker's answers to CONNECT, SUBSCRIBE and UNSUBSCRIBE, and for it to take
+    /// acknowledgements, 100 ms to 1 h; 10 s by default. A broker that does not is left and tried again. The operating system bounds the TCP connection itself (about two minutes on Linux); a stop does
     /// not wait for that.
     public var answerTimeout: Duration = .seconds(10)
     /// How long a stop waits at most until the broker has read the last acknowledgements, 0 to 1 h; 1 s by default. When it

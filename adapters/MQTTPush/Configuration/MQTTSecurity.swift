@@ -8,7 +8,7 @@ public enum MQTTSecurity: Sendable, Hashable {
     /// By TLS 1.2 or later with certificates: the broker's, whom ``MQTTTrust`` believes, and a client's own where the
     /// broker asks for one.
     case tls(MQTTTrust = .system, identity: MQTTIdentity? = nil)
-    /// By TLS with a key that both sides know, and no certificates. The identity, 1 to 256 bytes, tells the broker which
+    /// By TLS with a key that both sides know, and no certificates. The identity, 1 to 255 bytes, tells the broker which
     /// key; the key is a text of 2 to 512 hexadecimal digits, an even number, read at each connection.
     case preSharedKey(identity: String, key: Secret)
 
@@ -33,10 +33,10 @@ public enum MQTTSecurity: Sendable, Hashable {
             }
             try identity?.validate()
         case .preSharedKey(let identity, _):
-            guard (1...256).contains(identity.utf8.count), !identity.utf8.contains(0) else {
+            guard (1...255).contains(identity.utf8.count), !identity.utf8.contains(0) else {
                 throw MQTTPushError(
                     .invalidConfiguration,
-                    "the identity of a pre-shared key has 1 to 256 bytes and no NUL"
+                    "the identity of a pre-shared key has 1 to 255 bytes and no NUL"
                 )
             }
         }

@@ -61,13 +61,18 @@ final class MosquittoHandle {
         }
         if let username = login.username {
             let name = try MosquittoHandle.read(username)
-            mosquitto_username_pw_set(raw, name, try login.password.map(MosquittoHandle.read))
+            let code = mosquitto_username_pw_set(raw, name, try login.password.map(MosquittoHandle.read))
+            guard code == MOSQ_ERR_SUCCESS.rawValue else {
+                throw MQTTPushError(.secretUnavailable, "the \(username) is no user name: it has control characters")
+            }
         }
         tls = try TLSClient(login.security, host: login.broker.host)
         guard let tls else { return }
         // Otherwise the library wants an authority of its own beside ours.
-        mosquitto_int_option(raw, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0)
-        mosquitto_void_option(raw, MOSQ_OPT_SSL_CTX, UnsafeMutableRawPointer(tls.context))
+        let context = UnsafeMutableRawPointer(tls.context)
+        guard mosquitto_int_option(raw, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) == MOSQ_ERR_SUCCESS.rawValue,
+            mosquitto_void_option(raw, MOSQ_OPT_SSL_CTX, context) == MOSQ_ERR_SUCCESS.rawValue
+        else { throw MQTTPushError(.noResources, "this libmosquitto was built without TLS, so nothing is sent") }
     }
 
     private static func read(_ secret: Secret) throws(MQTTPushError) -> String {

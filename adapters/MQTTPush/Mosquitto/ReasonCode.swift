@@ -5,6 +5,7 @@ struct ReasonCode: Hashable {
     let rawValue: Int32
 
     static let success = ReasonCode(rawValue: 0)
+    static let unspecified = ReasonCode(rawValue: Int32(MQTT_RC_UNSPECIFIED.rawValue))
     static let badCredentials = ReasonCode(rawValue: Int32(MQTT_RC_BAD_USERNAME_OR_PASSWORD.rawValue))
     static let notAuthorized = ReasonCode(rawValue: Int32(MQTT_RC_NOT_AUTHORIZED.rawValue))
 

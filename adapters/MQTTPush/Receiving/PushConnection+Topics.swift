@@ -4,10 +4,13 @@ extension PushConnection {
     /// Brings what was added and removed to the broker, between two batches. What stays is not touched.
     func updateTopics() -> ConnectionEnd? {
         guard isOpen, board.revision != topicsRevision else { return nil }
-        let (topics, gone, revision) = board.wanted()
+        let (topics, gone, fresh, revision) = board.takeWanted()
         topicsRevision = revision
         let known = Set(receiver.topics.map(\.pattern.filter.text))
-        let added = topics.filter { !known.contains($0.pattern.filter.text) }
+        let added = topics.filter { topic in
+            let filter = topic.pattern.filter.text
+            return fresh.contains(filter) || !known.contains(filter)
+        }
         // What is being taken back still comes until the broker has answered.
         let leaving = receiver.topics.filter { gone.contains($0.pattern.filter.text) }
         receiver.use(topics + leaving)
@@ -20,6 +23,10 @@ extension PushConnection {
             let (code, packet) = client.subscribe(group, version: configuration.version)
             if let end = ended(code, code.text) { return end }
             receiver.requests.sent(group, packet: packet)
+            // The answer to an earlier UNSUBSCRIBE says nothing any more about what is subscribed to again.
+            for (packet, filter) in receiver.leaving where group.filters.contains(filter) {
+                receiver.leaving[packet] = nil
+            }
         }
         return nil
     }
@@ -38,7 +45,13 @@ extension PushConnection {
     func noteUnsubscribed() {
         let filters = receiver.takeUnsubscribed()
         guard !filters.isEmpty else { return }
-        receiver.use(receiver.topics.filter { !filters.contains($0.pattern.filter.text) })
+        let wanted = Set(board.wanted().topics.map(\.pattern.filter.text))
+        receiver.use(
+            receiver.topics.filter { topic in
+                let filter = topic.pattern.filter.text
+                return wanted.contains(filter) || !filters.contains(filter)
+            }
+        )
         board.unsubscribed(filters)
     }
 }

@@ -28,6 +28,8 @@ final class PushConnection {
     private let expectsSession: Bool
     private let began = ContinuousClock.now
     private var checked = ContinuousClock.now
+    /// Since when the broker owes answers about subscriptions.
+    private var askedSince: ContinuousClock.Instant?
     var pings: HoldPings
 
     init(_ loop: ReceiveLoop, expectsSession: Bool, cleanStart: Bool, demandsGrant: Bool) throws(MQTTPushError) {
@@ -97,8 +99,10 @@ final class PushConnection {
         let generation = receiver.generation
         var code = MosquittoCode.success
         var reason = ""
-        while receiver.count < sizing.target && receiver.byteCount < configuration.batchBytes && !receiver.brokeProtocol
-        {
+        // What is dropped here fills no batch, and a flood of it must not keep the thread from all else.
+        for _ in 0..<configuration.batchMessages {
+            guard receiver.count < sizing.target, receiver.byteCount < configuration.batchBytes, !receiver.brokeProtocol
+            else { break }
             let before = receiver.callbacks
             code = client.handle.read()
             if !code.isSuccess { reason = code.text }
@@ -141,7 +145,7 @@ final class PushConnection {
         }
         receiver.announceLoss()
         board.connected(control)
-        let (topics, gone, revision) = board.wanted()
+        let (topics, gone, _, revision) = board.takeWanted()
         topicsRevision = revision
         receiver.use(topics + receiver.topics.filter { gone.contains($0.pattern.filter.text) })
         return subscribe(topics) ?? unsubscribe(gone) ?? flush()
@@ -185,6 +189,9 @@ final class PushConnection {
         }
         guard now - checked >= .seconds(1) else { return nil }
         checked = now
+        // Nothing is left to be read, so no answer lies behind messages.
+        askedSince = receiver.requests.isEmpty && receiver.leaving.isEmpty ? nil : askedSince ?? now
+        if let askedSince, now - askedSince > configuration.answerTimeout { return .silent }
         let code = client.handle.keepAlive()
         return ended(code, code.text) ?? flush()
     }

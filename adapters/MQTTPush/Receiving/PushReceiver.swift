@@ -173,7 +173,7 @@ final class PushReceiver {
 
     /// Appends the action of our own which says that a session was lost, when that is owed.
     func announceLoss() {
-        guard owesLoss else { return }
+        guard owesLoss, !bearsLoss else { return }
         if batch.count == 0 { receivedAt = .now() }
         let facts = PushFacts(
             broker: configuration.broker.description,

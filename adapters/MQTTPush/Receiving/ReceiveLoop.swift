@@ -68,7 +68,7 @@ final class ReceiveLoop {
             demandsGrant: configuration.firstConnectionMustSucceed && !wasGranted
         )
         let end = connection.run()
-        board.disconnected()
+        board.disconnected(control)
         if connection.isOpen { wasConnected = true }
         if connection.isGranted { wasGranted = true }
         if connection.isProven { backoff.succeeded() }

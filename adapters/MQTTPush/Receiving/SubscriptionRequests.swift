@@ -20,6 +20,8 @@ struct SubscriptionRequests {
         waiting[packet] = group
     }
 
+    var isEmpty: Bool { waiting.isEmpty }
+
     /// How many codes the answer to a packet may have, or `nil` when nobody asked.
     func expects(_ packet: Int32) -> Int? { waiting[packet]?.filters.count }
 
@@ -37,6 +39,8 @@ struct SubscriptionRequests {
             answer.granted += 1
             if code.rawValue < Int32(group.quality.rawValue) { answer.lowered.append(filter) }
         }
+        // What a broker says nothing of it has not granted.
+        for filter in group.filters.dropFirst(codes.count) { answer.refused.append((filter, .unspecified)) }
         guard waiting.isEmpty else { return nil }
         defer { answer = Answer() }
         return answer

@@ -16,7 +16,10 @@ final class TopicBoard: Sendable {
         var revision = 0
         var control: LoopControl?
         var isConnected = false
-        var waiters: [String: [Waiter]] = [:]
+        /// Filters that were added since the thread looked: they are asked for although the broker may know them.
+        var fresh: Set<String> = []
+        var adding: [String: [Waiter]] = [:]
+        var removing: [String: [Waiter]] = [:]
     }
 
     private let state: Mutex<State>
@@ -30,7 +33,7 @@ final class TopicBoard: Sendable {
     func add(_ topic: MQTTTopic) async throws(MQTTPushError) -> MQTTTopicState {
         try topic.validate()
         let filter = topic.pattern.filter.text
-        return try await change(filter) { state throws(MQTTPushError) in
+        return try await change(filter, isAdded: true) { state throws(MQTTPushError) in
             guard state.topics.count < TopicBoard.bound else {
                 throw TopicBoard.fault("a connection has 1 to 1000 topics")
             }
@@ -39,11 +42,12 @@ final class TopicBoard: Sendable {
             }
             state.topics.append(topic)
             state.gone.removeAll { $0 == filter }
+            state.fresh.insert(filter)
         }
     }
 
     func remove(_ filter: String) async throws(MQTTPushError) -> MQTTTopicState {
-        try await change(filter) { state throws(MQTTPushError) in
+        try await change(filter, isAdded: false) { state throws(MQTTPushError) in
             guard let place = state.topics.firstIndex(where: { $0.pattern.filter.text == filter }) else {
                 throw TopicBoard.fault("no topic subscribes to \(filter.debugDescription)")
             }
@@ -52,27 +56,37 @@ final class TopicBoard: Sendable {
                 throw TopicBoard.fault("1000 topics wait to be taken back from the broker; connect first")
             }
             state.topics.remove(at: place)
+            state.fresh.remove(filter)
             state.gone.append(filter)
         }
     }
 
+    /// Changes the topics and waits for the broker's answer, where there is a connection.
     private func change(
         _ filter: String,
-        _ body: sending (inout State) throws(MQTTPushError) -> Void
+        isAdded: Bool,
+        _ body: @Sendable (inout State) throws(MQTTPushError) -> Void
     ) async throws(MQTTPushError) -> MQTTTopicState {
-        let control = try state.withLock { state throws(MQTTPushError) -> LoopControl? in
-            try body(&state)
-            state.revision += 1
-            return state.isConnected ? state.control : nil
-        }
-        guard let control else { return .remembered }
         let answer = await withCheckedContinuation { (waiter: Waiter) in
-            let isLate = state.withLock { state in
-                guard state.isConnected, state.control === control else { return true }
-                state.waiters[filter, default: []].append(waiter)
-                return false
+            // In one step: the thread may bring the change to the broker, and hear its answer, before a second one.
+            let (early, control, superseded) = state.withLock { state -> (Answer?, LoopControl?, [Waiter]) in
+                do throws(MQTTPushError) { try body(&state) } catch { return (.failure(error), nil, []) }
+                state.revision += 1
+                // What is added again may never be taken back: who waits for that hears now.
+                let superseded = isAdded ? state.removing.removeValue(forKey: filter) ?? [] : []
+                guard state.isConnected, let control = state.control else {
+                    return (.success(.remembered), nil, superseded)
+                }
+                if isAdded {
+                    state.adding[filter, default: []].append(waiter)
+                } else {
+                    state.removing[filter, default: []].append(waiter)
+                }
+                return (nil, control, superseded)
             }
-            if isLate { waiter.resume(returning: .success(.remembered)) } else { control.wake.wake() }
+            for other in superseded { other.resume(returning: .success(.done)) }
+            if let early { waiter.resume(returning: early) }
+            control?.wake.wake()
         }
         return try answer.get()
     }
@@ -98,11 +112,19 @@ final class TopicBoard: Sendable {
         state.withLock { ($0.topics, $0.gone, $0.revision) }
     }
 
+    /// As ``wanted()``, and which filters are asked for anew; that is told once.
+    func takeWanted() -> (topics: [MQTTTopic], gone: [String], fresh: Set<String>, revision: Int) {
+        state.withLock { state in
+            defer { state.fresh = [] }
+            return (state.topics, state.gone, state.fresh, state.revision)
+        }
+    }
+
     /// The broker has answered a SUBSCRIBE: what it refused and somebody waits for is not asked for again.
     func subscribed(_ filters: [String], refused: [String: MQTTPushError]) {
         let answers = state.withLock { state in
             filters.flatMap { filter -> [(Waiter, Answer)] in
-                guard let waiters = state.waiters.removeValue(forKey: filter) else { return [] }
+                guard let waiters = state.adding.removeValue(forKey: filter) else { return [] }
                 guard let error = refused[filter] else { return waiters.map { ($0, .success(.done)) } }
                 if state.topics.count > 1 { state.topics.removeAll { $0.pattern.filter.text == filter } }
                 return waiters.map { ($0, .failure(error)) }
@@ -115,18 +137,29 @@ final class TopicBoard: Sendable {
     func unsubscribed(_ filters: [String]) {
         let waiters = state.withLock { state in
             state.gone.removeAll { filters.contains($0) }
-            return filters.flatMap { state.waiters.removeValue(forKey: $0) ?? [] }
+            return filters.flatMap { filter -> [Waiter] in
+                let removing = state.removing.removeValue(forKey: filter) ?? []
+                // What was added again meanwhile has an answer of its own to come.
+                if state.topics.contains(where: { $0.pattern.filter.text == filter }) { return removing }
+                return removing + (state.adding.removeValue(forKey: filter) ?? [])
+            }
         }
         for waiter in waiters { waiter.resume(returning: .success(.done)) }
     }
 
     /// The connection ended: what is not done is done with the next.
-    func disconnected() {
-        let waiters = state.withLock { state in
+    ///
+    /// - Parameter control: that of the run whose connection it was; another run's connection is none of its business.
+    func disconnected(_ control: LoopControl) {
+        let waiters = state.withLock { state -> [Waiter] in
+            guard state.control === control else { return [] }
             state.isConnected = false
             state.control = nil
-            defer { state.waiters = [:] }
-            return state.waiters.values.flatMap { $0 }
+            defer {
+                state.adding = [:]
+                state.removing = [:]
+            }
+            return state.adding.values.flatMap { $0 } + state.removing.values.flatMap { $0 }
         }
         for waiter in waiters { waiter.resume(returning: .success(.remembered)) }
     }
