@@ -7,7 +7,8 @@ public import SignalboxCore
 /// Each run owns one thread and one connection at a time, and one more of both for each of
 /// ``MQTTPushConfiguration/connections``. It reads a batch, submits it, waits until each of its messages
 /// is settled (or journalled), and only then lets the acknowledgements out. When one is abandoned the connection is
-/// dropped with the acknowledgements unsent, so the whole batch comes again; what comes twice can be told by its id.
+/// dropped with the acknowledgements unsent, so all of the batch that came at QoS 1 comes again; what comes twice can be told
+/// by its id. What came at QoS 0 is not sent again.
 ///
 /// The broker must be told to keep what it cannot deliver (mosquitto: `max_queued_messages 0`): by default it drops
 /// messages beyond 1,000 silently.
@@ -60,7 +61,7 @@ public struct MQTTPushAdapter: Adapter {
     /// - Parameters:
     ///   - action: the name the other side routes by.
     ///   - body: the body as JSON; empty for none.
-    ///   - timeout: from the call to the answer, connecting included; above zero.
+    ///   - timeout: from the call to the answer, connecting included; above zero, at most 24 h.
     /// - Returns: the answer, whatever its outcome: see ``MQTTReply/outcome``.
     /// - Throws: ``MQTTPublishError``: as ``MQTTPublisher/request(_:timeout:)``, and `unsupported` where no topic to send to is
     ///   configured.
@@ -123,7 +124,8 @@ public struct MQTTPushAdapter: Adapter {
     /// each other.
     ///
     /// - Throws: ``MQTTPushError`` `noResources` when the system gives no thread, descriptor or memory; `notConnected`
-    ///   and `subscriptionRefused` where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it.
+    ///   and `subscriptionRefused` where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it, of the publishing
+    ///   client too.
     public func run(into intake: any Intake) async throws {
         guard let publisher else { return try await receive(into: intake) }
         let publishing = try publisher.begin()
@@ -134,7 +136,8 @@ public struct MQTTPushAdapter: Adapter {
                 defer { publishing.stop() }
                 try await receive(into: intake)
             }
-            try await group.waitForAll()
+            // The first that fails ends the other.
+            for try await _ in group {}
         }
     }
 

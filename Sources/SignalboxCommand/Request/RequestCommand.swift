@@ -61,12 +61,14 @@ struct RequestCommand: AsyncParsableCommand {
             throw ValidationError("say what is asked: --payload TEXT or --file FILE")
         }
         guard !login.isOld else { throw ValidationError("MQTT 3.1.1 has no response topics; leave --v311 out") }
+        let wait = try timeout.map(TimeoutOption.duration) ?? .seconds(30)
+        guard wait <= .seconds(86_400) else { throw ValidationError("--timeout: a reply is waited for at most 1d") }
         let login = try login.login(at: broker)
         let request = PublishRequest(
             login: login,
             message: try message.emptyMessage(retain: false, version: login.version),
             payload: payload,
-            timeout: try timeout.map(TimeoutOption.duration) ?? .seconds(30),
+            timeout: wait,
             retries: retry
         )
         try BrokerArguments.checked { () throws(MQTTPushError) in try request.publisher.validate() }

@@ -61,6 +61,25 @@ import Testing
         #expect(table.counts.failed == 1 && table.counts.taken == 2)
     }
 
+    @Test func aRequestThatIsAnsweredWhileItWaitsToBeSentAgainIsNotSent() async throws {
+        var table = try Self.table()
+        let correlation: [UInt8] = [7]
+        let result = await withCheckedContinuation { waiter in
+            table.requests[correlation] = PublishTable.Request(number: 1, waiter: waiter)
+            let message = MQTTMessage("", to: "a")
+            table.add(PublishEntry(message, waiter: .request(correlation), now: .now), as: 1)
+            #expect(Self.next(&table) == 1)
+            _ = table.disconnected()
+            let reply = MQTTReply(payload: [1], outcome: nil, contentType: nil, userProperties: [])
+            for ending in table.replied(correlation, .success(reply)) { ending.resume() }
+        }
+        #expect(try result.get().payload == [1])
+        #expect(Self.next(&table) == nil)
+        let counts = table.counts
+        #expect(counts.published == 1 && counts.replies == 1 && counts.sentAgain == 0)
+        #expect(counts.waiting == 0 && counts.waitingBytes == 0)
+    }
+
     @Test func everyMessageEndsOnce() throws {
         var table = try Self.table(unacknowledged: 4)
         Self.add(1...6, .atLeastOnce, to: &table)

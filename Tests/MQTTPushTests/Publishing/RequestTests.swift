@@ -1,4 +1,5 @@
 import BrokerKit
+import Logging
 import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
@@ -174,6 +175,83 @@ struct RequestTests {
             #expect(error?.code == .denied)
             _ = await trial.log.line(containing: "refused the subscription to the publisher's reply topic")
         }
+    }
+
+    @Test func aRefusedReplyTopicHoldsUpNothingElse() async throws {
+        let refused: [UInt8] = [0x90, 0x04, 0x00, 0x01, 0x00, 0x97]
+        let broker = try FakeBroker([[FakeAnswers.connected, refused]])
+        defer { broker.close() }
+        var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
+        configuration.stopTimeout = .zero
+        configuration.keepalive = .zero
+        try await PublisherTrial.run(configuration) { trial in
+            let error = await publishError {
+                _ = try await trial.publisher.request(MQTTMessage("", to: "a"), timeout: .seconds(300))
+            }
+            #expect(error?.code == .denied && error?.reasonCode == 0x97)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // At each look of the publisher's thread some of them wait.
+                for _ in 0..<8 {
+                    group.addTask {
+                        while !Task.isCancelled {
+                            _ = await publishError {
+                                _ = try await trial.publisher.request(MQTTMessage("", to: "a"), timeout: .seconds(300))
+                            }
+                        }
+                    }
+                }
+                for _ in 0..<20 {
+                    try await trial.publisher.publish(MQTTMessage("", to: "b", quality: .atMostOnce))
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func aRequestAtQoS0ThatIsAbandonedCountsAsLost() async throws {
+        try await Broker.withRules { broker in
+            let trial = PushTrial(intake: .holding(), log: EventList())
+            let logger = Logger(label: "push") { _ in RecordingLog(trial.log) }
+            let adapter = try MQTTPushAdapter(try Self.answering(broker), logger: logger)
+            let running = Task { try await adapter.run(into: trial.intake) }
+            await trial.hears("subscribed to")
+            try await PublisherTrial.run(.test(port: broker.port)) { asking in
+                var request = MQTTMessage("1", to: "open/echo/1", quality: .atMostOnce)
+                request.responseTopic = "signalbox/replies/x"
+                try await asking.publisher.publish(request)
+            }
+            await trial.intake.taken.first(1)[0].abandon()
+            let line = await trial.hears("were abandoned")
+            #expect(line.contains("at QoS 0 is lost"))
+            let counts = adapter.replyCounts
+            #expect(counts.lost == 1 && counts.answered == 0 && counts.refused == 0)
+            running.cancel()
+            try await running.value
+        }
+    }
+
+    @Test func aPublishingClientThatIsRefusedEndsTheSource() async throws {
+        try await Broker.with(BrokerOptions(lines: ["clientid_prefixes signalbox-"])) { broker in
+            var configuration = try Self.answering(broker)
+            configuration.firstConnectionMustSucceed = true
+            configuration.answerTimeout = .seconds(300)
+            configuration.publishing?.clientID = try .fixed("other")
+            let adapter = try MQTTPushAdapter(
+                configuration,
+                logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+            )
+            let error = await #expect(throws: MQTTPushError.self) { try await adapter.run(into: RecordingIntake()) }
+            #expect(error?.code == .notAuthorized)
+        }
+    }
+
+    @Test(arguments: [Duration.zero, .seconds(86_401), .seconds(Int64.max)])
+    func theTimeOfARequestHasBounds(timeout: Duration) async throws {
+        let trial = try PublisherTrial(.test(port: 1))
+        let error = await publishError {
+            _ = try await trial.publisher.request(MQTTMessage("", to: "a"), timeout: timeout)
+        }
+        #expect(error?.code == .invalidMessage)
     }
 
     @Test func aStopEndsCallsThatWait() async throws {

@@ -20,7 +20,7 @@ enum ConnectionEnd: Equatable {
     case closed(ReasonCode)
     /// The broker did what MQTT forbids.
     case brokeProtocol
-    /// This many messages were abandoned; without a connection their batch comes again.
+    /// This many messages were abandoned; what came at QoS 1 of their batch comes again, the rest does not.
     case abandoned(Int)
 
     /// Trying again soon is pointless.
@@ -79,7 +79,7 @@ enum ConnectionEnd: Equatable {
         case .brokeProtocol: "broker \(broker) sent what MQTT forbids; the connection was dropped"
         case .abandoned(let count):
             "\(count) messages were abandoned; the connection to broker \(broker) was dropped without acknowledging "
-                + "their batch, which comes again"
+                + "their batch: what came at QoS 1 comes again, what came at QoS 0 is lost"
         }
     }
 

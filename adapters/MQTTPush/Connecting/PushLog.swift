@@ -71,7 +71,7 @@ final class PushLog {
     }
 
     func leftUnacknowledged(_ count: Int) {
-        tell(.info, "\(count) messages were not acknowledged and come again")
+        tell(.info, "\(count) messages were not acknowledged: at QoS 1 they come again, at QoS 0 they are lost")
     }
 
     func stopped() {

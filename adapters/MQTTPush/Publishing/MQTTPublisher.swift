@@ -90,7 +90,7 @@ public final class MQTTPublisher: Sendable {
     ///
     /// - Parameters:
     ///   - message: without response topic and correlation.
-    ///   - timeout: from the call to the answer, connecting included; above zero.
+    ///   - timeout: from the call to the answer, connecting included; above zero, at most 24 h.
     /// - Returns: the first answer.
     /// - Throws: ``MQTTPublishError``: as ``publish(_:)``, and `unsupported` with MQTT 3.1.1, which has no response topics.
     public func request(_ message: MQTTMessage, timeout: Duration) async throws(MQTTPublishError) -> MQTTReply {
@@ -106,8 +106,8 @@ public final class MQTTPublisher: Sendable {
                 "a request's response topic and correlation are the publisher's: leave them out"
             )
         }
-        guard timeout > .zero else {
-            throw MQTTPublishError(.invalidMessage, "the timeout of a request is above zero")
+        guard timeout > .zero, timeout <= .seconds(86_400) else {
+            throw MQTTPublishError(.invalidMessage, "the timeout of a request is above zero, and at most 24 h")
         }
         let request = queue.prepare(message)
         try PublishCheck(configuration).check(request)
@@ -121,7 +121,7 @@ public final class MQTTPublisher: Sendable {
     ///   - topic: where it listens, with `{action}` and `{id}` as whole levels, as
     ///     ``MQTTPublishing/sendTopic`` has them; the id is made anew.
     ///   - body: the body as JSON; empty for none.
-    ///   - timeout: from the call to the answer, connecting included; above zero.
+    ///   - timeout: from the call to the answer, connecting included; above zero, at most 24 h.
     /// - Returns: the answer, whatever its outcome: see ``MQTTReply/outcome``.
     /// - Throws: ``MQTTPublishError``: as ``request(_:timeout:)``.
     public func call(

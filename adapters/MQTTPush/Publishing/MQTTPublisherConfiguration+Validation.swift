@@ -59,27 +59,3 @@ extension MQTTPublisherConfiguration {
         MQTTPushError(.invalidConfiguration, detail)
     }
 }
-
-extension MQTTPublisherConfiguration {
-    /// The same as a source's that subscribes to nothing: what a connection is made from.
-    var connection: MQTTPushConfiguration {
-        var connection = MQTTPushConfiguration(
-            source: source,
-            broker: broker,
-            topics: [],
-            clientID: clientID,
-            cleanStart: true,
-            sessionExpiry: .zero
-        )
-        connection.version = version
-        connection.security = security
-        connection.username = username
-        connection.password = password
-        connection.will = will
-        connection.keepalive = keepalive
-        connection.answerTimeout = answerTimeout
-        connection.reconnect = reconnect
-        connection.limits.bytes = replyBytes
-        return connection
-    }
-}

@@ -4,6 +4,7 @@ public struct MQTTReplyCounts: Sendable, Hashable {
     public internal(set) var answered = 0
     /// Requests that are never answered: their Response Topic is not allowed, or too many wait for their outcome.
     public internal(set) var refused = 0
-    /// Answers that the publisher did not take, as its queue was full or it had stopped.
+    /// Requests that got no answer: the publisher did not take it, as its queue was full or it had stopped, or the request came
+    /// at QoS 0 and was abandoned or never submitted, so that it does not come again.
     public internal(set) var lost = 0
 }

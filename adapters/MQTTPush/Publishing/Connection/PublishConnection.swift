@@ -13,6 +13,8 @@ final class PublishConnection {
     /// Whether the broker took a message, or the connection lasted: enough to begin waits anew after it.
     private(set) var isProven = false
     private var replies = ReplySubscription.none
+    /// What the broker said to the reply topic when it refused it.
+    private var refusal = ReasonCode.notAuthorized
     private var packets: [Int32: UInt64] = [:]
     private let began = ContinuousClock.now
     private var checked = ContinuousClock.now
@@ -34,19 +36,22 @@ final class PublishConnection {
 
     /// Connects, publishes until the connection ends or the publisher is stopped, and says how it ended.
     func run() -> ConnectionEnd {
+        // Reading a file or a secret may last as long as connecting does.
+        let tried = control.blocking { connect() }
+        guard let end = tried, !control.isStopping else { return .stopped }
+        return end ?? serve()
+    }
+
+    private func connect() -> ConnectionEnd? {
         do throws(MQTTPushError) {
             try client.handle.prepare()
         } catch {
             return .unprepared(error)
         }
-        let connected = control.blocking { () -> (MosquittoCode, String) in
-            let code = client.connect()
-            return (code, code.text)
-        }
-        guard let (code, reason) = connected else { return .stopped }
+        let code = client.connect()
+        let reason = code.isSuccess ? "" : code.text
         if code == .tlsFailed, let fault = client.handle.fault { return .notSecured(fault) }
-        guard code.isSuccess else { return .notConnected(reason) }
-        return serve()
+        return code.isSuccess ? nil : .notConnected(reason)
     }
 
     private func serve() -> ConnectionEnd {
@@ -84,6 +89,8 @@ final class PublishConnection {
             let code = client.handle.read()
             let reason = code.isSuccess ? "" : code.text
             if let end = ended(code, reason) { return end }
+            // At once, as each reply may be large.
+            hearAnswers()
             if receiver.callbacks == before { break }
         }
         return write()
@@ -104,7 +111,7 @@ final class PublishConnection {
             let code = client.subscribe(loop.queue.replyTopic)
             if !code.isSuccess { return .lost(code.text) }
         }
-        if wantsReplies, replies == .refused { return failRequests() }
+        if wantsReplies, replies == .refused { failRequests() }
         while let next = loop.queue.next(loop.number, requests: replies == .granted) {
             let (code, packet) = client.publish(next.message, left: next.left)
             if let error = PublishConnection.error(code) {
@@ -132,8 +139,8 @@ final class PublishConnection {
         }
     }
 
-    /// Passes on what the callbacks heard.
-    private func hear() -> ConnectionEnd? {
+    /// Passes on which messages are acknowledged, and replies.
+    private func hearAnswers() {
         for (packet, code) in receiver.takeAnswers() {
             guard let number = packets.removeValue(forKey: packet) else { continue }
             progressed = .now
@@ -143,9 +150,17 @@ final class PublishConnection {
         for reply in receiver.takeReplies() {
             loop.queue.change(loop.number) { $0.replied(reply.correlation, reply.result) }
         }
+    }
+
+    /// Passes on what the callbacks heard.
+    private func hear() -> ConnectionEnd? {
+        hearAnswers()
         if let granted = receiver.takeGranted() {
             replies = granted.isFailure ? .refused : .granted
-            if granted.isFailure { loop.log.replyTopicRefused(granted) }
+            if granted.isFailure {
+                refusal = granted
+                loop.log.replyTopicRefused(granted)
+            }
         }
         guard !isOpen else { return nil }
         guard receiver.greeting != nil else { return .now - began > configuration.answerTimeout ? .silent : nil }
@@ -154,29 +169,33 @@ final class PublishConnection {
         return nil
     }
 
-    private func failRequests() -> ConnectionEnd? {
+    private func failRequests() {
         loop.queue.change(loop.number) { table in
             table.failRequests(
                 MQTTPublishError(
                     .denied,
                     "the broker refused the subscription to the reply topic: allow it, or configure another one",
-                    reasonCode: 135
+                    reasonCode: Int(refusal.rawValue)
                 )
             )
         }
-        return nil
+    }
+
+    private func ended(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
+        guard let end = end(code, reason) else { return nil }
+        // What was heard before the end counts: an acknowledged message is not sent again.
+        hearAnswers()
+        return end
     }
 
     /// What the callbacks and a return code say about the connection, in order of how much they explain.
-    private func ended(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
+    private func end(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
         if receiver.brokeProtocol { return .brokeProtocol }
         if let greeting = receiver.greeting, greeting.isFailure { return .refused(greeting) }
         if let goodbye = receiver.goodbye, ReasonCode(rawValue: goodbye).isFailure {
             return .closed(ReasonCode(rawValue: goodbye))
         }
         guard !code.isSuccess || client.handle.socket < 0 else { return nil }
-        // What was heard before the end counts: an acknowledged message is not sent again.
-        _ = hear()
         if receiver.greeting == nil, let fault = client.handle.fault { return .notSecured(fault) }
         return .lost(code.isSuccess ? "it was closed" : reason)
     }

@@ -130,11 +130,6 @@ struct PublishTable {
         return message
     }
 
-    /// Since when the message waits for its acknowledgement that does so longest.
-    var oldestInFlight: ContinuousClock.Instant? {
-        inFlight.lazy.compactMap { entries[$0]?.sentAt }.min()
-    }
-
     /// The broker answered, or at QoS 0 the socket took it.
     mutating func answered(_ number: UInt64, _ code: ReasonCode) -> [PublishEnding] {
         guard code.isFailure else { return published(number, MQTTReceipt(reasonCode: Int(code.rawValue))) }
@@ -238,9 +233,13 @@ extension PublishTable {
         counts.replies += 1
         // Whoever answered had it, so that it need not be sent again although the broker has not acknowledged it yet.
         if let number = requests[correlation]?.number, let entry = entries[number] {
-            noLongerWaits(entry)
             counts.published += 1
-            entries[number]?.waiter = .gone
+            if entry.sentAt == nil {
+                remove(number)
+            } else {
+                noLongerWaits(entry)
+                entries[number]?.waiter = .gone
+            }
         }
         return end(correlation, result)
     }

@@ -12,6 +12,8 @@ final class ReplyDesk: Sendable {
         let correlation: [UInt8]?
         let id: ActionID?
         let key: IDKey
+        /// At 1 an unanswered request comes again, at 0 it is gone.
+        let quality: Int
     }
 
     /// A message of one connection in one run, whose tokens are its sink's own.
@@ -43,14 +45,14 @@ final class ReplyDesk: Sendable {
     /// - Parameter sink: who hears of the outcomes; it lives as long as one is to come.
     func expect(_ batch: [Arrival], of sink: BatchSink) {
         for arrival in batch {
-            guard let properties = (arrival.origin.facts as? PushFacts)?.properties,
+            guard let facts = arrival.origin.facts as? PushFacts, let properties = facts.properties,
                 let topic = properties.responseTopic
             else { continue }
             if let reason = refusal(of: topic) {
                 refuse(topic, reason)
                 continue
             }
-            let address = ReplyDesk.address(topic, properties.correlationData, arrival)
+            let address = ReplyDesk.address(topic, properties.correlationData, facts.qos, arrival)
             let isTaken = state.withLock { state in
                 guard state.waiting.count < bound else { return false }
                 state.waiting[Place(sink: ObjectIdentifier(sink), token: arrival.token)] = address
@@ -64,11 +66,22 @@ final class ReplyDesk: Sendable {
         }
     }
 
-    private static func address(_ topic: String, _ correlation: [UInt8]?, _ arrival: Arrival) -> Address {
+    private static func address(
+        _ topic: String,
+        _ correlation: [UInt8]?,
+        _ quality: Int,
+        _ arrival: Arrival
+    ) -> Address {
         guard case .success(let action) = arrival.reading, action.idKey != .assigned else {
-            return Address(topic: topic, correlation: correlation, id: nil, key: .assigned)
+            return Address(topic: topic, correlation: correlation, id: nil, key: .assigned, quality: quality)
         }
-        return Address(topic: topic, correlation: correlation, id: action.id.copied(), key: action.idKey)
+        return Address(
+            topic: topic,
+            correlation: correlation,
+            id: action.id.copied(),
+            key: action.idKey,
+            quality: quality
+        )
     }
 
     private func refusal(of topic: String) -> String? {
@@ -89,24 +102,28 @@ final class ReplyDesk: Sendable {
         publisher.queue.logNotAnswered(topic, reason)
     }
 
-    /// These were never submitted and have no outcome.
+    /// These were never submitted and have no outcome. At QoS 1 they come again.
     func forget(_ batch: ArraySlice<Arrival>, of sink: BatchSink) {
         let count = state.withLock { state in
             let before = state.waiting.count
             for arrival in batch {
-                state.waiting[Place(sink: ObjectIdentifier(sink), token: arrival.token)] = nil
+                let place = Place(sink: ObjectIdentifier(sink), token: arrival.token)
+                if state.waiting.removeValue(forKey: place)?.quality == 0 { state.counts.lost += 1 }
             }
             return before - state.waiting.count
         }
         if count > 0 { publisher.queue.owe(-count) }
     }
 
-    /// Answers a request, if it is one. What is abandoned is not answered: it comes again.
+    /// Answers a request, if it is one. What is abandoned is not answered: at QoS 1 it comes again.
     func settle(_ token: UInt64, of sink: BatchSink, _ outcome: Outcome) {
         let place = Place(sink: ObjectIdentifier(sink), token: token)
         guard let address = state.withLock({ $0.waiting.removeValue(forKey: place) }) else { return }
         defer { publisher.queue.owe(-1) }
-        if case .abandoned = outcome { return }
+        if case .abandoned = outcome {
+            if address.quality == 0 { state.withLock { $0.counts.lost += 1 } }
+            return
+        }
         var message = MQTTMessage(AnswerText.answer(address.id, address.key, outcome), to: address.topic)
         message.correlation = address.correlation
         message.contentType = "application/json"
