@@ -190,7 +190,7 @@ struct RequestTests {
             }
             #expect(error?.code == .denied && error?.reasonCode == 0x97)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                // At each look of the publisher's thread some of them wait.
+                // So that requests wait at many looks of the publisher's thread, though not surely at each.
                 for _ in 0..<8 {
                     group.addTask {
                         while !Task.isCancelled {
