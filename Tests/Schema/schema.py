@@ -50,7 +50,7 @@ FAULTS = {
         {"pattern": "a", "envelope": "cloudevents"},
     ],
     ("sources", "push", "mqtt", "version"): ["3.1", 4, True],
-    ("sources", "push", "mqtt", "will", "qos"): [2, "1"],
+    ("sources", "push", "mqtt", "will", "qos"): [2],
     ("sources", "push", "mqtt", "connections", 0, "name"): ["", "a b", "a" * 65],
     ("sources", "push", "mqtt", "publishing", "queued_messages"): [0, 1000001],
     ("sources", "push", "mqtt", "topics", 3, "qos"): [2],
