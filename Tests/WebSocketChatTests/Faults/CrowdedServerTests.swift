@@ -21,7 +21,7 @@ import WebSocketChat
                 }
                 #expect(server.counts.open == count)
                 #expect(server.counts.unavailable == 3)
-                #expect(echo.log.warnings("with 503").count == 1)
+                #expect((1..<3).contains(echo.log.warnings("with 503").count))
                 clients[0].peer.reset()
                 _ = await echo.closed.first(1)
                 var next = try await WireSide.openClient(port: port)

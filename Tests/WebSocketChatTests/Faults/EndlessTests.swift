@@ -36,7 +36,8 @@ import WebSocketChat
             #expect(server.counts.tooBig == 5)
             #expect(server.counts.open == 0)
             #expect(echo.came.all.isEmpty)
-            #expect(echo.log.warnings("1009").count == 1)
+            // A line a minute: a slow machine takes longer.
+            #expect((1..<5).contains(echo.log.warnings("1009").count))
         }
     }
 
@@ -58,7 +59,7 @@ import WebSocketChat
             #expect(server.counts.tooBig == 3)
             #expect(server.counts.open == 0)
             #expect(echo.came.all.isEmpty)
-            #expect(echo.log.warnings("1009").count == 1)
+            #expect((1..<3).contains(echo.log.warnings("1009").count))
         }
     }
 }
