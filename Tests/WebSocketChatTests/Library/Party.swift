@@ -42,23 +42,35 @@ struct Party {
         return event
     }
 
+    /// The next event that is neither `other` nor a pong: on a busy machine any of them may have come meanwhile.
+    private mutating func next(passingOver other: TransportEvent?) async -> TransportEvent? {
+        while let event = await next() {
+            if case .ponged = event { continue }
+            if event != other { return event }
+        }
+        return nil
+    }
+
     mutating func opened(passingOver other: TransportEvent? = nil) async throws -> (ConnectionID, Handshake) {
-        var event = await next()
-        while let other, event == other { event = await next() }
+        let event = await next(passingOver: other)
         guard case .opened(let id, let handshake) = event else { throw UnexpectedEvent(event) }
         return (id, handshake)
     }
 
-    mutating func message() async throws -> [UInt8] {
-        let event = await next()
+    mutating func message(passingOver other: TransportEvent? = nil) async throws -> [UInt8] {
+        let event = await next(passingOver: other)
         guard case .message(_, let bytes, _) = event else { throw UnexpectedEvent(event) }
         return bytes
     }
 
-    mutating func ended(passingOver other: TransportEvent? = nil) async throws -> ConnectionEnd {
-        var event = await next()
-        while let other, event == other { event = await next() }
-        guard case .closed(_, let end) = event else { throw UnexpectedEvent(event) }
+    mutating func ended(
+        of connection: ConnectionID? = nil,
+        passingOver other: TransportEvent? = nil
+    ) async throws -> ConnectionEnd {
+        let event = await next(passingOver: other)
+        guard case .closed(let id, let end) = event, connection == nil || connection == id else {
+            throw UnexpectedEvent(event)
+        }
         return end
     }
 
