@@ -13,9 +13,9 @@ struct ConformanceTests {
         }
     }
 
-    @Test func twentyOfEachCaseAtOnceConformToo() async throws {
+    @Test func manyCasesAtOnceConformToo() async throws {
         try await Broker.with { broker in
-            let report = await Self.suite(broker).stress()
+            let report = await Self.suite(broker).stress(times: 5)
             #expect(report.isConforming, "\(report)")
         }
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import MQTTPush
 
 /// What the source's thread is told of topics that come and go, and who hears of it when.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct TopicBoardTests {
     private func whenRevised(_ board: TopicBoard, to revision: Int) async {
         while board.revision < revision { await Task.yield() }

@@ -14,7 +14,7 @@ import Testing
         #expect(Set(report.skipped.keys) == skipped)
     }
 
-    @Test func twentyOfEachCaseAtOnceConformToo() async {
+    @Test func manyCasesAtOnceConformToo() async {
         let report = await Self.suite([.replies, .redelivers]).stress()
         #expect(report.isConforming, "\(report)")
         #expect(report.passed == AdapterConformance.Case.allCases)

@@ -7,7 +7,7 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct ConnectingTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectingTests {
     private static func token(_ trial: BrowserTrial) async throws -> String {
         String(try await trial.engine.fragment().dropFirst("signalbox=".count))
     }

@@ -5,7 +5,7 @@ import SignalboxTesting
 import Testing
 
 /// What a page, or whoever has its token, can send; without a browser.
-@Suite(.timeLimit(.minutes(5))) struct FrameTests {
+@Suite(.timeLimit(.minutes(10))) struct FrameTests {
     private func withPage(
         _ intake: RecordingIntake = RecordingIntake(),
         configure: (inout BrowserConfiguration) -> Void = { _ in },

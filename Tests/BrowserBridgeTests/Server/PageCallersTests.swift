@@ -5,7 +5,7 @@ import Testing
 
 @testable import BrowserBridge
 
-@Suite(.timeLimit(.minutes(5))) struct PageCallersTests {
+@Suite(.timeLimit(.minutes(10))) struct PageCallersTests {
     private static let long: Duration = .seconds(60)
 
     private func code(_ answer: PageCallers.Answer) -> PageCallError.Code? {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct BridgeLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct BridgeLiveTests {
     private static let shop = """
         const handlers = window.webkit.messageHandlers;
         handlers.show.postMessage({ n: 1 });

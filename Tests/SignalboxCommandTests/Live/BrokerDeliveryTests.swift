@@ -4,7 +4,7 @@ import Testing
 @testable import SignalboxCommand
 
 /// What a real broker makes of the options about versions, quality and stored messages.
-@Suite(.timeLimit(.minutes(5))) struct BrokerDeliveryTests {
+@Suite(.timeLimit(.minutes(10))) struct BrokerDeliveryTests {
     @Test func whatIsStoredIsIgnoredWhereThatIsAskedFor() async throws {
         try await Broker.with { broker in
             try await broker.publish("old", to: "x", retain: true)

@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxCommand
 
 /// The ways to log in, of every command that speaks to a broker, and what each failure comes to.
-@Suite(.timeLimit(.minutes(5))) struct BrokerLoginTests {
+@Suite(.timeLimit(.minutes(10))) struct BrokerLoginTests {
     /// A broker whose one listener speaks TLS with certificates that the test made.
     private static func withTLS(
         _ lines: [String] = [],

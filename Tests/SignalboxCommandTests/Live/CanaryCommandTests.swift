@@ -6,7 +6,7 @@ import Testing
 
 /// Secrets in what the commands are given to read, looked for in all that they write. What shows a message or a URL on
 /// purpose is a member of stdout's lines that the documentation names.
-@Suite(.timeLimit(.minutes(5))) struct CanaryCommandTests {
+@Suite(.timeLimit(.minutes(10))) struct CanaryCommandTests {
     private static let c = CanaryRun.canary
 
     private static let urls = [

@@ -4,7 +4,7 @@ import Testing
 @testable import SignalboxCommand
 
 /// Secrets in the wrong places of a configuration, looked for in what `check` and `run` say about it.
-@Suite(.timeLimit(.minutes(5))) struct CanaryConfigurationTests {
+@Suite(.timeLimit(.minutes(10))) struct CanaryConfigurationTests {
     /// A configuration that is right, of which each trial replaces a part.
     private static let good = """
         sources:

@@ -8,7 +8,7 @@ import Testing
 ///
 /// Messages are shown on purpose in two places, both on stdout: the lines of the plugin `print`, and the member `deadLetter` of
 /// `--outcomes`. There the canaries of payloads are expected.
-@Suite(.timeLimit(.minutes(5))) struct CanaryTests {
+@Suite(.timeLimit(.minutes(10))) struct CanaryTests {
     private static let user = "Canary-user-7Q"
     private static let password = "Canary-password-7Q"
     /// In payloads, properties, links.

@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxCommand
 
 /// Secrets of WebSocket sources, looked for in all that the commands write.
-@Suite(.timeLimit(.minutes(5))) struct CanaryWebSocketTests {
+@Suite(.timeLimit(.minutes(10))) struct CanaryWebSocketTests {
     private static let c = CanaryRun.canary
     private static let token = "\(c)-\(c)-\(c)"
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct CommandStatusTests {
+@Suite(.timeLimit(.minutes(10))) struct CommandStatusTests {
     @Test(arguments: [
         ["--help"], ["run", "--help"], ["subscribe", "--help"], ["bridge", "--help"], ["send", "--help"],
         ["parse", "--help"], ["navigate", "--help"], ["check", "--help"], ["explain", "--help"],

@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxCommand
 
 /// `signalbox connect --config`: messages are actions, and their outcomes are shown.
-@Suite(.timeLimit(.minutes(5))) struct ConnectConfigurationTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectConfigurationTests {
     private static func configuration(_ url: String, _ keys: String = "") -> String {
         """
         sources:

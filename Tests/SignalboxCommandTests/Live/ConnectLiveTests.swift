@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct ConnectLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectLiveTests {
     private static func object(_ line: String?) throws -> [String: Any] {
         let data = Data(try #require(line).utf8)
         return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])

@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxCommand
 
 /// How a connection ended shows in the status, and why in one line.
-@Suite(.timeLimit(.minutes(5))) struct ConnectStatusTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectStatusTests {
     private static func connect(_ url: String, _ arguments: String...) async throws -> CommandProcess.Finished {
         try await CommandProcess.run(
             ["connect", url] + arguments + (arguments.contains("--timeout") ? [] : ["--timeout", "100s"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct ConnectTerminalTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectTerminalTests {
     @Test func aPersonTypesAndReads() async throws {
         try await ChatTrial.with { trial in
             let terminal = try Terminal()

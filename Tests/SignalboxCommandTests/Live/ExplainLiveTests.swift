@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct ExplainLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct ExplainLiveTests {
     /// A broker that listens, a script and links that are not there, and plugins that would be seen.
     private static func configuration(port: Int) -> String {
         """

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct NavigateLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct NavigateLiveTests {
     private static let configuration = """
         navigation:
           chain:

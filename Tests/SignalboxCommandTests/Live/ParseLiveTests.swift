@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct ParseLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct ParseLiveTests {
     private static let routes = """
         routes:
           - { pattern: 'myapp://product/{number:int}', action: open }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct PublishLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct PublishLiveTests {
     /// A subscriber that is subscribed, and waits for so many messages.
     private static func subscriber(_ broker: Broker, _ topic: String, _ arguments: String...) async throws
         -> CommandProcess

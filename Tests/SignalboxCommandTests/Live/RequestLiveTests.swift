@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxCommand
 
 /// Requests that a `run` answers, and plugins that publish.
-@Suite(.timeLimit(.minutes(5))) struct RequestLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct RequestLiveTests {
     private static func configuration(_ broker: Broker) -> String {
         """
         sources:

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct RunLinksTests {
+@Suite(.timeLimit(.minutes(10))) struct RunLinksTests {
     /// - Parameter links: where they come from.
     private static func configuration(_ links: String, fallback: String = "") -> String {
         """

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct RunLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct RunLiveTests {
     private static let configuration = """
         sources:
           push:

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct RunPageTests {
+@Suite(.timeLimit(.minutes(10))) struct RunPageTests {
     private static let configuration = """
         sources: { page: { script: { files: [a.js, b.js] } } }
         plugins:

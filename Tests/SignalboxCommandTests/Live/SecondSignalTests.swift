@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct SecondSignalTests {
+@Suite(.timeLimit(.minutes(10))) struct SecondSignalTests {
     @Test(arguments: [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)])
     func itEndsADrainAtOnce(_ number: Int32, _ status: CommandStatus) async throws {
         try await Broker.with { broker in

@@ -8,7 +8,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite(.timeLimit(.minutes(5))) struct ServeLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct ServeLiveTests {
     private static func serve(_ configuration: String, _ arguments: String...) async throws -> CommandProcess.Finished {
         var finished: CommandProcess.Finished?
         try await TemporaryFolder.with { folder in

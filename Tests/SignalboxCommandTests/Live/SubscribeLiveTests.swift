@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct SubscribeLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct SubscribeLiveTests {
     private static func subscribe(
         _ broker: Broker,
         _ topic: String,

@@ -6,7 +6,7 @@ import Testing
 @testable import SignalboxCommand
 
 /// What the options of `subscribe` about messages come to at a real broker.
-@Suite(.timeLimit(.minutes(5))) struct SubscribeOptionsTests {
+@Suite(.timeLimit(.minutes(10))) struct SubscribeOptionsTests {
     @Test func aGroupSharesMessages() async throws {
         try await Broker.with { broker in
             let lines = (0..<100).map { "message \($0)" }

@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxCommand
 
 /// What becomes of a program whose drain has ended while its lines still wait for a reader.
-@Suite(.timeLimit(.minutes(5))) struct UnreadOutputTests {
+@Suite(.timeLimit(.minutes(10))) struct UnreadOutputTests {
     /// Runs until a line of more than a pipe holds waits, and the drain that a first signal began has ended.
     private static func withDrained(_ body: (CommandProcess) async throws -> Void) async throws {
         try await Broker.with { broker in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-@Suite(.timeLimit(.minutes(5))) struct ReloadLiveTests {
+@Suite(.timeLimit(.minutes(10))) struct ReloadLiveTests {
     private static let taken = "configuration read anew"
 
     /// Each configuration follows from the one before it, and what is said of it.

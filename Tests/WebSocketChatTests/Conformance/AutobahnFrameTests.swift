@@ -3,7 +3,7 @@ import Testing
 import WebSocketChat
 
 /// The recorded streams, by a plain socket. The vectors of ``FrameVectors`` ask the same without them.
-@Suite(.timeLimit(.minutes(5))) struct AutobahnFrameTests {
+@Suite(.timeLimit(.minutes(10))) struct AutobahnFrameTests {
     @Test func aServerPassesTheRecordedCases() async throws {
         guard let corpus = try AutobahnCorpus.load() else { return Self.skipped() }
         #expect(corpus.cases.count > 90)

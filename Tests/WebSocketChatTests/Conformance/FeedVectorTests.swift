@@ -2,7 +2,7 @@ import SignalboxTesting
 import Testing
 
 /// Frames as a server sends them, by a plain socket, to a feed that echoes.
-@Suite(.timeLimit(.minutes(5))) struct FeedVectorTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedVectorTests {
     @Test(arguments: FrameVector.Cut.allCases) func aFeedAnswersAsTheRFCSays(cut: FrameVector.Cut) async throws {
         let vectors = FrameVectors.all.filter { cut != .everywhere || $0.isSmall }
         let host = try #require(RawHost())

@@ -2,7 +2,7 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct RefusedMessageTests {
+@Suite(.timeLimit(.minutes(10))) struct RefusedMessageTests {
     /// Sends texts to a server of envelopes, then one that is answered, and returns what came back before.
     private func answers(to texts: [String]) async throws -> [String] {
         var answers: [String] = []

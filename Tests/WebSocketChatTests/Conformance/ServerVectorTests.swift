@@ -3,7 +3,7 @@ import Testing
 import WebSocketChat
 
 /// Frames as a client sends them, by a plain socket, to a server that echoes.
-@Suite(.timeLimit(.minutes(5))) struct ServerVectorTests {
+@Suite(.timeLimit(.minutes(10))) struct ServerVectorTests {
     @Test(arguments: FrameVector.Cut.allCases) func aServerAnswersAsTheRFCSays(cut: FrameVector.Cut) async throws {
         let vectors = FrameVectors.all.filter { cut != .everywhere || $0.isSmall }
         let mayDrop = cut != .nowhere

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct CompressionTests {
+@Suite(.timeLimit(.minutes(10))) struct CompressionTests {
     /// Text that compresses well and is different in each place.
     private static func text(_ seed: Int, count: Int) -> [UInt8] {
         var bytes: [UInt8] = []

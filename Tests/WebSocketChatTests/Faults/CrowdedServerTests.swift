@@ -2,7 +2,7 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct CrowdedServerTests {
+@Suite(.timeLimit(.minutes(10))) struct CrowdedServerTests {
     // In a process of its own: it needs more descriptors than one that starts programs may have.
     @Test func theThousandAndFirstIsRefusedAndTheThousandGoOn() async throws {
         await #expect(processExitsWith: .success) {

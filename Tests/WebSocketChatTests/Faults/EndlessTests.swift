@@ -4,7 +4,7 @@ import Testing
 import WebSocketChat
 
 /// Messages without end, and small ones that become large.
-@Suite(.timeLimit(.minutes(5))) struct EndlessTests {
+@Suite(.timeLimit(.minutes(10))) struct EndlessTests {
     /// Writes frames until the other side has closed.
     ///
     /// - Returns: the code of its close frame.

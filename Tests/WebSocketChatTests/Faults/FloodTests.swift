@@ -4,7 +4,7 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct FloodTests {
+@Suite(.timeLimit(.minutes(10))) struct FloodTests {
     /// Clients that send without a pause and read what comes back, as a page in a loop does.
     @Test func everythingThatFloodsInComesBackAndTheOthersAreHeardMeanwhile() async throws {
         let (clients, each) = (4, 3_000)

@@ -2,7 +2,7 @@ import SignalboxTesting
 import Testing
 
 /// Faults against the installed command, whose memory and descriptors are its own.
-@Suite(.timeLimit(.minutes(5))) struct InstalledServerTests {
+@Suite(.timeLimit(.minutes(10))) struct InstalledServerTests {
     @Test func aServerWithoutDescriptorsGoesOnAndServesAgainWhenThereAreSome() async throws {
         let program = try ServedProgram(descriptors: 64)
         let port = try #require(await program.port())

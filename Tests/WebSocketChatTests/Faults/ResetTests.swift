@@ -2,7 +2,7 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct ResetTests {
+@Suite(.timeLimit(.minutes(10))) struct ResetTests {
     private static let frames = ["first", "second"].flatMap { WireFrame.text($0).bytes(mask: WireSide.mask) }
 
     @Test func aServerSurvivesAResetAfterAnyByte() async throws {

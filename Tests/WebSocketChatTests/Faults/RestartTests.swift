@@ -5,7 +5,7 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct RestartTests {
+@Suite(.timeLimit(.minutes(10))) struct RestartTests {
     private static let count = 100
 
     /// Runs a server on a port, and hands over the names of the feeds in the order in which their opening messages came.

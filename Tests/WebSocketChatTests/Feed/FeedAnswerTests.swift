@@ -6,7 +6,7 @@ import Testing
 @testable import WebSocketChat
 
 /// What a server may answer the request of a feed.
-@Suite(.timeLimit(.minutes(5))) struct FeedAnswerTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedAnswerTests {
     @Test func aServerThatNeverAnswersIsGivenUp() async throws {
         let deaf = try QuietListener()
         try await FeedTrial.run(.test(UInt16(deaf.port)), FeedTimes(step: .seconds(30)).surroundings) { trial in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct FeedConnectingTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedConnectingTests {
     private static func text(_ message: [UInt8]) -> String { String(decoding: message, as: UTF8.self) }
 
     @Test func openingMessagesComeFirstAfterEachConnection() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct FeedEndingTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedEndingTests {
     @Test func aSecondRunAtOnceIsRefused() async throws {
         var server = try await Party.server()
         try await FeedTrial.run(.test(server.transport.port)) { trial in

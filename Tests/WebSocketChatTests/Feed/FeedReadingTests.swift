@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct FeedReadingTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedReadingTests {
     @Test func connectionsAreAnnouncedBeforeAndAfterTheirMessages() async throws {
         var server = try await Party.server()
         let port = server.transport.port
@@ -137,6 +137,7 @@ extension TransportLimits {
     fileprivate static var vast: TransportLimits {
         var limits = TransportLimits()
         limits.waitingBytes = 64 << 20
+        limits.pingAfter = 0
         return limits
     }
 }

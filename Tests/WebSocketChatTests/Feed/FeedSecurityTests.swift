@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct FeedSecurityTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedSecurityTests {
     private func server(_ authority: TestAuthority) async throws -> Party {
         var place = ServerPlace()
         place.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)

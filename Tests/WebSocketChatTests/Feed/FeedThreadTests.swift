@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct FeedThreadTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedThreadTests {
     @Test func fiftyFeedsShareAThread() async throws {
         var server = try await Party.server(.init(echoes: true))
         let thread = WebSocketThread()

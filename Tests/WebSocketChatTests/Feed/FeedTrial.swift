@@ -65,7 +65,7 @@ struct FeedTrial {
 }
 
 extension WebSocketFeedConfiguration {
-    /// A source `feed` for a server of this machine, quick to connect again.
+    /// A source `feed` for a server of this machine, quick to connect again, that sends no pings.
     static func test(
         _ port: UInt16,
         scheme: String = "ws",
@@ -80,6 +80,7 @@ extension WebSocketFeedConfiguration {
             slow: .milliseconds(1) ... .milliseconds(10),
             holds: .zero
         )
+        configuration.pingAfter = nil
         change(&configuration)
         return configuration
     }

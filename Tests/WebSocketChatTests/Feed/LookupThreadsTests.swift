@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct LookupThreadsTests {
+@Suite(.timeLimit(.minutes(10))) struct LookupThreadsTests {
     @Test func thereAreOnlyAFewThreadsAndWhatIsForgottenNeverBegins() async {
         let threads = LookupThreads(limit: 2)
         let begun = EventList<Int>()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct CrowdTests {
+@Suite(.timeLimit(.minutes(10))) struct CrowdTests {
     private func queue(all: Int) -> ServiceQueue {
         var limits = TransportLimits()
         limits.waitingBytes = 1_000

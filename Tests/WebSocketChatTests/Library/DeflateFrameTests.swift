@@ -3,7 +3,7 @@ import Testing
 @testable import WebSocketChat
 
 // One after another: each raw peer takes a thread of the system's pool.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct DeflateFrameTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct DeflateFrameTests {
     private static let hello: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
     // A block that is the last of its stream, with `a` in it.
     private static let lastBlock: [UInt8] = [0x4B, 0x04, 0x00, 0x00]

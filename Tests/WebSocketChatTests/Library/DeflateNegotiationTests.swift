@@ -3,7 +3,7 @@ import Testing
 @testable import WebSocketChat
 
 // One after another: each raw peer takes a thread of the system's pool.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct DeflateNegotiationTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct DeflateNegotiationTests {
     private static let name = "permessage-deflate"
 
     // An offer, and what a server answers; `nil` where messages are not compressed.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct HandshakeTests {
+@Suite(.timeLimit(.minutes(10))) struct HandshakeTests {
     private func answer(_ port: UInt16, _ request: [UInt8]) async throws -> String {
         let peer = try #require(RawPeer(port: port))
         peer.write(request)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct HostilePeerTests {
+@Suite(.timeLimit(.minutes(10))) struct HostilePeerTests {
     private static let megabyte = 1 << 20
 
     private var compressing: ServerPlace {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct IdentityTests {
+@Suite(.timeLimit(.minutes(10))) struct IdentityTests {
     @Test func aServerThatAsksForACertificateGetsIt() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct LibraryLogTests {
+@Suite(.timeLimit(.minutes(10))) struct LibraryLogTests {
     @Test func whatTheLibrarySaysOfErrorsReachesTheListener() async throws {
         let (lines, told) = AsyncStream<LibraryLog.Line>.makeStream()
         LibraryLog.listen { told.yield($0) }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct ManyConnectionsTests {
+@Suite(.timeLimit(.minutes(10))) struct ManyConnectionsTests {
     // In a process of its own: Foundation starts no program where descriptors have numbers above 1,024.
     @Test func moreThanAThousandOpenAndCloseAndAllAreCounted() async throws {
         await #expect(processExitsWith: .success) {

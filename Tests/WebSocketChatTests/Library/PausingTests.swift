@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct PausingTests {
+@Suite(.timeLimit(.minutes(10))) struct PausingTests {
     @Test(arguments: [false, true]) func nothingComesWhilePausedAndNothingIsLost(compressed: Bool) async throws {
         var place = ServerPlace()
         place.compresses = compressed

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct RawClientTests {
+@Suite(.timeLimit(.minutes(10))) struct RawClientTests {
     @Test func fragmentsAreOneMessage() async throws {
         var server = try await Party.server()
         let peer = try #require(RawPeer(port: server.transport.port))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(10))) struct RefusalTests {
     @Test(arguments: [
         (UpgradeDecision.unauthorized, 401), (.forbidden, 403), (.notFound, 404), (.unavailable, 503),
     ])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct SecurityTests {
+@Suite(.timeLimit(.minutes(10))) struct SecurityTests {
     private func place(_ authority: TestAuthority) -> ServerPlace {
         var place = ServerPlace()
         place.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)

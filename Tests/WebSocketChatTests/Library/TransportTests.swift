@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct TransportTests {
+@Suite(.timeLimit(.minutes(10))) struct TransportTests {
     @Test(arguments: [false, true]) func whatIsSentComesBackWhateverItsLength(compressed: Bool) async throws {
         var place = ServerPlace()
         place.compresses = compressed

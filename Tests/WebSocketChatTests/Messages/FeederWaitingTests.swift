@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct FeederWaitingTests {
+@Suite(.timeLimit(.minutes(10))) struct FeederWaitingTests {
     @Test func withoutRoomNobodyIsReadUntilThereIsSome() async {
         let feeding = Feeding(room: 1)
         await feeding.serving { woken in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct ChatTests {
+@Suite(.timeLimit(.minutes(10))) struct ChatTests {
     private struct Order: Codable, Sendable {
         let table: Int
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct FlowTests {
+@Suite(.timeLimit(.minutes(10))) struct FlowTests {
     private static var roomy: TransportLimits {
         var limits = TransportLimits()
         limits.waitingBytes = 256 << 20

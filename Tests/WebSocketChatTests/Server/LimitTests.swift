@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct LimitTests {
+@Suite(.timeLimit(.minutes(10))) struct LimitTests {
     @Test func aConnectionWithoutMessagesIsClosed() async throws {
         try await ServerTrial.with {
             $0.idleTimeout = .seconds(1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct OwnPagesTests {
+@Suite(.timeLimit(.minutes(10))) struct OwnPagesTests {
     @Test func pagesOfTheServerMayConnectWhereverItListens() async throws {
         let intake = FakeIntake.handling()
         let change: (inout WebSocketServerConfiguration) -> Void = { configuration in

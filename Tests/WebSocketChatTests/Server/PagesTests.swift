@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct PagesTests {
+@Suite(.timeLimit(.minutes(10))) struct PagesTests {
     private static func request(_ method: String, _ path: String) -> String {
         "\(method) \(path) HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
     }

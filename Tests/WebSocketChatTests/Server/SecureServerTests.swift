@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct SecureServerTests {
+@Suite(.timeLimit(.minutes(10))) struct SecureServerTests {
     @Test func aServerWithAnIdentitySpeaksTLSAndTheFactsSayIt() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct StopTests {
+@Suite(.timeLimit(.minutes(10))) struct StopTests {
     private func port(of server: WebSocketServer) async throws -> UInt16 {
         guard let port = await server.port() else { throw NeverListened() }
         return port

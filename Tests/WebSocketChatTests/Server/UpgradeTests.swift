@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebSocketChat
 
-@Suite(.timeLimit(.minutes(5))) struct UpgradeTests {
+@Suite(.timeLimit(.minutes(10))) struct UpgradeTests {
     private static let kitchen = "kitchen-token-0123456789"
     private static let kitchenInBase64 = "a2l0Y2hlbi10b2tlbi0wMTIzNDU2Nzg5"
 
