@@ -115,6 +115,21 @@ final class MosquittoHandle {
     /// What TLS has to say about a connection that ended before the broker's greeting.
     var fault: TLSFault? { tls?.fault }
 
+    /// How the connection ended where MQTT has nothing to say about it.
+    ///
+    /// - Parameters:
+    ///   - code: what the last call returned.
+    ///   - reason: the code's text.
+    ///   - isGreeted: whether the broker took the connection.
+    /// - Returns: `nil` when it did not end.
+    func end(_ code: MosquittoCode, _ reason: String, isGreeted: Bool) -> ConnectionEnd? {
+        guard !code.isSuccess || socket < 0 else { return nil }
+        let reason = code.isSuccess ? "it was closed" : reason
+        guard !isGreeted, let tls else { return .lost(reason) }
+        if let fault = tls.fault { return .notSecured(fault) }
+        return .lost(tls.advice.map { "\(reason), before the broker had answered. \($0)" } ?? reason)
+    }
+
     /// The socket, or -1 when there is none (any more).
     var socket: Int32 { mosquitto_socket(raw) }
 
@@ -127,8 +142,17 @@ final class MosquittoHandle {
     }
 
     /// Writes what is queued, acknowledgements included, as far as the socket takes it; never blocks.
-    func write() -> MosquittoCode {
-        MosquittoCode(rawValue: mosquitto_loop_write(raw, 1))
+    ///
+    /// In TLS 1.3 a broker that refuses our certificate says so after the handshake, and a write that fails loses that: until
+    /// the broker has greeted us, what came is read first.
+    func write(isGreeted: Bool) -> MosquittoCode {
+        if !isGreeted, tls != nil, isSecured,
+            SocketWait(socket: socket, for: .readable, wake: -1, limit: .zero).isReady
+        {
+            let code = read()
+            guard code.isSuccess, socket >= 0 else { return code }
+        }
+        return MosquittoCode(rawValue: mosquitto_loop_write(raw, 1))
     }
 
     /// Queues a ping when it is time for one, and finds out that one was not answered.
