@@ -44,7 +44,7 @@ final class MosquittoHandle {
     /// Reads secrets and the files of certificates, and hands them to the libraries.
     ///
     /// - Throws: ``MQTTPushError`` `secretUnavailable`, `unusableFile` or `noResources`.
-    func prepare() throws(MQTTPushError) {
+    private func prepare() throws(MQTTPushError) {
         if let will = login.will {
             let code = mosquitto_will_set_v5(
                 raw,
@@ -83,14 +83,20 @@ final class MosquittoHandle {
         }
     }
 
-    /// Resolves the broker's name, connects and queues CONNECT. Blocks for as long as the system takes for both; TLS begins
-    /// with what is read and written afterwards.
+    /// Reads secrets and files, resolves the broker's name, connects and queues CONNECT. Blocks for as long as the system
+    /// takes for all that; TLS begins with what is read and written afterwards.
     ///
     /// `mosquitto_reconnect` would send no properties and so lose the session's expiry: each connection has a handle of
     /// its own instead.
     ///
     /// - Parameter properties: those of CONNECT that are numbers, by their identifiers; left out in MQTT 3.1.1.
-    func connect(_ properties: [(identifier: mqtt5_property, value: UInt32)] = []) -> MosquittoCode {
+    /// - Returns: how it ended, when there is no connection.
+    func connect(_ properties: [(identifier: mqtt5_property, value: UInt32)]) -> ConnectionEnd? {
+        do throws(MQTTPushError) {
+            try prepare()
+        } catch {
+            return .unprepared(error)
+        }
         var list: OpaquePointer?
         defer { mosquitto_property_free_all(&list) }
         if login.version == .v5 {
@@ -98,22 +104,24 @@ final class MosquittoHandle {
                 mosquitto_property_add_int32(&list, Int32(property.identifier.rawValue), property.value)
             }
         }
-        let code = mosquitto_connect_bind_v5(
-            raw,
-            login.broker.host,
-            Int32(login.broker.port),
-            Int32(clamping: login.keepalive.components.seconds),
-            nil,
-            list
+        let code = MosquittoCode(
+            rawValue: mosquitto_connect_bind_v5(
+                raw,
+                login.broker.host,
+                Int32(login.broker.port),
+                Int32(clamping: login.keepalive.components.seconds),
+                nil,
+                list
+            )
         )
-        return MosquittoCode(rawValue: code)
+        guard !code.isSuccess else { return nil }
+        let reason = code.text
+        if code == .tlsFailed, let fault = tls?.fault { return .notSecured(fault) }
+        return .notConnected(reason)
     }
 
     /// Whether what is written goes to the broker: at once without TLS, after its handshake with it.
     var isSecured: Bool { tls?.isSecured ?? true }
-
-    /// What TLS has to say about a connection that ended before the broker's greeting.
-    var fault: TLSFault? { tls?.fault }
 
     /// How the connection ended where MQTT has nothing to say about it.
     ///

@@ -52,19 +52,9 @@ final class PushConnection {
 
     /// Connects, receives until the connection ends or the source is stopped, and says how it ended.
     func run() -> ConnectionEnd {
-        do throws(MQTTPushError) {
-            try client.handle.prepare()
-        } catch {
-            return .unprepared(error)
-        }
-        let connected = control.blocking { () -> (MosquittoCode, String) in
-            let code = client.connect(configuration)
-            return (code, code.text)
-        }
-        guard let (code, reason) = connected, !control.isStopping else { return .stopped }
-        if code == .tlsFailed, let fault = client.handle.fault { return .notSecured(fault) }
-        guard code.isSuccess else { return .notConnected(reason) }
-        return flush() ?? receive()
+        let tried = control.blocking { client.connect(configuration) }
+        guard let end = tried, !control.isStopping else { return .stopped }
+        return end ?? flush() ?? receive()
     }
 
     private func receive() -> ConnectionEnd {

@@ -36,22 +36,9 @@ final class PublishConnection {
 
     /// Connects, publishes until the connection ends or the publisher is stopped, and says how it ended.
     func run() -> ConnectionEnd {
-        // Reading a file or a secret may last as long as connecting does.
-        let tried = control.blocking { connect() }
+        let tried = control.blocking { client.connect() }
         guard let end = tried, !control.isStopping else { return .stopped }
         return end ?? serve()
-    }
-
-    private func connect() -> ConnectionEnd? {
-        do throws(MQTTPushError) {
-            try client.handle.prepare()
-        } catch {
-            return .unprepared(error)
-        }
-        let code = client.connect()
-        let reason = code.isSuccess ? "" : code.text
-        if code == .tlsFailed, let fault = client.handle.fault { return .notSecured(fault) }
-        return code.isSuccess ? nil : .notConnected(reason)
     }
 
     private func serve() -> ConnectionEnd {
