@@ -112,6 +112,26 @@ struct ConnectingTests {
         try await run.value
     }
 
+    @Test func aStopDoesNotWaitForASecretThatDoesNotCome() async throws {
+        let pipe = FileManager.default.temporaryDirectory.appendingPathComponent("secret-\(UUID().uuidString)").path
+        try #require(mkfifo(pipe, 0o600) == 0)
+        defer { unlink(pipe) }
+        var configuration = try MQTTPushConfiguration.test(port: 1, try Self.topics())
+        configuration.username = .file(pipe)
+        let adapter = try MQTTPushAdapter(
+            configuration,
+            logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let run = Task { try await adapter.run(into: RecordingIntake()) }
+        // The system opens it when the source does, which then waits for what is written.
+        let writer = await withCheckedContinuation { opened in
+            Thread.detachNewThread { opened.resume(returning: open(pipe, O_WRONLY | O_CLOEXEC)) }
+        }
+        defer { close(writer) }
+        run.cancel()
+        try await run.value
+    }
+
     @Test func repeatedFailuresShareOneLogLineAMinute() async throws {
         let greeting: [UInt8] = [0x20, 0x03, 0x00, 0x88, 0x00]
         let broker = try FakeBroker(Array(repeating: [greeting], count: 5) + [FakeAnswers.welcome])

@@ -119,9 +119,9 @@ public struct MQTTPushAdapter: Adapter {
     ///
     /// Cancellation is the graceful stop: nothing more is read, the messages taken are waited for and acknowledged, the
     /// broker is told goodbye and keeps the session; at most 1 s is waited for it to have read that. It is heard at once,
-    /// also before a connection and between two; only the system's calls that look up a name and connect cannot be
-    /// interrupted, and their thread is then left to end by itself. One run at a time: two would take the client id from
-    /// each other.
+    /// also before a connection and between two; only the system's calls that read files and secrets, look up a name and
+    /// connect cannot be interrupted, and their thread is then left to end by itself. One run at a time: two would take the
+    /// client id from each other.
     ///
     /// - Throws: ``MQTTPushError`` `noResources` when the system gives no thread, descriptor or memory; `notConnected`
     ///   and `subscriptionRefused` where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it, of the publishing

@@ -2,7 +2,7 @@ import ArgumentParser
 import MQTTPush
 import SignalboxCore
 
-/// The options about a broker and the way to log in there. A secret is never an argument, as other users see those.
+/// The options about a broker and the way to connect and log in there. A secret is never an argument, as other users see those.
 struct BrokerArguments: ParsableArguments {
     @Option(help: "The user name at the broker.")
     var user: String?
@@ -52,6 +52,9 @@ struct BrokerArguments: ParsableArguments {
     @Flag(name: .customLong("v311"), help: "Speak MQTT 3.1.1 in place of 5.")
     var isOld = false
 
+    @Flag(help: "Try again when the first connection fails; else that is an error.")
+    var retry = false
+
     /// The broker and the login, checked as far as they can be without a connection.
     ///
     /// - Parameter url: the broker's; never repeated in a message, as people write passwords into it.
@@ -62,7 +65,8 @@ struct BrokerArguments: ParsableArguments {
             version: isOld ? .v311 : .v5,
             security: try security(of: broker),
             user: user,
-            password: try password()
+            password: try password(),
+            retries: retry
         )
     }
 

@@ -1,13 +1,15 @@
 import MQTTPush
 import SignalboxCore
 
-/// A broker, and how to log in there.
+/// A broker, and how to connect and log in there.
 struct BrokerLogin: Sendable, Hashable {
     let broker: MQTTBroker
     let version: MQTTVersion
     let security: MQTTSecurity
     let user: String?
     let password: Secret?
+    /// Whether a first connection that fails is tried again.
+    let retries: Bool
 
     /// Takes it over into a source's configuration.
     func apply(to push: inout MQTTPushConfiguration) {
@@ -15,6 +17,7 @@ struct BrokerLogin: Sendable, Hashable {
         push.security = security
         push.username = user.map(Secret.text)
         push.password = password
+        push.firstConnectionMustSucceed = !retries
     }
 
     /// Takes it over into a publisher's configuration.
@@ -23,5 +26,6 @@ struct BrokerLogin: Sendable, Hashable {
         publisher.security = security
         publisher.username = user.map(Secret.text)
         publisher.password = password
+        publisher.firstConnectionMustSucceed = !retries
     }
 }

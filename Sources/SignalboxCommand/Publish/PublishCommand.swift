@@ -39,9 +39,6 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(help: "Give up after this time: \(TimeoutOption.form). A single message waits 30 s without it.")
     var timeout: String?
 
-    @Flag(help: "Try again when the first connection fails; else that is an error.")
-    var retry = false
-
     @OptionGroup(title: "The broker")
     var login: BrokerArguments
 
@@ -71,8 +68,7 @@ struct PublishCommand: AsyncParsableCommand {
             login: login,
             message: try message.emptyMessage(retain: retain, version: login.version),
             payload: payload,
-            timeout: try timeout.map(TimeoutOption.duration),
-            retries: retry
+            timeout: try timeout.map(TimeoutOption.duration)
         )
         try BrokerArguments.checked { () throws(MQTTPushError) in try request.publisher.validate() }
         return request

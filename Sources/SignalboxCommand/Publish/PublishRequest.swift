@@ -23,13 +23,11 @@ struct PublishRequest: Sendable {
     let message: MQTTMessage
     let payload: Payload
     let timeout: Duration?
-    let retries: Bool
 
     /// The publisher, with a client id that nobody else has.
     var publisher: MQTTPublisherConfiguration {
         var publisher = MQTTPublisherConfiguration(source: PublishRequest.source, broker: login.broker)
         login.apply(to: &publisher)
-        publisher.firstConnectionMustSucceed = !retries
         if payload != .lines { publisher.queuedBytes = 2 * PublishRequest.payloadLimit }
         if let timeout { publisher.publishTimeout = min(max(timeout, .milliseconds(10)), .seconds(3_600)) }
         return publisher

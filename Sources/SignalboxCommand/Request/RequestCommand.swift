@@ -37,9 +37,6 @@ struct RequestCommand: AsyncParsableCommand {
     @Flag(help: "Write the reply's payload as it came, with a newline behind it, and nothing else.")
     var raw = false
 
-    @Flag(help: "Try again when the first connection fails; else that is an error.")
-    var retry = false
-
     @OptionGroup(title: "The broker")
     var login: BrokerArguments
 
@@ -68,8 +65,7 @@ struct RequestCommand: AsyncParsableCommand {
             login: login,
             message: try message.emptyMessage(retain: false, version: login.version),
             payload: payload,
-            timeout: wait,
-            retries: retry
+            timeout: wait
         )
         try BrokerArguments.checked { () throws(MQTTPushError) in try request.publisher.validate() }
         return request

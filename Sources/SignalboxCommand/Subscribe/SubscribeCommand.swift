@@ -54,9 +54,6 @@ struct SubscribeCommand: AsyncParsableCommand {
     @Flag(help: "Write each payload as it came, with a newline behind it, and nothing else.")
     var raw = false
 
-    @Flag(help: "Try again when the first connection fails; else that is an error.")
-    var retry = false
-
     @Flag(help: "Say on stderr once a second how many messages came.")
     var rate = false
 
@@ -89,8 +86,7 @@ struct SubscribeCommand: AsyncParsableCommand {
             count: count,
             timeout: try timeout.map(TimeoutOption.duration),
             isRaw: raw,
-            showsRate: rate,
-            retries: retry
+            showsRate: rate
         )
         try BrokerArguments.checked { () throws(MQTTPushError) in try request.push.validate() }
         return request

@@ -20,7 +20,6 @@ struct SubscribeRequest: Sendable {
     let isRaw: Bool
     /// Whether the number of messages is told once a second.
     let showsRate: Bool
-    let retries: Bool
 
     /// What is written for a message, with its newline.
     func line(for body: RawBody, _ context: ActionContext, isTerminal: Bool) -> [UInt8] {
@@ -54,7 +53,6 @@ struct SubscribeRequest: Sendable {
         login.apply(to: &push)
         push.limits = SubscribeRequest.limits
         push.holdLimit = SubscribeRequest.patience
-        push.firstConnectionMustSucceed = !retries
         return push
     }
 }

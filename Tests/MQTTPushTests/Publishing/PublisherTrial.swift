@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import MQTTPush
 import SignalboxCore
+import SignalboxRoutes
 import SignalboxTesting
 
 /// A running publisher and what it logs.
@@ -36,6 +37,13 @@ struct PublisherTrial {
         self.log = log
         publisher = try MQTTPublisher(configuration, logger: Logger(label: "publisher") { _ in RecordingLog(log) })
     }
+
+    /// What comes back on a request that is handled; `nil` for another outcome.
+    func ask(_ payload: String, _ topic: String) async throws -> String? {
+        let reply = try await publisher.request(MQTTMessage(payload, to: topic), timeout: .seconds(300))
+        guard case .reply(let echoed?) = try AnswerPayload.read(Bytes(reply.payload)) else { return nil }
+        return echoed.text
+    }
 }
 
 extension MQTTPublisherConfiguration {
@@ -54,6 +62,35 @@ extension MQTTPublisherConfiguration {
         configuration.answerTimeout = .seconds(300)
         configuration.stopTimeout = .seconds(300)
         return configuration
+    }
+}
+
+extension MQTTPushConfiguration {
+    /// A source that answers what comes on `open/{action}/{id}`.
+    static func answering(
+        _ broker: Broker,
+        replyTopics: [String] = ["signalbox/replies/#"]
+    ) throws -> MQTTPushConfiguration {
+        var configuration = try test(broker, [try MQTTTopic("open/{action}/{id}")])
+        var publishing = MQTTPublishing()
+        publishing.replyTopics = try replyTopics.map { try TopicFilter($0) }
+        publishing.stopTimeout = .seconds(300)
+        configuration.publishing = publishing
+        return configuration
+    }
+
+    /// The same, with a second connection for `urgent/{action}/{id}`.
+    static func answeringTwice(_ broker: Broker) throws -> MQTTPushConfiguration {
+        var configuration = try answering(broker)
+        configuration.connections = [MQTTConnection(name: "urgent", topics: [try MQTTTopic("urgent/{action}/{id}")])]
+        return configuration
+    }
+}
+
+extension RecordingIntake.Taken {
+    /// Answers with the message's bytes.
+    func echo() {
+        settle(.handled(reply: Bytes(text)))
     }
 }
 

@@ -2,36 +2,23 @@ import BrokerKit
 import Logging
 import MQTTPush
 import SignalboxCore
-import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
 /// A source that answers, and a publisher that asks it.
 @Suite(.timeLimit(.minutes(10)))
 struct RequestTests {
-    private static func answering(
-        _ broker: Broker,
-        replyTopics: [String] = ["signalbox/replies/#"]
-    ) throws -> MQTTPushConfiguration {
-        var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("open/{action}/{id}")])
-        var publishing = MQTTPublishing()
-        publishing.replyTopics = try replyTopics.map { try TopicFilter($0) }
-        publishing.stopTimeout = .seconds(300)
-        configuration.publishing = publishing
-        return configuration
-    }
-
     /// Echoes a message's bytes as the reply, and rejects the action `no`.
     private static func echo() -> RecordingIntake {
         RecordingIntake { taken in
-            guard taken.name == "no" else { return taken.settle(.handled(reply: Bytes(taken.text))) }
+            guard taken.name == "no" else { return taken.echo() }
             taken.settle(.rejected(Outcome.Rejection(.unknownAction, detail: "no plugin")))
         }
     }
 
     @Test func aCallHasTheReplyAndItsOutcome() async throws {
         try await Broker.withRules { broker in
-            try await PushTrial.run(try Self.answering(broker), into: Self.echo()) { _ in
+            try await PushTrial.run(try .answering(broker), into: Self.echo()) { _ in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
                     let reply = try await trial.publisher.call(
                         "echo",
@@ -50,7 +37,7 @@ struct RequestTests {
 
     @Test func anErrorIsAnswerToo() async throws {
         try await Broker.withRules { broker in
-            try await PushTrial.run(try Self.answering(broker), into: Self.echo()) { _ in
+            try await PushTrial.run(try .answering(broker), into: Self.echo()) { _ in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
                     let reply = try await trial.publisher.request(
                         MQTTMessage("{}", to: "open/no/7"),
@@ -67,7 +54,7 @@ struct RequestTests {
 
     @Test func callersInParallelHaveEachTheirOwnReply() async throws {
         try await Broker.withRules { broker in
-            try await PushTrial.run(try Self.answering(broker), into: Self.echo()) { _ in
+            try await PushTrial.run(try .answering(broker), into: Self.echo()) { _ in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
                     try await withThrowingTaskGroup(of: Bool.self) { group in
                         for number in 0..<100 {
@@ -86,7 +73,7 @@ struct RequestTests {
 
     @Test func aStrangersReplyTopicIsNeverPublishedTo() async throws {
         try await Broker.with { broker in
-            let configuration = try Self.answering(broker, replyTopics: ["replies/#", "$SYS/#"])
+            let configuration = try MQTTPushConfiguration.answering(broker, replyTopics: ["replies/#", "$SYS/#"])
             let intake = Self.echo()
             try await PushTrial.run(configuration, into: intake) { trial in
                 let topics = ["doors/open", "$SYS/broker/x", "replies/" + String(repeating: "a", count: 1_100)]
@@ -109,7 +96,7 @@ struct RequestTests {
     @Test func aForgedReplyMeetsNobody() async throws {
         try await Broker.with { broker in
             let intake = RecordingIntake.holding()
-            try await PushTrial.run(try Self.answering(broker), into: intake) { receiving in
+            try await PushTrial.run(try .answering(broker), into: intake) { receiving in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
                     async let reply = trial.publisher.request(
                         MQTTMessage("1", to: "open/echo/1"),
@@ -132,7 +119,7 @@ struct RequestTests {
     @Test func aCallThatIsNotAnsweredEndsAndTheLateReplyIsCounted() async throws {
         try await Broker.with { broker in
             let intake = RecordingIntake.holding()
-            try await PushTrial.run(try Self.answering(broker), into: intake) { receiving in
+            try await PushTrial.run(try .answering(broker), into: intake) { receiving in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
                     // Subscribed first, so that the short call below does not end before it is sent.
                     let first = Task {
@@ -212,7 +199,7 @@ struct RequestTests {
         try await Broker.withRules { broker in
             let trial = PushTrial(intake: .holding(), log: EventList())
             let logger = Logger(label: "push") { _ in RecordingLog(trial.log) }
-            let adapter = try MQTTPushAdapter(try Self.answering(broker), logger: logger)
+            let adapter = try MQTTPushAdapter(try .answering(broker), logger: logger)
             let running = Task { try await adapter.run(into: trial.intake) }
             await trial.hears("subscribed to")
             try await PublisherTrial.run(.test(port: broker.port)) { asking in
@@ -232,7 +219,7 @@ struct RequestTests {
 
     @Test func aPublishingClientThatIsRefusedEndsTheSource() async throws {
         try await Broker.with(BrokerOptions(lines: ["clientid_prefixes signalbox-"])) { broker in
-            var configuration = try Self.answering(broker)
+            var configuration = try MQTTPushConfiguration.answering(broker)
             configuration.firstConnectionMustSucceed = true
             configuration.answerTimeout = .seconds(300)
             configuration.publishing?.clientID = try .fixed("other")

@@ -13,6 +13,7 @@ import Testing
     @Test func nothingSaidIsMQTT5WithoutALogin() throws {
         let login = try Self.login("mqtt://h")
         #expect(login.version == .v5 && login.security == .none && login.user == nil && login.password == nil)
+        #expect(!login.retries)
         #expect(login.broker.port == 1_883)
     }
 
@@ -29,9 +30,10 @@ import Testing
             "c",
             "--key",
             "k",
-            "--v311"
+            "--v311",
+            "--retry"
         )
-        #expect(login.version == .v311)
+        #expect(login.version == .v311 && login.retries)
         let identity = MQTTIdentity(certificateFile: "c", keyFile: "k")
         #expect(login.security == .tls(.authority(file: "ca"), identity: identity))
         #expect(login.user == "u" && login.password == .file("p"))

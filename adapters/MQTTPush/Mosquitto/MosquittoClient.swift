@@ -29,7 +29,7 @@ final class MosquittoClient {
     }
 
     /// Connects and queues CONNECT: see ``MosquittoHandle/connect(_:)``.
-    func connect(_ configuration: MQTTPushConfiguration) -> MosquittoCode {
+    func connect(_ configuration: MQTTPushConfiguration) -> ConnectionEnd? {
         handle.connect([
             (MQTT_PROP_SESSION_EXPIRY_INTERVAL, UInt32(clamping: configuration.sessionExpiry.components.seconds)),
             (MQTT_PROP_MAXIMUM_PACKET_SIZE, UInt32(clamping: configuration.packetLimit)),

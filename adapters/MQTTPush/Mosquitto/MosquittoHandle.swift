@@ -44,7 +44,7 @@ final class MosquittoHandle {
     /// Reads secrets and the files of certificates, and hands them to the libraries.
     ///
     /// - Throws: ``MQTTPushError`` `secretUnavailable`, `unusableFile` or `noResources`.
-    func prepare() throws(MQTTPushError) {
+    private func prepare() throws(MQTTPushError) {
         if let will = login.will {
             let code = mosquitto_will_set_v5(
                 raw,
@@ -83,14 +83,20 @@ final class MosquittoHandle {
         }
     }
 
-    /// Resolves the broker's name, connects and queues CONNECT. Blocks for as long as the system takes for both; TLS begins
-    /// with what is read and written afterwards.
+    /// Reads secrets and files, resolves the broker's name, connects and queues CONNECT. Blocks for as long as the system
+    /// takes for all that; TLS begins with what is read and written afterwards.
     ///
     /// `mosquitto_reconnect` would send no properties and so lose the session's expiry: each connection has a handle of
     /// its own instead.
     ///
     /// - Parameter properties: those of CONNECT that are numbers, by their identifiers; left out in MQTT 3.1.1.
-    func connect(_ properties: [(identifier: mqtt5_property, value: UInt32)] = []) -> MosquittoCode {
+    /// - Returns: how it ended, when there is no connection.
+    func connect(_ properties: [(identifier: mqtt5_property, value: UInt32)]) -> ConnectionEnd? {
+        do throws(MQTTPushError) {
+            try prepare()
+        } catch {
+            return .unprepared(error)
+        }
         var list: OpaquePointer?
         defer { mosquitto_property_free_all(&list) }
         if login.version == .v5 {
@@ -98,22 +104,39 @@ final class MosquittoHandle {
                 mosquitto_property_add_int32(&list, Int32(property.identifier.rawValue), property.value)
             }
         }
-        let code = mosquitto_connect_bind_v5(
-            raw,
-            login.broker.host,
-            Int32(login.broker.port),
-            Int32(clamping: login.keepalive.components.seconds),
-            nil,
-            list
+        let code = MosquittoCode(
+            rawValue: mosquitto_connect_bind_v5(
+                raw,
+                login.broker.host,
+                Int32(login.broker.port),
+                Int32(clamping: login.keepalive.components.seconds),
+                nil,
+                list
+            )
         )
-        return MosquittoCode(rawValue: code)
+        guard !code.isSuccess else { return nil }
+        let reason = code.text
+        if code == .tlsFailed, let fault = tls?.fault { return .notSecured(fault) }
+        return .notConnected(reason)
     }
 
     /// Whether what is written goes to the broker: at once without TLS, after its handshake with it.
     var isSecured: Bool { tls?.isSecured ?? true }
 
-    /// What TLS has to say about a connection that ended before the broker's greeting.
-    var fault: TLSFault? { tls?.fault }
+    /// How the connection ended where MQTT has nothing to say about it.
+    ///
+    /// - Parameters:
+    ///   - code: what the last call returned.
+    ///   - reason: the code's text.
+    ///   - isGreeted: whether the broker took the connection.
+    /// - Returns: `nil` when it did not end.
+    func end(_ code: MosquittoCode, _ reason: String, isGreeted: Bool) -> ConnectionEnd? {
+        guard !code.isSuccess || socket < 0 else { return nil }
+        let reason = code.isSuccess ? "it was closed" : reason
+        guard !isGreeted, let tls else { return .lost(reason) }
+        if let fault = tls.fault { return .notSecured(fault) }
+        return .lost(tls.advice.map { "\(reason), before the broker had answered. \($0)" } ?? reason)
+    }
 
     /// The socket, or -1 when there is none (any more).
     var socket: Int32 { mosquitto_socket(raw) }
@@ -127,8 +150,17 @@ final class MosquittoHandle {
     }
 
     /// Writes what is queued, acknowledgements included, as far as the socket takes it; never blocks.
-    func write() -> MosquittoCode {
-        MosquittoCode(rawValue: mosquitto_loop_write(raw, 1))
+    ///
+    /// In TLS 1.3 a broker that refuses our certificate says so after the handshake, and a write that fails loses that: until
+    /// the broker has greeted us, what came is read first.
+    func write(isGreeted: Bool) -> MosquittoCode {
+        if !isGreeted, tls != nil, isSecured,
+            SocketWait(socket: socket, for: .readable, wake: -1, limit: .zero).isReady
+        {
+            let code = read()
+            guard code.isSuccess, socket >= 0 else { return code }
+        }
+        return MosquittoCode(rawValue: mosquitto_loop_write(raw, 1))
     }
 
     /// Queues a ping when it is time for one, and finds out that one was not answered.

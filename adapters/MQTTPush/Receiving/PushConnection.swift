@@ -52,29 +52,9 @@ final class PushConnection {
 
     /// Connects, receives until the connection ends or the source is stopped, and says how it ended.
     func run() -> ConnectionEnd {
-        do throws(MQTTPushError) {
-            try client.handle.prepare()
-        } catch {
-            return .unprepared(error)
-        }
-        let connected = control.blocking { () -> (MosquittoCode, String) in
-            let code = client.connect(configuration)
-            return (code, code.text)
-        }
-        guard let (code, reason) = connected, !control.isStopping else { return .stopped }
-        if code == .tlsFailed, let fault = client.handle.fault { return .notSecured(fault) }
-        guard code.isSuccess else { return .notConnected(reason) }
-        return hearRefusal() ?? flush() ?? receive()
-    }
-
-    /// A broker that refuses our certificate says so when the handshake is done, and what is written to it then loses that.
-    private func hearRefusal() -> ConnectionEnd? {
-        let socket = client.handle.socket
-        guard configuration.broker.usesTLS, client.handle.isSecured,
-            SocketWait(socket: socket, for: .readable, wake: -1, limit: .zero).isReady
-        else { return nil }
-        let code = client.handle.read()
-        return ended(code, code.text)
+        let tried = control.blocking { client.connect(configuration) }
+        guard let end = tried, !control.isStopping else { return .stopped }
+        return end ?? flush() ?? receive()
     }
 
     private func receive() -> ConnectionEnd {
@@ -124,9 +104,7 @@ final class PushConnection {
         if let goodbye = receiver.goodbye, ReasonCode(rawValue: goodbye).isFailure {
             return .closed(ReasonCode(rawValue: goodbye))
         }
-        guard !code.isSuccess || client.handle.socket < 0 else { return nil }
-        if receiver.greeting == nil, let fault = client.handle.fault { return .notSecured(fault) }
-        return .lost(code.isSuccess ? "it was closed" : reason)
+        return client.handle.end(code, reason, isGreeted: receiver.greeting != nil)
     }
 
     private func answerBroker() -> ConnectionEnd? {
@@ -202,7 +180,7 @@ final class PushConnection {
     func flush() -> ConnectionEnd? {
         let deadline = ContinuousClock.now + configuration.answerTimeout
         while client.handle.wantsWrite {
-            let code = client.handle.write()
+            let code = client.handle.write(isGreeted: receiver.greeting != nil)
             if let end = ended(code, code.text) { return end }
             // A handshake goes on with what the broker says.
             guard client.handle.wantsWrite, client.handle.isSecured else { break }

@@ -51,15 +51,21 @@ final class TLSClient {
     var isSecured: Bool { record.pointee.is_secured != 0 }
 
     /// Why the connection ended before the broker's greeting, as far as TLS has to do with it.
+    ///
+    /// Only an alert speaks of a certificate of ours that is refused: a broker that is being restarted ends connections too.
     var fault: TLSFault? {
         let found = record.pointee
         if found.certificate_fault != 0 { return TLSFault(certificateFault: found.certificate_fault, security) }
-        let wasAsked = found.is_asked != 0
-        if found.alert >= 0 { return TLSFault(alert: found.alert, security, wasAsked: wasAsked) }
-        guard found.is_secured != 0 else { return .unsecured }
-        // What it had to say is lost when it closed while we wrote.
-        guard wasAsked, case .tls(_, let identity) = security else { return nil }
-        return TLSFault(refusing: identity, "it ended the connection")
+        if found.alert >= 0 { return TLSFault(alert: found.alert, security, wasAsked: found.is_asked != 0) }
+        return found.is_secured == 0 ? .unsecured : nil
+    }
+
+    /// What may be behind a secured connection that ended before the broker's greeting without a ``fault``.
+    var advice: String? {
+        guard record.pointee.is_asked != 0, case .tls(_, let identity) = security else { return nil }
+        return identity == nil
+            ? "It asks for a client certificate: if this goes on, name the files of one and its key"
+            : "It asked for the client certificate: if this goes on, check that the broker trusts it"
     }
 
     private func believe(_ trust: MQTTTrust, _ host: String) throws(MQTTPushError) {

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Why a connection could not be secured, or did not last long enough to be of use.
+/// Why a connection could not be secured, or was refused as soon as it was.
 struct TLSFault: Equatable {
     let code: MQTTPushError.Code
     /// What follows the broker's name in a sentence, with what to do about it.
@@ -57,7 +57,7 @@ struct TLSFault: Equatable {
     }
 
     /// The broker asked for a certificate, and did not like the answer.
-    init(refusing identity: MQTTIdentity?, _ said: String) {
+    private init(refusing identity: MQTTIdentity?, _ said: String) {
         let sentence =
             identity == nil
             ? "asks for a client certificate (\(said)). Name the files of one and its key"

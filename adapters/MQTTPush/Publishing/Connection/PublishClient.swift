@@ -24,7 +24,7 @@ final class PublishClient {
     }
 
     /// Connects and queues CONNECT: see ``MosquittoHandle/connect(_:)``.
-    func connect() -> MosquittoCode {
+    func connect() -> ConnectionEnd? {
         handle.connect([
             (MQTT_PROP_SESSION_EXPIRY_INTERVAL, 0),
             (MQTT_PROP_MAXIMUM_PACKET_SIZE, UInt32(clamping: 4 * configuration.replyBytes + 64 * 1_024)),

@@ -36,22 +36,9 @@ final class PublishConnection {
 
     /// Connects, publishes until the connection ends or the publisher is stopped, and says how it ended.
     func run() -> ConnectionEnd {
-        // Reading a file or a secret may last as long as connecting does.
-        let tried = control.blocking { connect() }
+        let tried = control.blocking { client.connect() }
         guard let end = tried, !control.isStopping else { return .stopped }
         return end ?? serve()
-    }
-
-    private func connect() -> ConnectionEnd? {
-        do throws(MQTTPushError) {
-            try client.handle.prepare()
-        } catch {
-            return .unprepared(error)
-        }
-        let code = client.connect()
-        let reason = code.isSuccess ? "" : code.text
-        if code == .tlsFailed, let fault = client.handle.fault { return .notSecured(fault) }
-        return code.isSuccess ? nil : .notConnected(reason)
     }
 
     private func serve() -> ConnectionEnd {
@@ -98,7 +85,7 @@ final class PublishConnection {
 
     private func write() -> ConnectionEnd? {
         guard client.handle.wantsWrite else { return nil }
-        let code = client.handle.write()
+        let code = client.handle.write(isGreeted: receiver.greeting != nil)
         return ended(code, code.text)
     }
 
@@ -195,9 +182,7 @@ final class PublishConnection {
         if let goodbye = receiver.goodbye, ReasonCode(rawValue: goodbye).isFailure {
             return .closed(ReasonCode(rawValue: goodbye))
         }
-        guard !code.isSuccess || client.handle.socket < 0 else { return nil }
-        if receiver.greeting == nil, let fault = client.handle.fault { return .notSecured(fault) }
-        return .lost(code.isSuccess ? "it was closed" : reason)
+        return client.handle.end(code, reason, isGreeted: receiver.greeting != nil)
     }
 
     /// Looks about once a second after the keepalive and after acknowledgements that do not come.
@@ -217,7 +202,7 @@ final class PublishConnection {
         guard client.handle.disconnect().isSuccess else { return .stopped }
         let deadline = ContinuousClock.now + .seconds(1)
         while client.handle.wantsWrite, client.handle.socket >= 0, .now < deadline {
-            guard client.handle.write().isSuccess, client.handle.wantsWrite else { break }
+            guard client.handle.write(isGreeted: true).isSuccess, client.handle.wantsWrite else { break }
             _ = SocketWait(socket: client.handle.socket, for: .writable, wake: -1, limit: deadline - .now)
         }
         farewell?.wait(limit: .seconds(1))

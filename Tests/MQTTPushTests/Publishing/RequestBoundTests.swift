@@ -1,0 +1,105 @@
+import BrokerKit
+import MQTTPush
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+/// The bounds of requests and replies, and replies of a source with several connections.
+@Suite(.timeLimit(.minutes(10)))
+struct RequestBoundTests {
+    @Test func noMoreRequestsWaitForRepliesThanMay() async throws {
+        try await Broker.with { broker in
+            let intake = RecordingIntake.holding()
+            try await PushTrial.run(try .answering(broker), into: intake) { _ in
+                var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
+                configuration.requestsInFlight = 2
+                try await PublisherTrial.run(configuration) { trial in
+                    async let first = trial.ask("1", "open/echo/1")
+                    async let second = trial.ask("2", "open/echo/2")
+                    while trial.publisher.counts.taken < 2 { await Task.yield() }
+                    let error = await publishError { _ = try await trial.ask("3", "open/echo/3") }
+                    #expect(error?.code == .queueFull && error?.detail.hasPrefix("2 requests wait") == true)
+                    #expect(trial.publisher.counts.refusedAsFull == 1)
+                    // What asks nothing is not bounded by it.
+                    try await trial.publisher.publish(MQTTMessage("", to: "a"))
+                    for place in 0..<2 { await intake.taken.first(place + 1)[place].echo() }
+                    let answers = try await [first, second]
+                    #expect(answers == ["1", "2"])
+                    async let fourth = trial.ask("4", "open/echo/4")
+                    await intake.taken.first(3)[2].echo()
+                    let last = try await fourth
+                    #expect(last == "4")
+                }
+            }
+        }
+    }
+
+    @Test func aReplyThatIsTooLargeEndsItsCallAlone() async throws {
+        try await Broker.with { broker in
+            let intake = RecordingIntake { $0.echo() }
+            try await PushTrial.run(try .answering(broker), into: intake) { _ in
+                var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
+                configuration.replyBytes = 200
+                try await PublisherTrial.run(configuration) { trial in
+                    let large = "\"\(String(repeating: "x", count: 200))\""
+                    let error = await publishError { _ = try await trial.ask(large, "open/echo/1") }
+                    #expect(error?.code == .tooLarge && error?.detail.contains("raise replyBytes") == true)
+                    let small = try await trial.ask("2", "open/echo/2")
+                    #expect(small == "2")
+                    let counts = trial.publisher.counts
+                    #expect(counts.published == 2 && counts.lateReplies == 0 && counts.strayReplies == 0)
+                }
+            }
+        }
+    }
+
+    @Test func eachOfSeveralConnectionsAnswersItsOwnRequests() async throws {
+        try await Broker.with { broker in
+            let intake = RecordingIntake.holding()
+            try await PushTrial.run(try .answeringTwice(broker), into: intake) { receiving in
+                await receiving.hears("subscribed to", times: 2)
+                try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                    async let plain = trial.ask("1", "open/echo/1")
+                    async let urgent = trial.ask("2", "urgent/echo/2")
+                    let both = await intake.taken.first(2)
+                    // The first of each connection: only the connection tells them apart.
+                    #expect(Set(both.map(\.arrival.token)).count == 1)
+                    for taken in both.reversed() { taken.echo() }
+                    let answers = try await [plain, urgent]
+                    #expect(answers == ["1", "2"])
+                    #expect(trial.publisher.counts.replies == 2 && trial.publisher.counts.strayReplies == 0)
+                }
+            }
+        }
+    }
+
+    @Test func aRequestMoreThanMayWaitIsHandledAndNotAnswered() async throws {
+        try await Broker.with { broker in
+            let intake = RecordingIntake.holding()
+            var configuration = try MQTTPushConfiguration.answeringTwice(broker)
+            configuration.publishing?.waitingReplies = 1
+            try await PushTrial.run(configuration, into: intake) { receiving in
+                await receiving.hears("subscribed to", times: 2)
+                try await PublisherTrial.run(.test(port: broker.port)) { trial in
+                    async let answered = trial.ask("1", "open/echo/1")
+                    let first = await intake.taken.first(1)[0]
+                    let refused = Task { await publishError { _ = try await trial.ask("2", "urgent/echo/2") } }
+                    let second = await intake.taken.first(2)[1]
+                    await receiving.hears("as many requests wait for their outcome as may")
+                    second.echo()
+                    first.echo()
+                    let answer = try await answered
+                    #expect(answer == "1")
+                    // The place is free again; an answer to the second would have come before this one.
+                    async let third = trial.ask("3", "urgent/echo/3")
+                    await intake.taken.first(3)[2].echo()
+                    let last = try await third
+                    #expect(last == "3")
+                    refused.cancel()
+                    #expect(await refused.value?.code == .cancelled)
+                    #expect(trial.publisher.counts.replies == 2 && trial.publisher.counts.lateReplies == 0)
+                }
+            }
+        }
+    }
+}
