@@ -107,7 +107,9 @@ def receive(broker):
                 for name, command in receiving_rows().items():
                     rows[name].append(processor_time(broker, command, payload, quality))
         show_receiving(quality, times)
-    print(f"\nThe broker dropped {broker.dropped()} messages, and every row is of all that were published.")
+    if broker.dropped():
+        raise SystemExit("the broker dropped messages: the rows are of no use")
+    print("\nThe broker dropped no message, and every row is of all that were published.")
 
 
 def show_receiving(quality, times):
@@ -134,12 +136,13 @@ def percentiles(latencies):
     return [ordered[min(len(ordered) - 1, int(len(ordered) * part))] / 1e3 for part in (0.5, 0.99, 0.999)]
 
 
+# Each returns percentiles and processor time, in microseconds, and the rate.
 def program_latency(broker, command, count, rate):
     with Running(*command, broker.port, "bench/paced", count, 1) as subscriber:
         subscriber.line()
         seconds = publish(broker, "bench/paced", count, 1, f"{rate}/s")
-        subscriber.line()
-        return percentiles(subscriber.rest()), count / seconds
+        processor = subscriber.numbers()[0] / 1e3
+        return [*percentiles(subscriber.rest()), processor], count / seconds
 
 
 def command_latency(broker, count, rate):
@@ -147,9 +150,9 @@ def command_latency(broker, count, rate):
     path = os.path.join(broker.folder, "lines")
     with open(path, "w") as file, broker.command("bench/paced", count, 1, "-F", "%U %p", output=file) as subscriber:
         seconds = publish(broker, "bench/paced", count, 1, f"{rate}/s")
-        subscriber.processor_seconds()
+        processor = subscriber.processor_seconds() * 1e6 / count
     with open(path) as file:
-        return percentiles([command_line_latency(line) for line in file]), count / seconds
+        return [*percentiles([command_line_latency(line) for line in file]), processor], count / seconds
 
 
 def command_line_latency(line):
@@ -167,13 +170,16 @@ def latency(broker):
         results = {name: [] for name in rows}
         for _ in range(ROUNDS):
             for name, command in rows.items():
-                measure = program_latency if command else lambda broker, _, *more: command_latency(broker, *more)
-                values, reached = measure(broker, command, count, rate)
+                if command:
+                    values, reached = program_latency(broker, command, count, rate)
+                else:
+                    values, reached = command_latency(broker, count, rate)
                 results[name].append(values)
                 kept.append(reached / rate)
         for name, values in results.items():
             shown.append([f"{rate:,}", name, *[median(column) for column in zip(*values)]])
-    table("us from publish to subscriber, QoS 1, TCP", ["messages a second", "subscriber", "p50", "p99", "p99.9"], *shown)
+    columns = ["messages a second", "subscriber", "p50", "p99", "p99.9", "processor time a message"]
+    table("us from publish to subscriber, QoS 1, TCP", columns, *shown)
     print(f"\nThe publisher kept at least {min(kept):.1%} of its rate.")
 
 
@@ -218,6 +224,7 @@ def way_rows():
     return {
         C_LOOP: Way(loop),
         f"{C_LOOP}, TLS": Way(loop, is_secure=True),
+        f"{C_LOOP}, `$share`, 3 processes": Way(loop, members=3),
         TYPED: Way(typed),
         f"{TYPED}, TLS": Way(typed, is_secure=True),
         f"{TYPED}, `$share`, 1 process": Way(typed, members=1),
@@ -258,7 +265,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         write_messages(folder)
         with Broker(folder) as broker:
-            print(f"\nMQTT, {PART}, on {LOOPBACK}: medians of {ROUNDS} rounds")
+            print(f"\nMQTT, {PART}, on {LOOPBACK}: medians of {ROUNDS} {'round' if ROUNDS == 1 else 'rounds'}")
             {"receive": receive, "latency": latency, "commit": commit, "ways": ways}[PART](broker)
     print(f"\nThe machine's load was {load:.1f} at the start and {os.getloadavg()[0]:.1f} at the end.")
 
