@@ -47,7 +47,8 @@ class Running:
 
     def __exit__(self, *_):
         if self.process.poll() is None:
-            self.process.terminate()
+            # One that is stopped would not hear a softer word.
+            self.process.kill()
         self.process.wait(SECONDS)
         if self.process.stdout:
             self.process.stdout.close()

@@ -10,6 +10,7 @@ together, from its first message to its last; those of mosquitto_sub are of the 
 import contextlib
 import operator
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -187,10 +188,12 @@ def latency(broker):
 
 
 def commit_run(broker, command, batch, count):
-    """Messages a second and messages a batch."""
+    """Messages a second and messages a batch. All wait at the broker first, so that the publisher is no bound."""
     with Running(*command, f"batch={batch}", broker.port, "bench/small", count, 1) as subscriber:
         subscriber.line()
+        subscriber.process.send_signal(signal.SIGSTOP)
         publish(broker, "bench/small", count, 1, os.path.join(broker.folder, "small"))
+        subscriber.process.send_signal(signal.SIGCONT)
         wall = subscriber.numbers()[1]
         return 1e9 / wall, count / subscriber.numbers()[0]
 
@@ -261,6 +264,8 @@ def ways(broker):
 
 
 def main():
+    # So that what was started is ended as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         write_messages(folder)
