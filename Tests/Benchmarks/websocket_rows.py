@@ -13,18 +13,10 @@ import subprocess
 import sys
 import tempfile
 
+from payment_messages import MESSAGES, PAYMENT, write_messages
+
 PROGRAMS, PYTHON, PART, ROUNDS = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 SECONDS = 60
-PAYMENT = (
-    '{"action":"payment","id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","body":{"amount":129900,'
-    '"transactionId":"tx-20240117-00000042","paymentId":"pay_5f3c9a","paymentGoodsName":"Noise cancelling headphones"}}'
-)
-LARGE = '{"action":"payment","body":{"amount":1,"transactionId":"t","paymentId":"p","paymentGoodsName":"%s"%s}}'
-MESSAGES = {
-    "small": PAYMENT,
-    "one-string": LARGE % ("x" * 3900, ""),
-    "sixty-members": LARGE % ("n", "".join(',"member%02d":"%s"' % (number, "y" * 50) for number in range(56))),
-}
 BAR = 1200
 # How many messages of a connection may wait for their answers, where the server sends any.
 UNANSWERED = 32
@@ -59,12 +51,6 @@ class Running:
 
 def finish(*command):
     subprocess.run([str(part) for part in command], check=True, timeout=SECONDS, stdout=subprocess.DEVNULL)
-
-
-def files(folder):
-    for name, text in MESSAGES.items():
-        with open(os.path.join(folder, name), "w") as file:
-            file.write(text)
 
 
 def table(title, columns, rows, width=44):
@@ -229,5 +215,5 @@ def echo(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    files(place)
+    write_messages(place)
     {"client": client, "server": server, "broadcast": broadcast, "echo": echo}[PART](place)

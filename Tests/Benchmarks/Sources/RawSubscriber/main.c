@@ -1,29 +1,67 @@
 // The baseline: a raw libmosquitto subscriber that only counts, in external-batch form or with the library's own loop.
-// usage: RawSubscriber batch|loop PORT TOPIC COUNT
+// usage: RawSubscriber batch|loop|commit|timed [ca=FILE] [batch=MESSAGES] PORT TOPIC COUNT QOS
+// Prints "ready" once subscribed, and processor and wall time in nanoseconds a message once COUNT have come. "commit" is the
+// batch form that waits 1 ms after each batch; it prints how many there were. "timed" is the library's loop; it prints for each
+// message the nanoseconds since its body's "amount".
+#define _GNU_SOURCE
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
+struct options {
+    bool in_batches;
+    int port;
+    const char *topic;
+    long expected;
+    int quality;
+    const char *authority;
+    long batch;
+    bool commits;
+    bool times;
+};
+
+static struct options options = {.batch = 250};
 static long received;
-static long expected;
-static double started;
-static const char *topic;
+static long batches;
+static long long started_processor;
+static long long started_wall;
+static long long *latencies;
 
-static double cpu_seconds(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_utime.tv_sec + usage.ru_utime.tv_usec / 1e6 + usage.ru_stime.tv_sec + usage.ru_stime.tv_usec / 1e6;
+static long long now(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+static bool read_options(int count, char **arguments) {
+    if (count < 6) return false;
+    options.commits = strcmp(arguments[1], "commit") == 0;
+    options.in_batches = options.commits || strcmp(arguments[1], "batch") == 0;
+    options.times = strcmp(arguments[1], "timed") == 0;
+    if (!options.in_batches && !options.times && strcmp(arguments[1], "loop") != 0) return false;
+    char **place = arguments + count - 4;
+    options.port = atoi(place[0]);
+    options.topic = place[1];
+    options.expected = atol(place[2]);
+    options.quality = atoi(place[3]);
+    for (int i = 2; i < count - 4; i++) {
+        if (strncmp(arguments[i], "ca=", 3) == 0) options.authority = arguments[i] + 3;
+        else if (strncmp(arguments[i], "batch=", 6) == 0) options.batch = atol(arguments[i] + 6);
+        else return false;
+    }
+    return options.expected > 0 && options.batch > 0;
 }
 
 static void on_connect(struct mosquitto *client, void *context, int code, int flags, const mosquitto_property *properties) {
     (void)context, (void)flags, (void)properties;
     if (code != 0) exit(2);
-    mosquitto_subscribe_v5(client, NULL, topic, 1, 0, NULL);
+    mosquitto_subscribe_v5(client, NULL, options.topic, options.quality, 0, NULL);
 }
 
 static void on_subscribe(struct mosquitto *client, void *context, int id, int count, const int *granted) {
@@ -32,45 +70,79 @@ static void on_subscribe(struct mosquitto *client, void *context, int id, int co
     fflush(stdout);
 }
 
-static void on_message(struct mosquitto *client, void *context, const struct mosquitto_message *message,
-                       const mosquitto_property *properties) {
-    (void)client, (void)context, (void)message, (void)properties;
-    if (received++ == 0) started = cpu_seconds();
+static void begin(void) {
+    started_processor = now(CLOCK_PROCESS_CPUTIME_ID);
+    started_wall = now(CLOCK_MONOTONIC);
 }
 
-int main(int count, char **arguments) {
-    if (count != 5) return 64;
-    int in_batches = strcmp(arguments[1], "batch") == 0;
-    topic = arguments[3];
-    expected = atol(arguments[4]);
+static void note_latency(const struct mosquitto_message *message) {
+    static const char key[] = "\"amount\":";
+    const char *found = memmem(message->payload, message->payloadlen, key, sizeof key - 1);
+    if (found == NULL) exit(2);
+    latencies[received] = now(CLOCK_MONOTONIC) - atoll(found + sizeof key - 1);
+}
+
+static void on_message(struct mosquitto *client, void *context, const struct mosquitto_message *message,
+                       const mosquitto_property *properties) {
+    (void)client, (void)context, (void)properties;
+    if (received == 0) begin();
+    if (options.times && received < options.expected) note_latency(message);
+    received++;
+}
+
+static void turn(struct mosquitto *client) {
+    short events = POLLIN | (mosquitto_want_write(client) ? POLLOUT : 0);
+    struct pollfd socket = {mosquitto_socket(client), events, 0};
+    poll(&socket, 1, 100);
+    long before;
+    long first = received;
+    do {
+        before = received;
+        if (mosquitto_loop_read(client, 1) != MOSQ_ERR_SUCCESS) exit(2);
+    } while (received > before && received - first < options.batch);
+    if (received > first) {
+        batches++;
+        if (options.commits) usleep(1000);
+    }
+    mosquitto_loop_write(client, 1);
+    mosquitto_loop_misc(client);
+}
+
+static struct mosquitto *connected(void) {
     mosquitto_lib_init();
     struct mosquitto *client = mosquitto_new(NULL, true, NULL);
     mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5);
-    mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, 250);
+    mosquitto_int_option(client, MOSQ_OPT_RECEIVE_MAXIMUM, options.batch > 250 ? (int)options.batch : 250);
     mosquitto_connect_v5_callback_set(client, on_connect);
     mosquitto_subscribe_callback_set(client, on_subscribe);
     mosquitto_message_v5_callback_set(client, on_message);
-    if (in_batches) mosquitto_threaded_set(client, true);
-    if (mosquitto_connect_bind_v5(client, "127.0.0.1", atoi(arguments[2]), 60, NULL, NULL) != MOSQ_ERR_SUCCESS) return 2;
-    if (in_batches) mosquitto_loop_write(client, 1);
-    while (received < expected) {
-        if (!in_batches) {
-            if (mosquitto_loop(client, 100, 1) != MOSQ_ERR_SUCCESS) return 2;
-            continue;
-        }
-        short events = POLLIN | (mosquitto_want_write(client) ? POLLOUT : 0);
-        struct pollfd socket = {mosquitto_socket(client), events, 0};
-        poll(&socket, 1, 100);
-        long before;
-        long first = received;
-        do {
-            before = received;
-            if (mosquitto_loop_read(client, 1) != MOSQ_ERR_SUCCESS) return 2;
-        } while (received > before && received - first < 250);
-        mosquitto_loop_write(client, 1);
-        mosquitto_loop_misc(client);
+    if (options.in_batches) mosquitto_threaded_set(client, true);
+    if (options.authority && mosquitto_tls_set(client, options.authority, NULL, NULL, NULL, NULL) != MOSQ_ERR_SUCCESS) exit(2);
+    if (mosquitto_connect_bind_v5(client, "127.0.0.1", options.port, 60, NULL, NULL) != MOSQ_ERR_SUCCESS) exit(2);
+    if (options.in_batches) mosquitto_loop_write(client, 1);
+    return client;
+}
+
+static void show(void) {
+    double processor = now(CLOCK_PROCESS_CPUTIME_ID) - started_processor;
+    double wall = now(CLOCK_MONOTONIC) - started_wall;
+    printf("%.1f %.1f\n", processor / received, wall / received);
+    if (options.commits) printf("%ld\n", batches);
+    for (long i = 0; options.times && i < options.expected; i++) printf("%lld\n", latencies[i]);
+}
+
+int main(int count, char **arguments) {
+    if (!read_options(count, arguments)) return 64;
+    // So that what hangs is ended.
+    alarm(180);
+    latencies = calloc(options.expected, sizeof *latencies);
+    if (latencies == NULL) return 71;
+    struct mosquitto *client = connected();
+    while (received < options.expected) {
+        if (options.in_batches) turn(client);
+        else if (mosquitto_loop(client, 100, 1) != MOSQ_ERR_SUCCESS) return 2;
     }
-    printf("%.0f\n", (cpu_seconds() - started) * 1e9 / received);
+    show();
     mosquitto_disconnect(client);
     return 0;
 }

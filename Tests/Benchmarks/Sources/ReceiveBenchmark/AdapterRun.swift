@@ -5,61 +5,70 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 
-/// The adapter as it is shipped, with an intake that only counts or with a supervisor and a typed plugin.
-enum AdapterRun {
-    struct Payment: Decodable, Sendable {
-        let amount: Int
-        let transactionId: String
-        let paymentId: String
-        let paymentGoodsName: String
-    }
+/// The adapter as it is shipped, with an intake that only counts or with a supervisor and a plugin.
+struct AdapterRun {
+    let options: Options
+    let meter: Meter
 
-    static func adapterOnly(port: Int32, topic: String, meter: Meter) async throws {
-        let adapter = try makeAdapter(port: port, topic: topic)
+    func withoutSupervisor() async throws {
+        let adapter = try makeAdapter()
         let run = Task { try await adapter.run(into: CountingIntake(meter: meter)) }
         await meter.untilDone()
         run.cancel()
         try await run.value
     }
 
-    static func typedPlugin(port: Int32, topic: String, meter: Meter) async throws {
-        let supervisor = Supervisor(logger: quiet)
-        try supervisor.add(makeAdapter(port: port, topic: topic))
-        try supervisor.register("payment", as: Payment.self, from: .source("push")) { payment, _ in
-            precondition(payment.amount > 0, "the payment came wrong")
-            _ = meter.count()
+    func typedPlugin() async throws {
+        try await supervised { supervisor in
+            try supervisor.register("payment", as: Payment.self, from: .source("push")) { payment, _ in
+                precondition(payment.amount > 0, "the payment came wrong")
+                _ = meter.count()
+            }
         }
+    }
+
+    func timedPlugin() async throws {
+        let latencies = Latencies(expected: meter.expected)
+        try await supervised { supervisor in
+            try supervisor.register("payment", as: Payment.self, from: .source("push")) { payment, _ in
+                latencies.note(since: payment.amount)
+                _ = meter.count()
+            }
+        }
+        latencies.show()
+    }
+
+    func committingPlugin() async throws {
+        let plugin = CommitPlugin(action: "payment", meter: meter)
+        try await supervised { supervisor in
+            try supervisor.register(plugin, from: .source("push"))
+        }
+        plugin.show()
+    }
+
+    private func supervised(_ register: (Supervisor) throws -> Void) async throws {
+        let supervisor = Supervisor(logger: quiet)
+        try supervisor.add(makeAdapter(), repeats: options.repeats)
+        try register(supervisor)
         let run = Task { try await supervisor.run() }
         await meter.untilDone()
         run.cancel()
         try await run.value
     }
 
-    private static func makeAdapter(port: Int32, topic: String) throws -> MQTTPushAdapter {
-        let configuration = MQTTPushConfiguration.withoutSession(
-            source: "push",
-            broker: try MQTTBroker(host: "127.0.0.1", port: Int(port)),
-            topics: [MQTTTopic(try TopicPattern(topic))]
-        )
+    private func makeAdapter() throws -> MQTTPushAdapter {
+        let broker = try MQTTBroker(host: "127.0.0.1", port: options.port, usesTLS: options.authority != nil)
+        var topic = MQTTTopic(try TopicPattern(options.topic))
+        topic.quality = options.quality
+        var configuration = MQTTPushConfiguration.withoutSession(source: "push", broker: broker, topics: [topic])
+        if let file = options.authority { configuration.security = .tls(.authority(file: file)) }
+        if let batch = options.batch {
+            configuration.receiveMaximum = max(batch, configuration.receiveMaximum)
+            configuration.batchMessages = batch
+        }
         let logger = Logger(label: "benchmark") { _ in ReadyHandler() }
         return try MQTTPushAdapter(configuration, logger: logger)
     }
 
-    private static var quiet: Logger { Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() } }
-}
-
-/// Settles everything at once, on the adapter's own thread.
-struct CountingIntake: Intake {
-    let meter: Meter
-
-    func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
-        for arrival in batch {
-            _ = meter.count()
-            sink.mayAcknowledge(arrival.token)
-            sink.settle(arrival.token, .handled(reply: nil))
-        }
-        return batch.count
-    }
-
-    func room() async throws(SourceClosed) {}
+    private var quiet: Logger { Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() } }
 }

@@ -4,16 +4,18 @@ import Foundation
 /// The Swift loop that only counts: the same library, calls and batches as the adapter, without reading a message.
 final class CountingLoop {
     let meter: Meter
+    private let options: Options
     private(set) var received = 0
     private var isDone = false
     private let topic = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
-    init(meter: Meter) {
+    init(meter: Meter, options: Options) {
         self.meter = meter
+        self.options = options
     }
 
-    func run(port: Int32, topic name: String) {
-        strncpy(topic, name, 255)
+    func run() {
+        strncpy(topic, options.topic, 255)
         mosquitto_lib_init()
         let client = mosquitto_new(nil, true, Unmanaged.passUnretained(self).toOpaque())
         mosquitto_int_option(client, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5)
@@ -22,7 +24,7 @@ final class CountingLoop {
         mosquitto_subscribe_callback_set(client, didSubscribe)
         mosquitto_message_v5_callback_set(client, didReceive)
         mosquitto_threaded_set(client, true)
-        guard mosquitto_connect_bind_v5(client, "127.0.0.1", port, 60, nil, nil) == 0 else { exit(2) }
+        guard mosquitto_connect_bind_v5(client, "127.0.0.1", Int32(options.port), 60, nil, nil) == 0 else { exit(2) }
         mosquitto_loop_write(client, 1)
         while !isDone { turn(client) }
         mosquitto_disconnect(client)
@@ -48,7 +50,7 @@ final class CountingLoop {
     }
 
     fileprivate func subscribe(_ client: OpaquePointer?) {
-        mosquitto_subscribe_v5(client, nil, topic, 1, 0, nil)
+        mosquitto_subscribe_v5(client, nil, topic, Int32(options.quality.rawValue), 0, nil)
     }
 }
 

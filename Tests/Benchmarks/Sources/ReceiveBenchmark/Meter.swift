@@ -1,11 +1,16 @@
 import Foundation
 import Synchronization
 
-/// The CPU of this process from the first message to the last.
+/// The processor and wall time of this process from the first message to the last.
 final class Meter: Sendable {
+    private struct Times {
+        let processor = Meter.now(CLOCK_PROCESS_CPUTIME_ID)
+        let wall = Meter.now(CLOCK_MONOTONIC)
+    }
+
     let expected: Int
     private let received = Atomic<Int>(0)
-    private let started = Mutex(0.0)
+    private let started = Mutex<Times?>(nil)
     private let done: AsyncStream<Void>
     private let finish: AsyncStream<Void>.Continuation
 
@@ -14,13 +19,17 @@ final class Meter: Sendable {
         (done, finish) = AsyncStream.makeStream(of: Void.self)
     }
 
-    /// Counts one message; true for the last.
-    func count() -> Bool {
-        let number = received.wrappingAdd(1, ordering: .relaxed).newValue
-        if number == 1 { started.withLock { $0 = Meter.cpuSeconds() } }
-        guard number == expected else { return false }
-        print(Int((Meter.cpuSeconds() - started.withLock { $0 }) * 1e9 / Double(expected)))
-        fflush(nil)
+    /// Begins to measure, where that has not begun.
+    func begin() {
+        started.withLock { if $0 == nil { $0 = Times() } }
+    }
+
+    /// Counts messages, one unless told otherwise; true for the last.
+    func count(_ messages: Int = 1) -> Bool {
+        let number = received.wrappingAdd(messages, ordering: .relaxed).newValue
+        if number == messages { begin() }
+        guard number >= expected, number - messages < expected else { return false }
+        show(number)
         finish.finish()
         return true
     }
@@ -29,9 +38,18 @@ final class Meter: Sendable {
         for await _ in done {}
     }
 
-    private static func cpuSeconds() -> Double {
+    private func show(_ messages: Int) {
+        let ended = Times()
+        let began = started.withLock { $0 } ?? ended
+        let parts = [ended.processor - began.processor, ended.wall - began.wall]
+        print(parts.map { String(format: "%.1f", Double($0) / Double(messages)) }.joined(separator: " "))
+        fflush(nil)
+    }
+
+    /// The time of a clock in nanoseconds.
+    static func now(_ clock: clockid_t) -> Int {
         var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        clock_gettime(clock, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 }

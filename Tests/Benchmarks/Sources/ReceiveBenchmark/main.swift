@@ -1,15 +1,20 @@
 import Foundation
 
-// usage: ReceiveBenchmark count|adapter|typed PORT TOPIC COUNT
-// Prints "ready" once subscribed, and the CPU of this process in nanoseconds a message once all have come.
-let arguments = Array(CommandLine.arguments.dropFirst())
-guard arguments.count == 4, let port = Int32(arguments[1]), let count = Int(arguments[3]) else { exit(64) }
-let meter = Meter(expected: count)
+// usage: ReceiveBenchmark count|adapter|typed|timed|commit [ca=FILE] [batch=MESSAGES] [repeats=never] PORT TOPIC COUNT QOS
+// Prints "ready" once subscribed, and processor and wall time in nanoseconds a message once COUNT have come. With "commit" it
+// prints how many calls there were, with "timed" for each message the nanoseconds since its "amount".
+guard let options = Options(Array(CommandLine.arguments.dropFirst())) else { exit(64) }
+let meter = Meter(expected: options.count)
+let adapter = AdapterRun(options: options, meter: meter)
+// So that what hangs is ended.
+alarm(180)
 do {
-    switch arguments[0] {
-    case "count": CountingLoop(meter: meter).run(port: port, topic: arguments[2])
-    case "adapter": try await AdapterRun.adapterOnly(port: port, topic: arguments[2], meter: meter)
-    case "typed": try await AdapterRun.typedPlugin(port: port, topic: arguments[2], meter: meter)
+    switch options.form {
+    case "count": CountingLoop(meter: meter, options: options).run()
+    case "adapter": try await adapter.withoutSupervisor()
+    case "typed": try await adapter.typedPlugin()
+    case "timed": try await adapter.timedPlugin()
+    case "commit": try await adapter.committingPlugin()
     default: exit(64)
     }
 } catch {

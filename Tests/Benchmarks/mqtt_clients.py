@@ -1,0 +1,108 @@
+"""The clients of PyPI that the MQTT rows stand beside.
+
+usage: mqtt_clients.py paho|aiomqtt|gmqtt PORT TOPIC COUNT QOS
+
+Each reads every message with orjson, checks one member and calls a function by the action's name, as the typed plugin does.
+MQTT 5, receive maximum 250. Prints "ready" once subscribed, and processor and wall time in nanoseconds a message.
+"""
+import asyncio
+import signal
+import sys
+import time
+
+import orjson
+
+RECEIVE_MAXIMUM = 250
+
+
+class Meter:
+    def __init__(self, expected):
+        self.expected = expected
+        self.received = 0
+        self.handlers = {"payment": self.payment}
+
+    def message(self, text):
+        if self.received == 0:
+            self.processor = time.process_time_ns()
+            self.wall = time.perf_counter_ns()
+        action = orjson.loads(text)
+        self.handlers[action["action"]](action["body"])
+        return self.received == self.expected
+
+    def payment(self, body):
+        assert body["amount"] > 0
+        self.received += 1
+
+    def show(self):
+        processor = (time.process_time_ns() - self.processor) / self.received
+        wall = (time.perf_counter_ns() - self.wall) / self.received
+        print(f"{processor:.1f} {wall:.1f}", flush=True)
+
+
+def ready(*_):
+    print("ready", flush=True)
+
+
+def connect_properties():
+    from paho.mqtt.packettypes import PacketTypes
+    from paho.mqtt.properties import Properties
+
+    properties = Properties(PacketTypes.CONNECT)
+    properties.ReceiveMaximum = RECEIVE_MAXIMUM
+    return properties
+
+
+async def with_paho(port, topic, quality, meter):
+    import paho.mqtt.client as paho
+
+    def take(client, _, message):
+        if meter.message(message.payload):
+            meter.show()
+            client.disconnect()
+
+    client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+    client.on_connect = lambda *_: client.subscribe(topic, quality)
+    client.on_subscribe = ready
+    client.on_message = take
+    client.connect("127.0.0.1", port, properties=connect_properties())
+    client.loop_forever()
+
+
+async def with_aiomqtt(port, topic, quality, meter):
+    import aiomqtt
+
+    version = aiomqtt.ProtocolVersion.V5
+    async with aiomqtt.Client("127.0.0.1", port, protocol=version, properties=connect_properties()) as client:
+        await client.subscribe(topic, quality)
+        ready()
+        async for message in client.messages:
+            if meter.message(message.payload):
+                break
+        meter.show()
+
+
+async def with_gmqtt(port, topic, quality, meter):
+    import gmqtt
+
+    done = asyncio.Event()
+
+    def take(_client, _topic, payload, _quality, _properties):
+        if meter.message(payload):
+            meter.show()
+            done.set()
+        return 0
+
+    client = gmqtt.Client(None, receive_maximum=RECEIVE_MAXIMUM)
+    client.on_message = take
+    client.on_subscribe = ready
+    await client.connect("127.0.0.1", port)
+    client.subscribe(topic, quality)
+    await done.wait()
+    await client.disconnect()
+
+
+CLIENTS = {"paho": with_paho, "aiomqtt": with_aiomqtt, "gmqtt": with_gmqtt}
+name, port, topic, count, quality = sys.argv[1:]
+# So that what hangs is ended.
+signal.alarm(180)
+asyncio.run(CLIENTS[name](int(port), topic, int(quality), Meter(int(count))))
