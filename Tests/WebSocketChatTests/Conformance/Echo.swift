@@ -103,6 +103,9 @@ struct Echo: Sendable {
         configuration.frames = frames
         configuration.announcesConnections = true
         configuration.reconnect = .quick
+        // A host of a test must not be left waiting at a connection that was given up, however slow the machine is.
+        configuration.connectTimeout = .seconds(60)
+        configuration.pingAfter = nil
         change(&configuration)
         try await with(window: window) {
             try WebSocketFeed(configuration, logger: $0)

@@ -25,8 +25,9 @@ final class FeedSubject: ConformanceSubject {
             url: try WebSocketURL("ws://127.0.0.1:\(server.port)/chat")
         )
         configuration.answers = answers
-        // As on a machine that is slow the far side answers late.
+        // On a machine that is slow the far side answers late.
         configuration.pingAfter = nil
+        configuration.connectTimeout = .seconds(60)
         configuration.reconnect = .quick
         configuration.bearer = .file(token.path)
         let feed = try WebSocketFeed(configuration, logger: Logger(label: "feed") { _ in SwiftLogNoOpLogHandler() })

@@ -9,7 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct FeedAnswerTests {
     @Test func aServerThatNeverAnswersIsGivenUp() async throws {
         let deaf = try QuietListener()
-        try await FeedTrial.run(.test(UInt16(deaf.port)), FeedTimes(step: .seconds(30)).surroundings) { trial in
+        let configuration = try WebSocketFeedConfiguration.test(UInt16(deaf.port)) { $0.connectTimeout = .seconds(10) }
+        try await FeedTrial.run(configuration, FeedTimes(step: .seconds(30)).surroundings) { trial in
             let line = await trial.hears("did not open the connection within 10.0 s")
             #expect(line.hasPrefix("warning source feed: ws://127.0.0.1:\(deaf.port) "))
         }

@@ -197,7 +197,10 @@ import Testing
             return .success(["127.0.0.1"])
         }
         let lookups = surroundings.lookups
-        try await FeedTrial.run(.test(1, host: "server.test"), surroundings) { trial in
+        let configuration = try WebSocketFeedConfiguration.test(1, host: "server.test") {
+            $0.connectTimeout = .seconds(10)
+        }
+        try await FeedTrial.run(configuration, surroundings) { trial in
             let line = await trial.hears("were not there within 10.0 s")
             #expect(line.hasPrefix("warning "))
             #expect(asked.all.count == 1)

@@ -81,6 +81,8 @@ extension WebSocketFeedConfiguration {
             holds: .zero
         )
         configuration.pingAfter = nil
+        // A host of a test must not be left waiting at a connection that was given up, however slow the machine is.
+        configuration.connectTimeout = .seconds(60)
         change(&configuration)
         return configuration
     }
