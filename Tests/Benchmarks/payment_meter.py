@@ -1,0 +1,28 @@
+"""What a client of PyPI does with each message, beside the typed plugin, and how long it takes."""
+import time
+
+import orjson
+
+
+class Meter:
+    def __init__(self, expected):
+        self.expected = expected
+        self.received = 0
+        self.handlers = {"payment": self.payment}
+
+    def message(self, text):
+        if self.received == 0:
+            self.processor = time.process_time_ns()
+            self.wall = time.perf_counter_ns()
+        action = orjson.loads(text)
+        self.handlers[action["action"]](action["body"])
+        return self.received == self.expected
+
+    def payment(self, body):
+        assert body["amount"] > 0
+        self.received += 1
+
+    def show(self):
+        processor = (time.process_time_ns() - self.processor) / self.received
+        wall = (time.perf_counter_ns() - self.wall) / self.received
+        print(f"{processor:.1f} {wall:.1f}", flush=True)
