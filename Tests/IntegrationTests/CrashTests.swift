@@ -52,6 +52,7 @@ import Testing
             try await second.output.untilLine(containing: "handled")
             second.signal(SIGTERM)
             #expect(await second.status() == 0)
+            await second.untilRead()
             #expect(second.output.lines.count == 1)
             #expect(try place.lines(of: "ledger.jsonl").count == 2)
         }

@@ -52,6 +52,7 @@ import Testing
             }
             run.signal(SIGTERM)
             #expect(await run.status() == 0)
+            await run.untilRead()
             #expect(run.output.lines.count == HostileMessageTests.cases.count)
             #expect(
                 run.diagnostics.lines.filter { $0.contains("dead letter:") }.count == HostileMessageTests.cases.count
@@ -62,6 +63,7 @@ import Testing
             try await again.output.untilLines(1)
             again.signal(SIGTERM)
             #expect(await again.status() == 0)
+            await again.untilRead()
             #expect(again.output.lines.count == 1)
             #expect(again.output.lines.first?.contains("handled") == true)
         }

@@ -3,7 +3,7 @@ import Signalbox
 import SignalboxCore
 import Testing
 
-@Suite struct ArgumentTests {
+@Suite(.timeLimit(.minutes(10))) struct ArgumentTests {
     @Test(arguments: [
         ("() => 1", "body"), ("Symbol('s')", "body"), ("undefined", "body"), ("10n", "body"), ("NaN", "body"),
         ("-Infinity", "body"), ("{ a: { b: [0, () => 1] } }", "body.a.b[1]"), ("[undefined]", "body[0]"),

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite struct CallTests {
+@Suite(.timeLimit(.minutes(10))) struct CallTests {
     @Test func aCallIsAnsweredWithThePluginsReply() async throws {
         let trial = try PageTrial(
             """
@@ -46,13 +46,10 @@ import Testing
               (error) => report([error.name, error.code, String(error.outcome), String(error.path), error instanceof Error])
             );
             """,
-            supervise: { configuration in
-                configuration.timeout = .milliseconds(200)
-                configuration.tick = .milliseconds(10)
-            }
+            supervise: { $0.tick = .milliseconds(10) }
         )
         let gate = Gate()
-        try trial.register(gate)
+        try trial.register(gate, timeout: .milliseconds(200))
         try await trial.run {
             let report = await trial.reports.first(1)
             #expect(report == ["[\"SignalboxError\",\"\(code)\",\"\(outcome)\",\"\(path)\",true]"])
@@ -75,7 +72,7 @@ import Testing
     @Test func aSettlementThatComesAfterThePagesOwnTimeoutIsIgnored() async throws {
         let trial = try PageTrial(
             """
-            signalbox.call('hangs', null, { timeout: 500 }).catch((error) => report(error.code)).then(() => signalbox.call('open'))
+            signalbox.call('hangs', null, { timeout: 3000 }).catch((error) => report(error.code)).then(() => signalbox.call('open'))
             .then(() => signalbox.call('hangs')).then(() => report('again'));
             """
         )
@@ -128,11 +125,16 @@ import Testing
 
 extension PageTrial {
     /// Plugins that fail in every way.
-    fileprivate func register(_ gate: Gate) throws {
+    ///
+    /// - Parameter timeout: of `hangs` alone, as a slow machine may need longer for the others.
+    fileprivate func register(_ gate: Gate, timeout: Duration? = nil) throws {
         struct Broken: Error {}
         try supervisor.register("pay", as: Payment.self, from: .script()) { _, _ in }
         try supervisor.register("forbidden", as: RawBody.self, from: .source("other")) { _, _ in }
         try supervisor.register("throws", as: RawBody.self, from: .script()) { _, _ in throw Broken() }
-        try supervisor.register("hangs", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
+        let options = PluginOptions<RawBody>(timeout: timeout)
+        try supervisor.register("hangs", as: RawBody.self, from: .script(), options: options) { _, _ in
+            await gate.pass()
+        }
     }
 }

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite struct ConsoleTests {
+@Suite(.timeLimit(.minutes(10))) struct ConsoleTests {
     @Test func consoleLinesHaveTheirLevelAndTheSource() async throws {
         let trial = try PageTrial(
             "console.debug('d'); console.log('l', 1, null); console.info(['i']); console.warn({ w: 1 }); console.error('e');",

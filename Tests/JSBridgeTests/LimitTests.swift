@@ -6,7 +6,7 @@ import SignalboxTesting
 import Testing
 
 // One at a time: some of them use a processor whole.
-@Suite(.serialized) struct LimitTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct LimitTests {
     @Test(arguments: [
         "while (true) {}", "for (;;) { try { while (true) {} } catch {} finally { while (true) {} } }",
         "Promise.resolve().then(() => { while (true) {} });", "setTimeout(() => { for (;;) JSON.stringify([1]); });",
@@ -16,13 +16,14 @@ import Testing
         try await LimitTests.expectItsEnd(script)
     }
 
-    /// In a process of its own: on a busy machine a thread of JavaScriptCore's was seen to abort the process, in about one
-    /// of thirty runs.
+    /// In a process of its own, which may abort.
     @Test func aChainOfPromisesThatNeverEndsEndsThePage() async {
-        await withKnownIssue("JavaScriptCore 2.50 may abort the process", isIntermittent: true) {
-            await #expect(processExitsWith: .success) {
+        await withKnownIssue(.mayAbort, isIntermittent: true) {
+            await #expect(processExitsWith: .success, Comment.mayAbort) {
                 try await LimitTests.expectItsEnd("(async () => { for (;;) { await null; console.debug(1); } })();")
             }
+        } matching: {
+            $0.comments.contains(.mayAbort)
         }
     }
 
@@ -58,14 +59,26 @@ import Testing
         #expect(try await trial.untilEnd() == ["1"])
     }
 
-    @Test func aChainOfPromisesWithoutEndEndsItsRunAndAnotherPageCanBegin() async throws {
+    /// In a process of its own, which may abort, and with which the thread ends that is left behind.
+    @Test func aChainOfPromisesWithoutEndEndsItsRunAndAnotherPageCanBegin() async {
+        await withKnownIssue(.mayAbort, isIntermittent: true) {
+            await #expect(processExitsWith: .success, Comment.mayAbort) {
+                try await LimitTests.expectItsEndAndAnotherPage()
+            }
+        } matching: {
+            $0.comments.contains(.mayAbort)
+        }
+    }
+
+    private static func expectItsEndAndAnotherPage() async throws {
+        // The chain is far longer than it takes to see it, however late somebody looks, and yet it has an end.
         let trial = try PageTrial(
             """
             signalbox.call('report', 1);
             signalbox.on('never', () => new Promise(() => {}));
-            signalbox.on('spin', async () => { for (let i = 0; i < 3e6; i += 1) await null; });
+            signalbox.on('spin', async () => { for (let i = 0; i < 3e8; i += 1) await null; });
             """,
-            configure: { $0.executionTimeLimit = .milliseconds(20) }
+            configure: { $0.executionTimeLimit = .milliseconds(200) }
         )
         let page = trial.engine.page
         try page.send("spin", 1)

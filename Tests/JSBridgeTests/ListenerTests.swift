@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite struct ListenerTests {
+@Suite(.timeLimit(.minutes(10))) struct ListenerTests {
     @Test func whatIsSentBeforeAListenerIsThereWaitsInOrder() async throws {
         let trial = try PageTrial(
             """

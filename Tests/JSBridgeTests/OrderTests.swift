@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite struct OrderTests {
+@Suite(.timeLimit(.minutes(10))) struct OrderTests {
     @Test func twentyThousandMessagesOfBothFormsArriveInOrderThroughASmallWindow() async throws {
         let trial = try PageTrial(
             """

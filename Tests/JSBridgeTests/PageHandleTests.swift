@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite struct PageHandleTests {
+@Suite(.timeLimit(.minutes(10))) struct PageHandleTests {
     @Test func aCallGetsWhatTheListenerReturnsAPromiseToo() async throws {
         let trial = try PageTrial(
             """

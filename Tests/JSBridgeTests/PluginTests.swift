@@ -5,7 +5,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite struct PluginTests {
+@Suite(.timeLimit(.minutes(10))) struct PluginTests {
     @Test func aClassicPluginCallsThePageBackThatCalledIt() async throws {
         let trial = try PageTrial(
             """

@@ -3,7 +3,7 @@ import Signalbox
 import SignalboxCore
 import Testing
 
-@Suite struct PostMessageTests {
+@Suite(.timeLimit(.minutes(10))) struct PostMessageTests {
     @Test func theHandlersNameIsTheActionUnlessTheMessageNamesOne() async throws {
         let trial = try PageTrial(
             """

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@Suite struct ScriptErrorTests {
+@Suite(.timeLimit(.minutes(10))) struct ScriptErrorTests {
     @Test(arguments: [
         ("\n  throw new TypeError('boom');", "one.js:2:22: TypeError: boom"),
         ("\nnot a script", "one.js:2: SyntaxError: "),

@@ -3,7 +3,7 @@ import Signalbox
 import SignalboxCore
 import Testing
 
-@Suite struct TimerTests {
+@Suite(.timeLimit(.minutes(10))) struct TimerTests {
     @Test func timersRunByDueTimeAndThenByCreation() async throws {
         let trial = try PageTrial(
             """

@@ -16,7 +16,7 @@ struct LedgerTests {
                     BuiltProgram.path("LedgerPublisher"),
                     [
                         "--port", "\(broker.port)", "--topic", "push/log", "--count", "\(count)", "--payload",
-                        #"{"n":{n}}"#, "--ledger", ledger.path, "--timeout", "30",
+                        #"{"n":{n}}"#, "--ledger", ledger.path,
                     ]
                 )
                 _ = await trial.intake.taken.wait { $0.count >= count / 4 }

@@ -77,6 +77,8 @@ extension MQTTPushConfiguration {
             cap: .milliseconds(50),
             slow: .milliseconds(5) ... .milliseconds(50)
         )
+        // A broker that is slow is none that is silent.
+        configuration.answerTimeout = .seconds(300)
         return configuration
     }
 }

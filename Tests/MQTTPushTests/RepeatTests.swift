@@ -43,7 +43,9 @@ struct RepeatTests {
     @Test func aRepeatInTheSameBatchHasTheOutcomeOfTheFirstByOneCall() async throws {
         try await Broker.with { broker in
             let quiet = Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
-            let configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push")])
+            var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push")])
+            // All acknowledgements are read before the next run takes the session over.
+            configuration.farewellTimeout = .seconds(300)
             // From then on the broker keeps what is published.
             try await PushTrial.run(configuration) { _ in }
             let adapter = try MQTTPushAdapter(configuration, logger: quiet)

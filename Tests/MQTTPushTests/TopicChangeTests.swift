@@ -115,7 +115,9 @@ struct TopicChangeTests {
         let broker = try FakeBroker([FakeAnswers.welcome + [[]]], hangUps: hangUps)
         defer { broker.close() }
         let log = EventList<String>()
-        let adapter = try adapter(try .test(port: broker.port, [try MQTTTopic("push/{action}")]), log)
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
+        configuration.answerTimeout = .seconds(10)
+        let adapter = try adapter(configuration, log)
         try await withRunning(adapter, RecordingIntake(), log) {
             let state = try await adapter.add(try MQTTTopic("more/{action}"))
             #expect(state == .remembered)

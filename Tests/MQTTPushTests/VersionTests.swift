@@ -199,12 +199,14 @@ struct VersionTests {
                 try await PushTrial.run(heirs) { heir in
                     try await PushTrial.run(mortal) { _ in }
                     try await broker.publish("{}", to: "wills/none")
-                    try await PushTrial.run(mortal) { _ in
+                    try await PushTrial.run(mortal) { trial in
                         relay.cut()
                         let arrivals = await heir.arrivals(2)
                         #expect(names(arrivals) == ["none", "gone"])
                         #expect(arrivals[1].pushFacts?.qos == 1)
                         relay.mend()
+                        // A stop before that would leave without a goodbye, and another will.
+                        await trial.hears("subscribed to", times: 2)
                     }
                 }
             }

@@ -12,7 +12,8 @@ extension InChromium {
     @Suite struct PageAccessTests {
         /// A page of another origin that loads the bridge.
         private static func page(_ port: UInt16, _ more: String = "") -> String {
-            "<!doctype html><head><script src=\"http://127.0.0.1:\(port)/signalbox.js\"></script></head><body>\(more)"
+            "<!doctype html><head><title>one</title>"
+                + "<script src=\"http://127.0.0.1:\(port)/signalbox.js\"></script></head><body>\(more)"
         }
 
         private static let settled = """
@@ -38,6 +39,8 @@ extension InChromium {
                 for site in [friend, stranger] { site.set("/", .html(Self.page(port))) }
                 try await Chromium.with { browser in
                     let tab = try await browser.open("\(friend.origin)/#\(fragment)")
+                    // Its first message comes when it has seen the connection open: calls wait no longer for that.
+                    while !Task.isCancelled, trial.engine.pages.first?.title == nil { await Task.yield() }
                     #expect(try await tab.evaluate(Self.settled) == #""handled""#)
                     #expect(try await tab.evaluate("signalbox.call('framed')") == "1")
                     // Nobody can tell whether a page of another site is in a frame.
@@ -45,6 +48,7 @@ extension InChromium {
                         try await tab.evaluate("signalbox.call('main').catch((e) => e.code)") == #""sourceNotAllowed""#
                     )
                     let foreign = try await browser.open("\(stranger.origin)/#\(fragment)")
+                    await trial.hears("is not among those allowed")
                     #expect(
                         try await foreign.evaluate(Self.settled) == #""closed: there is no connection to the program""#
                     )

@@ -65,16 +65,16 @@ extension InChromium {
         }
 
         @Test func eachFailureHasItsCode() async throws {
-            let trial = try BrowserTrial(supervise: { configuration in
-                configuration.timeout = .milliseconds(200)
-                configuration.tick = .milliseconds(10)
-            })
+            let trial = try BrowserTrial(supervise: { $0.tick = .milliseconds(10) })
             let gate = Gate()
             let rule = AccessRule.script()
             try trial.supervisor.register("pay", as: Payment.self, from: rule) { _, _ in }
             try trial.supervisor.register("forbidden", as: RawBody.self, from: .source("other")) { _, _ in }
             try trial.supervisor.register("throws", as: RawBody.self, from: rule) { _, _ in throw Broken() }
-            try trial.supervisor.register("hangs", as: RawBody.self, from: rule) { _, _ in await gate.pass() }
+            let short = PluginOptions<RawBody>(timeout: .milliseconds(200))
+            try trial.supervisor.register("hangs", as: RawBody.self, from: rule, options: short) { _, _ in
+                await gate.pass()
+            }
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(try await trial.url())

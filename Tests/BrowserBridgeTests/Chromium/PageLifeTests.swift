@@ -47,6 +47,8 @@ extension InChromium {
                     let settled = "signalbox.call('report').catch((error) => error.code + ': ' + error.message)"
                     #expect(try await tab.evaluate(settled).contains("closed: open the page by the address"))
                     try await tab.load(try await trial.url().dropLast(2) + "xx")
+                    // The browser does not wait until the page has seen its new fragment.
+                    await trial.hears("its token is nobody's")
                     #expect(try await tab.evaluate(settled) == #""closed: there is no connection to the program""#)
                     #expect(trial.engine.counts.opened == 0 && trial.engine.counts.unauthorized >= 1)
                 }

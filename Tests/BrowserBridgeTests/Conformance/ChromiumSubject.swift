@@ -48,6 +48,8 @@ final class ChromiumSubject: ConformanceSubject {
         )
         // Its pages must not come back when a case is over.
         configuration.messagesInFlight = 4_000
+        // A page on a busy machine gets its connection late.
+        configuration.connectionPatience = .seconds(300)
         engine = try BrowserEngine(configuration, logger: Logger(label: "page") { _ in SwiftLogNoOpLogHandler() })
         adapter = engine
         tab = try await browser.openTab()

@@ -34,6 +34,8 @@ struct BrowserTrial: Sendable {
                 "/page.js": .script("const report = (value) => signalbox.call('report', value);\n" + script),
             ]
         )
+        // A page on a busy machine gets its connection late.
+        configuration.connectionPatience = .seconds(300)
         configure(&configuration)
         var supervision = SupervisorConfiguration.patient
         supervise(&supervision)

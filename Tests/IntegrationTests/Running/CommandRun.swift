@@ -36,4 +36,10 @@ final class CommandRun: Sendable {
     func status() async -> Int32 {
         await program.status()
     }
+
+    /// Waits until all that the program wrote before its end is among the lines.
+    func untilRead() async {
+        await output.untilEnded()
+        await diagnostics.untilEnded()
+    }
 }

@@ -49,6 +49,11 @@ final class LineFeed: Sendable {
         try await until("\(count) lines") { $0.count >= count }
     }
 
+    /// Waits until whoever writes has ended, and all lines are here.
+    func untilEnded() async {
+        try? await until("its end") { _ in false }
+    }
+
     private func until(_ wanted: String, _ isMet: @escaping @Sendable ([String]) -> Bool) async throws {
         let met = await withCheckedContinuation { continuation in
             let known = state.withLock { state -> Bool? in

@@ -15,7 +15,8 @@ struct Workplace: Sendable {
         }
     }
 
-    /// Writes a configuration with one source `push` on the broker, whose topics are `push/{device}/{action}`.
+    /// Writes a configuration with one source `push` on the broker, whose topics are `push/{device}/{action}`, and whose calls
+    /// and messages have as long as a busy disk may need, unless a plugin says otherwise.
     func configuration(_ name: String, more: String = "", plugins: String) throws -> URL {
         let file = folder.appendingPathComponent("\(name).yaml")
         let text = """
@@ -30,6 +31,8 @@ struct Workplace: Sendable {
                   broker: \(broker.url)
                   client_id: urgent-test
                   topics: [ { pattern: "urgent/{action}" } ]
+            timeout: 300s
+            hold_limit: 3600s
             plugins:
             \(plugins)
             \(more)

@@ -5,7 +5,7 @@ import SignalboxRoutes
 import Testing
 
 /// What a configurator collects, what it takes where nothing was set, and what it refuses.
-@Suite struct ConfiguratorTests {
+@Suite(.timeLimit(.minutes(10))) struct ConfiguratorTests {
     private let url: URLText
 
     init() throws {

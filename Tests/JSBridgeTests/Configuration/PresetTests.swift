@@ -6,7 +6,7 @@ import SignalboxTesting
 import Testing
 
 /// Kinds of page: one is made from another, and what each may load is decided by the chain of its own.
-@Suite struct PresetTests {
+@Suite(.timeLimit(.minutes(10))) struct PresetTests {
     private func decide(_ text: String, _ preset: BridgePreset, from url: String) async throws -> String {
         let configuration = try preset.configuration(url: URLText(url))
         let verdict = await configuration.navigation.decide(text, kind: .link, frame: .main, page: configuration.url)

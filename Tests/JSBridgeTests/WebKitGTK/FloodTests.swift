@@ -35,7 +35,8 @@ extension WebKitGTKTests {
                         """
                     )
                 ],
-                build: { $0.add(handler: BridgeHandler("pay")) }
+                build: { $0.add(handler: BridgeHandler("pay")) },
+                configure: Self.doNotWait
             )
             try await flood.run {
                 _ = await flood.other.request(containing: "/flood")
@@ -53,19 +54,22 @@ extension WebKitGTKTests {
             "document.body.append(document.createElement('iframe'))",
         ])
         func whatElseAPageDoesWithoutEndDoesNotEither(statement: String) async throws {
-            let flood = try WebTrial(home: [
-                "/": WebTrial.page(
-                    """
-                    report('flood');
-                    let i = 0;
-                    const turn = () => {
-                      for (const end = i + 100; i < end; i += 1) { \(statement); }
-                      setTimeout(turn);
-                    };
-                    addEventListener('load', turn);
-                    """
-                )
-            ])
+            let flood = try WebTrial(
+                home: [
+                    "/": WebTrial.page(
+                        """
+                        report('flood');
+                        let i = 0;
+                        const turn = () => {
+                          for (const end = i + 100; i < end; i += 1) { \(statement); }
+                          setTimeout(turn);
+                        };
+                        addEventListener('load', turn);
+                        """
+                    )
+                ],
+                configure: Self.doNotWait
+            )
             try await flood.run {
                 _ = await flood.reports.first(1)
                 try await Self.navigate()
@@ -88,6 +92,7 @@ extension WebKitGTKTests {
                     )
                 ],
                 configure: {
+                    Self.doNotWait(&$0)
                     $0.messagesInFlight = 20
                     $0.messagesWaitingInPage = 500
                 }
@@ -101,6 +106,11 @@ extension WebKitGTKTests {
                 while flood.engine.counts.callsFullInPage == 0 { await Task.yield() }
                 gate.open()
             }
+        }
+
+        /// A page that floods may never come to its last words.
+        private static func doNotWait(_ configuration: inout WebViewConfiguration) {
+            configuration.lastWords = .seconds(2)
         }
 
         /// Leads a page of its own through ten documents.

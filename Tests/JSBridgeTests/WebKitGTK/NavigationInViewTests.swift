@@ -172,7 +172,7 @@ extension WebKitGTKTests {
             let trial = try WebTrial(
                 home: ["/": WebTrial.page("report('home');"), "/late": WebTrial.page("report('late');")],
                 chain: try .holding("/late", at: gate),
-                configure: { $0.navigationDeadline = .seconds(2) }
+                configure: { $0.navigationDeadline = .seconds(10) }
             )
             try await trial.run {
                 _ = await trial.reports.first(1)

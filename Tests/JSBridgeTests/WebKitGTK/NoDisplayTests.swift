@@ -8,7 +8,7 @@ import Testing
 
 @testable import JSBridge
 
-@Suite struct NoDisplayTests {
+@Suite(.timeLimit(.minutes(10))) struct NoDisplayTests {
     @Test func withoutADisplayTheRunEndsAndSaysWhatToDo() async {
         await #expect(processExitsWith: .success) {
             unsetenv("DISPLAY")

@@ -121,6 +121,7 @@ extension WebKitGTKTests {
         }
 
         @Test func aKilledProcessIsBegunAgainAndEverythingInFlightSettles() async throws {
+            await WebProcesses.untilNoneIsLeft()
             let trial = try WebTrial(home: [
                 "/": WebTrial.page(
                     """

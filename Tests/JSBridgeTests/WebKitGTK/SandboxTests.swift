@@ -12,6 +12,7 @@ extension WebKitGTKTests {
         private static let home = ["/": WebTrial.page("report(1);")]
 
         @Test func aProcessIsShutInWhereTheSystemAllowsIt() async throws {
+            await WebProcesses.untilNoneIsLeft()
             try await GLibThread.begin()
             let fault = await SandboxProbe.fault()
             let trial = try WebTrial(home: Self.home, sandbox: .required)
@@ -36,6 +37,7 @@ extension WebKitGTKTests {
         }
 
         @Test func aProcessThatIsNotShutInIsSaidToBe() async throws {
+            await WebProcesses.untilNoneIsLeft()
             let trial = try WebTrial(home: Self.home, sandbox: .off)
             try await trial.run {
                 await trial.hears("not shut in")

@@ -6,12 +6,13 @@ import Foundation
 /// The processes of pages that this process has begun, shut in or not.
 enum WebProcesses {
     private static let name = "WebKitWebProces"
+    private static let sandbox = "bwrap"
 
     static func ofThisTest() -> [Int32] {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
-        let processes = all.compactMap(Int32.init).compactMap { id in read(id).map { (id, $0) } }
-        let parents = Dictionary(uniqueKeysWithValues: processes.map { ($0.0, $0.1.parent) })
-        return processes.filter { $0.1.name == name && descends($0.0, parents) }.map(\.0)
+        let found = all.compactMap(Int32.init).compactMap { id in read(id).map { (id, $0) } }
+        let processes = Dictionary(uniqueKeysWithValues: found)
+        return processes.keys.filter { processes[$0]?.name == name && isBegunHere($0, processes) }
     }
 
     static func kill(_ process: Int32) {
@@ -20,15 +21,17 @@ enum WebProcesses {
 
     /// Waits until all have ended.
     static func untilNoneIsLeft() async {
-        while !ofThisTest().isEmpty { await Task.yield() }
+        while !Task.isCancelled, !ofThisTest().isEmpty { await Task.yield() }
     }
 
-    private static func descends(_ process: Int32, _ parents: [Int32: Int32]) -> Bool {
-        var next = parents[process]
+    /// Whether nothing but the sandbox is between: other tests have pages in programs that they start.
+    private static func isBegunHere(_ process: Int32, _ processes: [Int32: (name: String, parent: Int32)]) -> Bool {
+        var next = processes[process]?.parent
         for _ in 0..<20 {
             guard let id = next else { return false }
             if id == getpid() { return true }
-            next = parents[id]
+            guard let between = processes[id], between.name == sandbox else { return false }
+            next = between.parent
         }
         return false
     }

@@ -64,6 +64,7 @@ struct WebTrial: Sendable {
         configuration.unresponsiveLimit = .seconds(300)
         configuration.navigationDeadline = .seconds(600)
         configuration.reloadCap = .milliseconds(1)
+        configuration.lastWords = .seconds(600)
         configure(&configuration)
         engine = try WebKitGTKEngine(configuration, sandbox: sandbox, logger: logger) { request, verdict in
             toldOnThread.append(GLibThread.isCurrent)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JSBridge
 
-@Suite struct NavigationGateTests {
+@Suite(.timeLimit(.minutes(10))) struct NavigationGateTests {
     /// Waits at a gate, whatever becomes of its task.
     private struct Waiting: NavigationHandler {
         let name = "waiting"

@@ -26,6 +26,7 @@ struct WebViewTrial: Sendable {
         configure: (inout WebViewConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = try configuration ?? .testing()
+        configuration.lastWords = lastWords
         configure(&configuration)
         try configuration.validate()
         self.configuration = configuration
@@ -45,8 +46,7 @@ struct WebViewTrial: Sendable {
                 intake: intake,
                 surface: surface,
                 counters: counters,
-                logger: Logger(label: "page") { [log] _ in RecordingLog(log) },
-                lastWords: lastWords
+                logger: Logger(label: "page") { [log] _ in RecordingLog(log) }
             )
         )
     }

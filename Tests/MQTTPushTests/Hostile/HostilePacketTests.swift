@@ -22,7 +22,9 @@ struct HostilePacketTests {
     ) async throws {
         let broker = try FakeBroker(scripts, hangUps: hangUps)
         defer { broker.close() }
-        let configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
+        // After some of them nothing comes any more.
+        configuration.answerTimeout = .seconds(10)
         try await PushTrial.run(configuration, subscribed: false, body)
     }
 

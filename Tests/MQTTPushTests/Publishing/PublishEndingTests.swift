@@ -26,7 +26,7 @@ struct PublishEndingTests {
         try await PublisherTrial.run(configuration) { trial in
             try trial.publisher.offer(MQTTMessage("", to: "a"))
             _ = await trial.log.line(containing: "does not answer")
-            while trial.publisher.counts.sentAgain == 0 { await Task.yield() }
+            while !Task.isCancelled, trial.publisher.counts.sentAgain == 0 { await Task.yield() }
         }
     }
 
@@ -60,7 +60,7 @@ struct PublishEndingTests {
         let running = Task { try await trial.publisher.run() }
         _ = await trial.log.line(containing: "next try in")
         try trial.publisher.offer(MQTTMessage("", to: "b"))
-        while trial.publisher.counts.waiting < 2 { await Task.yield() }
+        while !Task.isCancelled, trial.publisher.counts.waiting < 2 { await Task.yield() }
         running.cancel()
         try await running.value
         #expect(await waiting.value?.code == .stopped)

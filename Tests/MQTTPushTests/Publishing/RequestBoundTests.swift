@@ -16,7 +16,7 @@ struct RequestBoundTests {
                 try await PublisherTrial.run(configuration) { trial in
                     async let first = trial.ask("1", "open/echo/1")
                     async let second = trial.ask("2", "open/echo/2")
-                    while trial.publisher.counts.taken < 2 { await Task.yield() }
+                    while !Task.isCancelled, trial.publisher.counts.taken < 2 { await Task.yield() }
                     let error = await publishError { _ = try await trial.ask("3", "open/echo/3") }
                     #expect(error?.code == .queueFull && error?.detail.hasPrefix("2 requests wait") == true)
                     #expect(trial.publisher.counts.refusedAsFull == 1)

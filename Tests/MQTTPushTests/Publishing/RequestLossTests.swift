@@ -51,7 +51,7 @@ struct RequestLossTests {
                         let call = Task { await publishError { _ = try await trial.ask("1", "open/echo/1") } }
                         let held = await intake.taken.first(1)[0]
                         // What the broker has acknowledged is not asked again.
-                        while trial.publisher.counts.published == 0 { await Task.yield() }
+                        while !Task.isCancelled, trial.publisher.counts.published == 0 { await Task.yield() }
                         relay.cut()
                         held.echo()
                         _ = await witness.arrivals(1)

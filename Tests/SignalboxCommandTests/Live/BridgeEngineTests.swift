@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxCommand
 
 /// `signalbox bridge` with documents: a web view, and whatever browser opens an address.
-@Suite(.timeLimit(.minutes(3))) struct BridgeEngineTests {
+@Suite(.timeLimit(.minutes(10))) struct BridgeEngineTests {
     /// Calls twice, and wants to leave in between.
     private static let page = """
         <!doctype html><title>Trial</title>

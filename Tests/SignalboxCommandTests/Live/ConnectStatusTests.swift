@@ -25,7 +25,12 @@ import Testing
     }
 
     @Test func aHostThatDoesNotExist() async throws {
-        Self.expect(try await Self.connect("ws://nowhere.invalid/"), .unavailable, "cannot be resolved")
+        let finished = try await CommandProcess.run(
+            ["connect", "ws://nowhere.invalid/", "--timeout", "100s"],
+            // A name server that says nothing is given up long before the connection is.
+            environment: ["RES_OPTIONS": "timeout:1 attempts:1"]
+        )
+        Self.expect(finished, .unavailable, "cannot be resolved")
     }
 
     @Test(arguments: [

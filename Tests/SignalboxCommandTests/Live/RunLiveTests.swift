@@ -16,7 +16,7 @@ import Testing
               topics: [ { pattern: 'push/{device}/{action}' } ]
         plugins:
           - { action: show, use: print, from: [ { source: push, topic: push/+/show } ] }
-          - { action: keep, use: file, path: ledger.jsonl, from: [ { source: push } ] }
+          - { action: keep, use: file, path: ledger.jsonl, timeout: 5m, from: [ { source: push } ] }
           - { action: closed, use: log, from: [ { source: push, topic: push/control/closed } ] }
           - { action: broken, use: fail, from: [ { source: push } ] }
           - { action: hang, use: suspend, timeout: 300ms, from: [ { source: push } ] }

@@ -1,3 +1,4 @@
+import BrokerKit
 import Foundation
 import Logging
 import Signalbox
@@ -46,7 +47,7 @@ import Testing
         enough: @escaping @Sendable () -> Void = {},
         _ body: (Trial) async throws -> Void
     ) async throws -> [String] {
-        let pipe = Pipe()
+        let pipe = Pipe.unshared()
         let output = StandardOutput(descriptor: OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor))
         let outcomes = OrderedOutcomes(window: window, output: output, recorded: nil, limit: limit, enough: enough)
         let (settled, teller) = AsyncStream.makeStream(of: Void.self)
@@ -141,7 +142,7 @@ import Testing
     }
 
     @Test func whatTheSupervisorDoesNotTakeHasNoLine() async throws {
-        let pipe = Pipe()
+        let pipe = Pipe.unshared()
         let output = StandardOutput(descriptor: OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor))
         let outcomes = OrderedOutcomes(window: WindowLimits(), output: output, recorded: nil)
         let supervisor = Supervisor(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -1,3 +1,4 @@
+import BrokerKit
 import Dispatch
 import Foundation
 import Testing
@@ -6,7 +7,7 @@ import Testing
 
 @Suite struct DiagnosticOutputTests {
     @Test func everyLineIsWrittenOrCountedOnce() async throws {
-        let pipe = Pipe()
+        let pipe = Pipe.unshared()
         let writer = pipe.fileHandleForWriting
         let output = DiagnosticOutput(descriptor: OutputDescriptor(number: writer.fileDescriptor), limit: 200)
         let lines = LineStream(pipe.fileHandleForReading)

@@ -1,3 +1,4 @@
+import BrokerKit
 import Foundation
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
     }
 
     @Test func allLinesAreOutWhenItIsFinished() async throws {
-        let pipe = Pipe()
+        let pipe = Pipe.unshared()
         let output = StandardOutputTests.output(pipe)
         output.offer([1, 2, 3])
         #expect(await output.finish(within: .seconds(600)) == nil)
@@ -22,7 +23,7 @@ import Testing
     }
 
     @Test func aReaderThatWentAwayIsToldOfAtTheEnd() async throws {
-        let pipe = Pipe()
+        let pipe = Pipe.unshared()
         signal(SIGPIPE, SIG_IGN)
         let output = StandardOutputTests.output(pipe)
         try pipe.fileHandleForReading.close()
@@ -31,7 +32,7 @@ import Testing
     }
 
     @Test func aReaderThatStoppedAndWhatWasDroppedForItAreToldOf() async throws {
-        let pipe = Pipe()
+        let pipe = Pipe.unshared()
         let output = StandardOutputTests.output(pipe, limit: 10)
         // More than a pipe holds.
         output.offer(StandardOutputTests.line)

@@ -13,8 +13,11 @@ struct ReloadTrial: Sendable {
     private static let file = "signalbox.yaml"
 
     /// Runs the configuration until the body has ended, subscribed.
+    ///
+    /// - Parameter pausesOutput: leaves stdout unread.
     static func with(
         _ configuration: (Broker) -> ReloadConfiguration,
+        pausesOutput: Bool = false,
         _ body: (ReloadTrial, ReloadConfiguration) async throws -> Void
     ) async throws {
         let options = BrokerOptions(lines: ["max_inflight_messages 1000", "set_tcp_nodelay true"])
@@ -22,7 +25,8 @@ struct ReloadTrial: Sendable {
             try await TemporaryFolder.with { folder in
                 let configuration = configuration(broker)
                 try write(configuration.text, in: folder)
-                let process = try CommandProcess(["run", file, "--outcomes"], folder: folder)
+                let arguments = ["run", file, "--outcomes"]
+                let process = try CommandProcess(arguments, folder: folder, pausesOutput: pausesOutput)
                 try #require(await process.errors.line(with: "subscribed to") != nil)
                 try await body(ReloadTrial(broker: broker, folder: folder, process: process), configuration)
             }

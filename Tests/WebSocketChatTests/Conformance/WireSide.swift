@@ -34,6 +34,14 @@ struct WireSide {
         return side
     }
 
+    /// The first client whose connection opens: one that was held up before its request may be cut for that.
+    static func admittedClient(port: UInt16) async throws -> WireSide {
+        while true {
+            if let side = try? await openClient(port: port) { return side }
+            try Task.checkCancellation()
+        }
+    }
+
     /// A server to whom a feed connects, with the connection open.
     static func openServer(_ host: RawHost) async throws -> WireSide {
         guard let peer = await host.accept() else { throw WireFault("nobody connects") }

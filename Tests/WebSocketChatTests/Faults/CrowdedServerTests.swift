@@ -44,7 +44,7 @@ import WebSocketChat
                 peer.write(Array(request.prefix(number * 2)))
                 return peer
             }
-            var client = try await WireSide.openClient(port: port)
+            var client = try await WireSide.admittedClient(port: port)
             #expect(try await client.echo("hello"))
             for peer in slow {
                 let heard = try await peer.chunk()

@@ -242,15 +242,16 @@ import Testing
 
     @Test func aConnectionThatIsNotReadIsNotTakenForDead() async throws {
         var server = try await Party.server()
-        let times = FeedTimes(step: .seconds(4))
+        let times = FeedTimes(step: .seconds(2))
         let intake = RecordingIntake(room: 1)
-        try await FeedTrial.run(.impatient(server.transport.port), times.surroundings, into: intake) { trial in
+        let configuration = try WebSocketFeedConfiguration.impatient(server.transport.port, pongWithin: .seconds(30))
+        try await FeedTrial.run(configuration, times.surroundings, into: intake) { trial in
             let id = try await server.opened().0
             for number in 0..<3 { server.say("{\"action\":\"a\(number)\"}", on: id) }
             _ = await intake.roomCalls.first(1)
             let looks = times.looks.value
-            // Six ticks at least, of which three would do where the connection were read.
-            await times.looks.until { $0 >= looks + 6 }
+            // Twenty ticks at least, of which seventeen would do where the connection were read.
+            await times.looks.until { $0 >= looks + 20 }
             intake.makeRoom(2)
             #expect(await trial.names(3) == ["a0", "a1", "a2"])
             #expect(trial.feed.counts.unanswered == 0)
@@ -261,11 +262,14 @@ import Testing
 
     @Test func aServerThatAnswersPingsIsKept() async throws {
         var server = try await Party.server()
-        let times = FeedTimes(step: .seconds(4))
-        try await FeedTrial.run(.impatient(server.transport.port), times.surroundings) { trial in
+        let times = FeedTimes(step: .seconds(2))
+        let configuration = try WebSocketFeedConfiguration.impatient(server.transport.port, pongWithin: .seconds(30))
+        try await FeedTrial.run(configuration, times.surroundings) { trial in
             _ = try await server.opened()
+            await trial.hears("connected to")
             let looks = times.looks.value
-            await times.looks.until { $0 >= looks + 6 }
+            // Seventeen ticks would do for a server that does not answer.
+            await times.looks.until { $0 >= looks + 20 }
             #expect(trial.feed.counts.unanswered == 0)
             #expect(trial.feed.connection != nil)
         }
@@ -275,11 +279,14 @@ import Testing
 
 extension WebSocketFeedConfiguration {
     /// One that pings soon.
-    fileprivate static func impatient(_ port: UInt16) throws -> WebSocketFeedConfiguration {
+    fileprivate static func impatient(
+        _ port: UInt16,
+        pongWithin: Duration = .seconds(1)
+    ) throws -> WebSocketFeedConfiguration {
         try test(port) {
             $0.connectTimeout = .seconds(60)
             $0.pingAfter = .seconds(1)
-            $0.pongWithin = .seconds(1)
+            $0.pongWithin = pongWithin
         }
     }
 }

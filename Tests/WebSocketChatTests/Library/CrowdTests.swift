@@ -87,7 +87,6 @@ import Testing
 
     @Test func aPeerThatTakesNothingIsCutAllTheSame() async throws {
         var limits = TransportLimits()
-        limits.connectWithin = 1
         limits.waitingBytes = 64 << 20
         var server = try await Party.server(limits: limits)
         let peer = try #require(RawPeer(port: server.transport.port))
@@ -109,7 +108,6 @@ import Testing
     // What the library could not hand to the system is held by it, and counts as well.
     @Test func whatTheLibraryHoldsCounts() async throws {
         var limits = TransportLimits()
-        limits.connectWithin = 1
         limits.waitingBytes = 40 << 20
         var server = try await Party.server(.init(tellsTicks: true), limits: limits)
         let peer = try #require(RawPeer(port: server.transport.port, receiveBytes: 4_096))

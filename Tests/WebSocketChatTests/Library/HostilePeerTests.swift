@@ -226,8 +226,7 @@ import Testing
             peer.finish()
             _ = await peer.read { _ in false }
         }
-        let peer = try #require(RawPeer(port: port))
-        peer.upgrade()
+        let peer = try await WireSide.admittedClient(port: port).peer
         peer.frame(0x81, Array("last".utf8))
         while true {
             let event = await server.next()
@@ -331,7 +330,7 @@ import Testing
     func whatIsNoAnswerEndsTheAttempt(answer: String) async throws {
         let host = try #require(RawHost())
         var limits = TransportLimits()
-        limits.connectWithin = 1
+        limits.connectWithin = 10
         var client = try await Party.client(limits: limits)
         _ = client.transport.connect(to: .local(host.port))
         let peer = try #require(await host.accept())

@@ -30,7 +30,7 @@ import Testing
 
     @Test func aHundredClientsFindAServerThatComesBack() async throws {
         let count = 100
-        var server = try await Party.server()
+        var server = try await Party.server(limits: .lingering)
         var place = ServerPlace()
         place.port = server.transport.port
         var client = try await Party.client()

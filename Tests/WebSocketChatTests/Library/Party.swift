@@ -9,7 +9,7 @@ struct Party {
 
     static func client(
         _ manners: RecordingReceiver.Manners = .init(),
-        limits: TransportLimits = TransportLimits()
+        limits: TransportLimits = .unhurried
     ) async throws -> Party {
         let (stream, told) = AsyncStream<TransportEvent>.makeStream()
         let transport = try await LibraryTransport.client(limits: limits) { sender in
@@ -92,6 +92,15 @@ struct UnexpectedEvent: Error, CustomStringConvertible {
 
     init(_ event: TransportEvent?) {
         description = String("unexpected: \(String(describing: event))".prefix(300))
+    }
+}
+
+extension TransportLimits {
+    /// The defaults, but a test that answers by hand may take its time.
+    static var unhurried: TransportLimits {
+        var limits = TransportLimits()
+        limits.connectWithin = 300
+        return limits
     }
 }
 

@@ -81,7 +81,7 @@ import Testing
     @Test func aServerThatNeverAnswersIsGivenUp() async throws {
         let deaf = try QuietListener()
         var limits = TransportLimits()
-        limits.connectWithin = 1
+        limits.connectWithin = 10
         var client = try await Party.client(limits: limits)
         _ = client.transport.connect(to: .local(UInt16(deaf.port)))
         let end = try await client.ended()

@@ -223,7 +223,7 @@ import Testing
 
     @Test func aClientThatStopsEndsWhatIsOpenAndWhatIsOpening() async throws {
         var server = try await Party.server()
-        var client = try await Party.client()
+        var client = try await Party.client(limits: .lingering)
         let open = try await client.open(server.transport.port)
         _ = try await server.opened()
         // A socket that listens and never answers: the request waits there.
@@ -243,7 +243,7 @@ import Testing
     }
 
     @Test func aServerThatStopsSaysGoodbyeAndTheClientLearnsIt() async throws {
-        var server = try await Party.server()
+        var server = try await Party.server(limits: .lingering)
         var client = try await Party.client()
         for _ in 0..<3 { _ = try await client.open(server.transport.port) }
         for _ in 0..<3 { _ = try await server.opened() }
@@ -259,6 +259,13 @@ import Testing
 }
 
 extension TransportLimits {
+    /// Those of a transport that says goodbye to everybody, however slow the machine is.
+    static var lingering: TransportLimits {
+        var limits = TransportLimits.unhurried
+        limits.farewellSeconds = 60
+        return limits
+    }
+
     static var roomy: TransportLimits {
         var limits = TransportLimits()
         limits.waitingBytes = 8 << 20

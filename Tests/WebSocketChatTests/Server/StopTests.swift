@@ -8,6 +8,11 @@ import Testing
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct StopTests {
+    /// One that says goodbye to everybody, however slow the machine is.
+    private static var lingering: WebSocketServerConfiguration {
+        ServerTrial.configuration { $0.farewell = .seconds(60) }
+    }
+
     private func port(of server: WebSocketServer) async throws -> UInt16 {
         guard let port = await server.port() else { throw NeverListened() }
         return port
@@ -15,7 +20,7 @@ import Testing
 
     @Test func aGracefulStopAnswersWhatWasTakenBeforeItSaysGoodbye() async throws {
         let intake = FakeIntake()
-        let (server, log) = try ServerTrial.make(ServerTrial.configuration())
+        let (server, log) = try ServerTrial.make(Self.lingering)
         try await ChatClients.with { clients in
             let run = Task { try await server.run(into: intake) }
             let port = try #require(await server.port())
@@ -65,7 +70,7 @@ import Testing
 
     @Test func aDrainAnswersEverythingAndTheRunEnds() async throws {
         let gate = Gate()
-        let (server, _) = try ServerTrial.make(ServerTrial.configuration())
+        let (server, _) = try ServerTrial.make(Self.lingering)
         let supervisor = Supervisor(
             configuration: .patient,
             logger: .init(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -91,7 +96,7 @@ import Testing
 
     @Test func aClosedIntakeEndsTheRun() async throws {
         let intake = FakeIntake(room: 0)
-        let (server, _) = try ServerTrial.make(ServerTrial.configuration())
+        let (server, _) = try ServerTrial.make(Self.lingering)
         try await ChatClients.with { clients in
             async let run: Void = server.run(into: intake)
             let one = try await clients.open(try await port(of: server))
@@ -169,9 +174,19 @@ import Testing
     }
 
     @Test func itListensOnIPv6() async throws {
+        // Somebody else may have the same number on 127.0.0.1, but hardly each time.
+        var isTakenThere = true
+        for _ in 0..<5 where isTakenThere { isTakenThere = try await listensOnIPv6() }
+        #expect(!isTakenThere)
+    }
+
+    /// Connects to a server on ::1.
+    ///
+    /// - Returns: whether somebody listens on its port on 127.0.0.1.
+    private func listensOnIPv6() async throws -> Bool {
         try await ServerTrial.with {
             $0.address = "::1"
-        } _: { trial in
+        } _: { trial -> Bool in
             try await ChatClients.with { clients in
                 let target = ClientTarget(address: "::1", port: trial.port, host: "localhost", path: "/")
                 let id = clients.transport.connect(to: target)
@@ -181,8 +196,8 @@ import Testing
                     return
                 }
             }
-            #expect(RawPeer(port: trial.port) == nil)
             #expect(trial.log.all.contains { $0.contains("listening on ws://[::1]:\(trial.port)/") })
+            return RawPeer(port: trial.port) != nil
         }
     }
 

@@ -95,6 +95,8 @@ public struct WebSocketServerConfiguration: Sendable {
     public var pages: [String: WebSocketPage] = [:]
     /// The path that tells whether the server runs, `{"status":"ok"}` in JSON; `/health` by default, `nil` for none.
     public var healthPath: String? = "/health"
+    /// How long clients have to take what waits for them, and the close frame behind it, when the server stops.
+    var farewell: Duration = .seconds(1)
 
     /// A server that only this machine can reach.
     public init(source: SourceName, port: UInt16) {

@@ -12,6 +12,8 @@ struct TransportLimits: Equatable, Sendable {
     var cutAfter: UInt16 = 45
     /// How long each step of opening may take, in seconds: connecting, TLS, the request, the answer.
     var connectWithin: UInt32 = 10
+    /// How long peers have for the answer to our close frame when the transport stops, in seconds.
+    var farewellSeconds = 0.5
 
     static let messageOverhead = 64
 }

@@ -29,8 +29,6 @@ final class LibraryLoop {
     private var stopsNow = false
     private var lastFound: LibraryConnection?
 
-    /// How long peers have for the answer to our close frame when the service stops, in seconds.
-    static let farewellSeconds = 0.5
     private static let tickSeconds = 0.5
     // All headers of a request that a server takes; what a proxy or a browser puts there is rarely half of it. Held for each
     // connection until it has opened.
@@ -190,7 +188,7 @@ final class LibraryLoop {
         if connections.isEmpty {
             stopsNow = true
         } else {
-            stopping.start(context, seconds: LibraryLoop.farewellSeconds) { [unowned self] in stopsNow = true }
+            stopping.start(context, seconds: limits.farewellSeconds) { [unowned self] in stopsNow = true }
         }
     }
 

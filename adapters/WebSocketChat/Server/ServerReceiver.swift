@@ -2,9 +2,6 @@ import SignalboxCore
 
 /// What a server's messages become, and who may send them. Belongs to the service's thread.
 final class ServerReceiver: ServerFrameReceiver {
-    /// How long clients have to take what waits for them, and the close frame behind it, when the server stops.
-    private static let farewell: Duration = .seconds(1)
-
     let run: ServerRun
     let transport: any FrameSender
     let feeder: ArrivalFeeder
@@ -184,7 +181,7 @@ final class ServerReceiver: ServerFrameReceiver {
 
     private func leave() {
         if leavesAt == nil {
-            leavesAt = .now + ServerReceiver.farewell
+            leavesAt = .now + run.configuration.farewell
             for connection in connections.values { leave(connection) }
         }
         if connections.isEmpty { run.steps.advance(to: .gone) }

@@ -38,6 +38,8 @@ public struct WebViewConfiguration: Sendable {
     public var limits = MessageLimits()
     /// The most lines a second that script errors may log, at least 1; 100 by default. What is over is counted and told.
     public var consoleLinesPerSecond = 100
+    /// How long the last words to a page may take that does not react; 2 s unless a test says otherwise.
+    var lastWords: Duration = .seconds(2)
 
     /// A web view with the defaults.
     public init(source: SourceName, page: BridgeConfiguration) {

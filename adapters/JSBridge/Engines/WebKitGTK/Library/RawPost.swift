@@ -4,7 +4,7 @@ struct RawPost: Sendable {
     let handler: String
     /// `nil` for `undefined`.
     let json: String?
-    /// How long it took to be read.
+    /// How much processor time it took to be read.
     let time: Duration
 }
 #endif

@@ -94,12 +94,12 @@ private func rawMessageReceived(
 ) -> gboolean {
     guard let receiver, let value, let reply, let context = jsc_value_get_context(value) else { return 0 }
     let handler = Unmanaged<RawHandler>.fromOpaque(receiver).takeUnretainedValue()
-    let began = ContinuousClock.now
+    let began = ThreadTime.ofThisThread
     let json = jsc_value_to_json(value, 0).map { text in
         defer { g_free(text) }
         return String(cString: text)
     }
-    let post = RawPost(handler: handler.name, json: json, time: ContinuousClock.now - began)
+    let post = RawPost(handler: handler.name, json: json, time: ThreadTime.ofThisThread - began)
     let kept = ForeignReference(owned: UnsafeMutableRawPointer(webkit_script_message_reply_ref(reply))) {
         webkit_script_message_reply_unref(OpaquePointer($0))
     }

@@ -6,7 +6,8 @@ struct RawBudget {
     /// The most bytes of JSON within a second; the message that goes over it counts as the last.
     static let bytes = 16 * 1_024 * 1_024
 
-    /// How long they may take to be read within a second; the library has taken about as long before it hands one over.
+    /// How much processor time they may take to be read within a second; the library has taken about as much before it
+    /// hands one over.
     static let time = Duration.milliseconds(100)
 
     private var began: ContinuousClock.Instant?
@@ -18,7 +19,7 @@ struct RawBudget {
     ///
     /// - Parameters:
     ///   - bytes: the length of its JSON.
-    ///   - time: how long it took to be read.
+    ///   - time: how much processor time it took to be read.
     /// - Returns: whether more may come in this second.
     mutating func take(_ bytes: Int, in time: Duration, at now: ContinuousClock.Instant) -> Bool {
         if began.map({ now - $0 >= .seconds(1) }) ?? true {

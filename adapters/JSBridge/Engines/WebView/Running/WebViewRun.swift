@@ -21,8 +21,6 @@ final class WebViewRun: SettlementSink, MailboxReader {
         let surface: any WebViewSurface
         let counters: WebViewCounters
         let logger: Logger
-        /// How long the last words to a page may take that does not react.
-        var lastWords = Duration.seconds(2)
     }
 
     let parts: Parts
@@ -105,7 +103,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
             case .lastWords:
                 // Not a part of this task, which is cancelled already.
                 timer = Task { [self] in
-                    if (try? await Task.sleep(for: parts.lastWords)) != nil { close() }
+                    if (try? await Task.sleep(for: parts.configuration.lastWords)) != nil { close() }
                 }
             case .over: return
             }
