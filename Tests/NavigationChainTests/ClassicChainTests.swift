@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func logoutAndAboutAreHandledAndTheRestIsAllowed() async throws {
-        let chain = try NavigationRouter(fallback: .all) {
+        let chain = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
             try path("logout", "/logout", "/sign_out")
             try path("about", "/about")
         }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func handlersAreAddedAndRemovedFromOutside() async throws {
-        let chain = try NavigationRouter([try path("about", "/about")], fallback: .all)
+        let chain = try NavigationRouter([try path("about", "/about")], fallback: .all, handlerDeadline: .patient)
         let guarded = try chain.inserting(Looking(name: "guard") { _ in .cancel("signed out") }, before: "about")
         #expect(await decide("https://shop.example/about", guarded) == "cancel by guard")
         #expect(await decide("https://shop.example/about", try guarded.removing(named: "guard")) == "cancel by about")
@@ -49,7 +49,7 @@ import Testing
     /// Deep links, the home page's tab, native screens, then the page itself.
     private func defaultChain() throws -> NavigationRouter {
         let done = done
-        return try NavigationRouter(fallback: .allow("a page of the shop")) {
+        return try NavigationRouter(fallback: .allow("a page of the shop"), handlerDeadline: .patient) {
             try DeepLinkHandler(schemes: ["shop"]) { url in
                 done.append(contentsOf: ["deep link \(url.path)"])
                 return url.path != "unknown"
@@ -68,7 +68,7 @@ import Testing
     /// The second factor of a payment comes first, and nothing of the default chain but deep links.
     private func paymentChain() throws -> NavigationRouter {
         let done = done
-        return try NavigationRouter(fallback: .allow("a page of the payment")) {
+        return try NavigationRouter(fallback: .allow("a page of the payment"), handlerDeadline: .patient) {
             try path("payment", "/verify/{payment}")
             try DeepLinkHandler(schemes: ["shop"]) { url in
                 done.append(contentsOf: ["deep link \(url.path)"])
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test func theOrderIsChangedFromOutside() async throws {
-        let chain = try NavigationRouter(fallback: .all) {
+        let chain = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
             Looking(name: "first") { _ in .cancel("first") }
             Looking(name: "second") { _ in .cancel("second") }
         }

@@ -24,7 +24,7 @@ import Testing
     private func chain(fallback: NavigationDecision = .nothing) throws -> NavigationRouter {
         let browsed = browsed
         let note: @Sendable (URLText) -> Void = { browsed.append(contentsOf: [$0.text]) }
-        return try NavigationRouter(fallback: fallback) {
+        return try NavigationRouter(fallback: fallback, handlerDeadline: .patient) {
             try SchemeHandler(allowing: ["https", "good"])
             try DeepLinkHandler(schemes: ["good"]) { url in
                 note(url)

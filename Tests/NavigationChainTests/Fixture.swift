@@ -72,6 +72,11 @@ func code(_ work: () throws -> Void) -> NavigationChainError.Code? {
     }
 }
 
+extension Duration {
+    /// Of handlers whose deadline is not what a test is about.
+    static let patient: Duration = .seconds(600)
+}
+
 extension NavigationDecision {
     static let all = NavigationDecision.allow("everything is allowed")
     static let nothing = NavigationDecision.cancel("no handler allows it")

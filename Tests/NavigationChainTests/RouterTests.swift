@@ -6,7 +6,7 @@ import Testing
 @Suite struct RouterTests {
     @Test func handlersAreAskedInOrderAndTheFirstThatAnswersDecides() async throws {
         let asked = EventList<String>()
-        let router = try NavigationRouter(fallback: .all) {
+        let router = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
             Looking(name: "first", asked: asked)
             Looking(name: "second", asked: asked) { _ in .download("a file") }
             Looking(name: "third", asked: asked) { _ in .cancel("never said") }
@@ -19,7 +19,7 @@ import Testing
 
     @Test func theTraceTellsWhoWasAskedAndWhatCameOfIt() async throws {
         let decision = NavigationDecision.cancel("enough")
-        let router = try NavigationRouter(fallback: .all) {
+        let router = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
             Looking(name: "looks")
             Prompt(name: "waits")
             Prompt(name: "decides") { _ in decision }
@@ -59,7 +59,7 @@ import Testing
 
     @Test func handlersSeeTheNormalFormAndAllThatTheEngineTells() async throws {
         let page = try URLText("https://shop.example/start")
-        let router = try NavigationRouter(fallback: .nothing) {
+        let router = try NavigationRouter(fallback: .nothing, handlerDeadline: .patient) {
             Looking(name: "looks") { request in
                 guard request.url.text == "https://shop.example/b", request.kind == .form, request.frame == .sub,
                     request.page == page
@@ -80,7 +80,11 @@ import Testing
             Looking(name: "thrower") { _ in throw NoServer() } as any NavigationHandler,
             Prompt(name: "thrower") { _ in throw NoServer() },
         ] {
-            let router = try NavigationRouter([thrower, Looking(name: "after", asked: asked)], fallback: .all)
+            let router = try NavigationRouter(
+                [thrower, Looking(name: "after", asked: asked)],
+                fallback: .all,
+                handlerDeadline: .patient
+            )
             let verdict = await router.decide(try request("https://shop.example/"))
             #expect(verdict.policy == .cancel)
             #expect(verdict.decider == "thrower")
@@ -117,14 +121,14 @@ import Testing
 
     @Test func aHandlerOfTheMainActorWorks() async throws {
         let screen = Screen()
-        let router = try NavigationRouter([screen], fallback: .all)
+        let router = try NavigationRouter([screen], fallback: .all, handlerDeadline: .patient)
         let verdict = await router.decide(try request("https://shop.example/"))
         #expect(verdict.decider == "screen")
         #expect(await screen.count == 1)
     }
 
     @Test func aHundredDecisionsAtOnceEachGetTheirOwnVerdict() async throws {
-        let router = try NavigationRouter(fallback: .nothing) {
+        let router = try NavigationRouter(fallback: .nothing, handlerDeadline: .patient) {
             Looking(name: "even") { request in request.url.path.utf8.last == UInt8(ascii: "0") ? .allow("even") : nil }
             Prompt(name: "odd") { request in .download(request.url.path) }
         }

@@ -27,7 +27,10 @@ struct ShopPresets {
             page.set(overrideTitleFromWebView: false)
             page.set(title: "Shop")
             page.set(
-                navigation: try NavigationRouter(fallback: .cancel("no page of the shop")) {
+                navigation: try NavigationRouter(
+                    fallback: .cancel("no page of the shop"),
+                    handlerDeadline: .seconds(600)
+                ) {
                     deepLink
                     try HomePageHandler(home: URLText("https://shop.example/")) { open("tab 0") }
                     try PathHandler(
@@ -45,7 +48,10 @@ struct ShopPresets {
         }
         payment = try BridgePreset("payment") { page in
             page.set(
-                navigation: try NavigationRouter(fallback: .cancel("not during a payment")) {
+                navigation: try NavigationRouter(
+                    fallback: .cancel("not during a payment"),
+                    handlerDeadline: .seconds(600)
+                ) {
                     try PathHandler(name: "verification", patterns: ["https://pay.example/verify/{payment}"]) {
                         _,
                         captures in

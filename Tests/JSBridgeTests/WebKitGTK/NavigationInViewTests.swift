@@ -134,7 +134,7 @@ extension WebKitGTKTests {
             }
             let trial = try WebTrial(
                 home: ["/": WebTrial.page("report('home');", "<a id=a href='myapp://product/42'>x</a>")],
-                chain: try NavigationRouter([deepLinks], fallback: .allow("a test"))
+                chain: try NavigationRouter([deepLinks], fallback: .allow("a test"), handlerDeadline: .seconds(600))
             )
             try await trial.run {
                 _ = await trial.reports.first(1)

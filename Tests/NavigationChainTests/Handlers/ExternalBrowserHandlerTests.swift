@@ -44,7 +44,7 @@ import Testing
     @Test func aBrowserThatDoesNotOpenCancelsToo() async throws {
         struct NoBrowser: Error {}
         let handler = try ExternalBrowserHandler(ownHosts: ["shop.example"]) { _ in throw NoBrowser() }
-        let verdict = await (try NavigationRouter([handler], fallback: .all))
+        let verdict = await (try NavigationRouter([handler], fallback: .all, handlerDeadline: .patient))
             .decide(try request("https://other.example/"))
         #expect(verdict.policy == .cancel)
         #expect(verdict.reason.contains("NoBrowser"))

@@ -63,7 +63,11 @@ import Testing
     }
 
     @Test func aQueryThatCannotBeTrustedCancelsAndOpensNothing() async throws {
-        let router = try NavigationRouter([try handler("/shop/{id}?from={source}")], fallback: .all)
+        let router = try NavigationRouter(
+            [try handler("/shop/{id}?from={source}")],
+            fallback: .all,
+            handlerDeadline: .patient
+        )
         for query in ["from=a&from=b", "from=%FF", "from=%zz"] {
             let verdict = await router.decide("https://shop.example/shop/1?\(query)", kind: .link, frame: .main)
             #expect(verdict.policy == .cancel)
@@ -76,7 +80,7 @@ import Testing
     @Test func anActionThatThrowsCancels() async throws {
         struct NoScreen: Error {}
         let handler = try PathHandler(name: "native", patterns: ["https://shop.example/a"]) { _, _ in throw NoScreen() }
-        let verdict = await (try NavigationRouter([handler], fallback: .all)).decide(
+        let verdict = await (try NavigationRouter([handler], fallback: .all, handlerDeadline: .patient)).decide(
             try request("https://shop.example/a")
         )
         #expect(verdict.policy == .cancel)
