@@ -3,6 +3,7 @@
 
 #include <ev.h>
 #include <libwebsockets.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>

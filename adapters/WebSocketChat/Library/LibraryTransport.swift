@@ -1,4 +1,5 @@
 import AdapterThreads
+import CLibwebsockets
 import Synchronization
 
 /// A context of libwebsockets on a thread of its own.
@@ -108,6 +109,9 @@ final class LibraryTransport: FrameTransport {
             do throws(NoSystemResource) {
                 let thread = try OwnedThread { [self] in
                     LibraryTransport.run(make, started: started)
+                    // Else freed when the thread is gone, which may be while the process ends and OpenSSL with it
+                    // (OPENSSL_init_crypto(3)).
+                    OPENSSL_thread_stop()
                     over()
                 }
                 // Nobody joins it: `stopped` waits for its last act.
