@@ -1,10 +1,12 @@
 /// 5.1, 5.2 and 5.5: what the first bytes of a frame must not say.
 extension FrameVectors {
+    // Control frames that fail the connection have no payload: what comes of it while libwebsockets 4.1.6 waits to send its close
+    // frame is written over the code.
     static var reserved: [FrameVector] {
         var vectors: [FrameVector] = []
         for bits in UInt8(1)...7 {
             for opcode in [WireFrame.text, WireFrame.binary, WireFrame.ping, WireFrame.close] {
-                let frame = WireFrame(opcode, opcode == WireFrame.close ? [3, 232] : [0x61], reserved: bits)
+                let frame = WireFrame(opcode, opcode < WireFrame.close ? [0x61] : [], reserved: bits)
                 vectors.append(FrameVector("reserved bits \(bits) on kind \(opcode)", [frame], .failed(1_002)))
             }
         }
@@ -20,7 +22,7 @@ extension FrameVectors {
     static var controls: [FrameVector] {
         [WireFrame.ping, WireFrame.pong, WireFrame.close].flatMap { opcode in
             let long = WireFrame(opcode, [3, 232] + [UInt8](repeating: 0x61, count: 124))
-            let fragment = WireFrame(opcode, [3, 232], isFinal: false)
+            let fragment = WireFrame(opcode, [], isFinal: false)
             return [
                 FrameVector("126 bytes of kind \(opcode)", [long], .dropped),
                 FrameVector("a fragment of kind \(opcode)", [fragment], .failed(1_002)),
