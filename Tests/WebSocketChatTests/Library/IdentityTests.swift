@@ -122,8 +122,8 @@ import Testing
             setenv("SSL_CERT_FILE", authority.authorityFile, 1)
             var place = ServerPlace()
             place.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
-            let server = try await Party.server(place: place, limits: .patient)
-            var client = try await Party.client(limits: .patient)
+            let server = try await Party.server(place: place, limits: .unhurried)
+            var client = try await Party.client()
             _ = try await client.open(server.transport.port) { $0.security = .system }
             await client.stop()
             await server.stop()
@@ -133,20 +133,11 @@ import Testing
     @Test func theEnvironmentsProxyIsNotAsked() async throws {
         await #expect(processExitsWith: .success) {
             setenv("http_proxy", "127.0.0.1:1", 1)
-            let server = try await Party.server(limits: .patient)
-            var client = try await Party.client(limits: .patient)
+            let server = try await Party.server(limits: .unhurried)
+            var client = try await Party.client()
             _ = try await client.open(server.transport.port)
             await client.stop()
             await server.stop()
         }
     }
-}
-
-extension TransportLimits {
-    /// A process of its own begins slowly where much else runs.
-    fileprivate static let patient = {
-        var limits = TransportLimits()
-        limits.connectWithin = 300
-        return limits
-    }()
 }
