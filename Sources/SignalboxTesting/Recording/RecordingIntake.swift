@@ -33,6 +33,7 @@ package final class RecordingIntake: Intake {
     private struct State {
         var room: Int
         var isClosed = false
+        var hasGivenUp = false
         var waiters: [CheckedContinuation<Bool, Never>] = []
     }
 
@@ -66,6 +67,8 @@ package final class RecordingIntake: Intake {
         let new = batch.prefix(count).map { Taken(arrival: $0, settlement: OneSettlement(of: $0, to: sink)) }
         for one in new { decide(one) }
         taken.append(contentsOf: new)
+        // Whoever gave up meanwhile may have looked before these were there.
+        if state.withLock({ $0.hasGivenUp }) { for one in new { one.settle() } }
         return count
     }
 
@@ -93,9 +96,13 @@ package final class RecordingIntake: Intake {
         release(isOpen: false) { $0.isClosed = true }
     }
 
-    /// What a test leaves behind that has failed: everything settled, and nothing more taken.
+    /// Everything is settled, what is being taken just now too, and nothing more is taken: for the end of a source, and for
+    /// what a test leaves behind that has failed.
     package func giveUp() {
-        close()
+        release(isOpen: false) {
+            $0.isClosed = true
+            $0.hasGivenUp = true
+        }
         for one in taken.all { one.settle() }
     }
 

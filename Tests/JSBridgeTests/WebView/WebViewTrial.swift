@@ -17,6 +17,7 @@ struct WebViewTrial: Sendable {
     /// The log lines.
     let log = EventList<String>()
     private let surface = FakeSurface()
+    private let intake: any Intake
 
     init(
         _ intake: any Intake,
@@ -30,6 +31,7 @@ struct WebViewTrial: Sendable {
         configure(&configuration)
         try configuration.validate()
         self.configuration = configuration
+        self.intake = intake
         view = FakeView(configuration, isWebKitFixed: isWebKitFixed)
         mailbox = PageMailbox(
             title: configuration.page.title,
@@ -66,7 +68,7 @@ struct WebViewTrial: Sendable {
             try await load(script)
             try await body()
         } catch {
-            run.close()
+            giveUp()
             throw error
         }
         run.close()
@@ -81,10 +83,21 @@ struct WebViewTrial: Sendable {
         let viewing = startView()
         async let serving: Void = run.serve()
         async let working: Void = body()
-        try await load(script)
-        try await working
+        do {
+            try await load(script)
+            try await working
+        } catch {
+            giveUp()
+            throw error
+        }
         try await serving
         await viewing.value
+    }
+
+    /// The end of a test that has failed: the run waits for outcomes that nobody would give any more.
+    private func giveUp() {
+        run.close()
+        (intake as? RecordingIntake)?.giveUp()
     }
 
     /// Not a part of the caller's task, as an engine's thread is none either: it goes on when that is cancelled.
