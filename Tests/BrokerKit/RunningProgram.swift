@@ -63,15 +63,20 @@ public final class RunningProgram: Sendable {
     /// The process id.
     public var id: Int32 { process.processIdentifier }
 
-    /// The exit status, or the negative number of the signal that ended it; waits for the end.
+    /// The exit status, or the negative number of the signal that ended it; waits for the end. When the task is cancelled, as
+    /// by a test's time limit, the program is ended.
     @discardableResult
     public func status() async -> Int32 {
-        await withCheckedContinuation { continuation in
-            let known = state.withLock { state in
-                if state.status == nil { state.waiters.append(continuation) }
-                return state.status
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let known = state.withLock { state in
+                    if state.status == nil { state.waiters.append(continuation) }
+                    return state.status
+                }
+                if let known { continuation.resume(returning: known) }
             }
-            if let known { continuation.resume(returning: known) }
+        } onCancel: {
+            signal(SIGKILL)
         }
     }
 

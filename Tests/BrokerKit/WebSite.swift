@@ -34,14 +34,13 @@ public final class WebSite: Sendable {
 
     private struct State {
         var answers: [String: Answer] = [:]
-        var requests: [String] = []
-        var waiters: [(text: String, waiter: CheckedContinuation<String, Never>)] = []
     }
 
     /// The port it listens on.
     public let port: UInt16
     private let listener: Int32
     private let state = Mutex(State())
+    private let heard = Awaited<[String]>([])
 
     /// Starts to listen, until ``close()``.
     public init() throws {
@@ -58,18 +57,15 @@ public final class WebSite: Sendable {
     }
 
     /// What was asked for, in order: each request's head.
-    public var requests: [String] { state.withLock { $0.requests } }
+    public var requests: [String] { heard.value }
 
     /// Waits for the first request whose head has the text.
-    public func request(containing text: String) async -> String {
-        await withCheckedContinuation { waiter in
-            let known = state.withLock { state in
-                let known = state.requests.first { $0.contains(text) }
-                if known == nil { state.waiters.append((text, waiter)) }
-                return known
-            }
-            if let known { waiter.resume(returning: known) }
-        }
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled first.
+    @discardableResult
+    public func request(containing text: String) async throws -> String {
+        try await heard.until { $0.contains { $0.contains(text) } }
+        return heard.value.first { $0.contains(text) } ?? ""
     }
 
     /// Stops listening; an answer on its way is not cut.
@@ -98,14 +94,8 @@ public final class WebSite: Sendable {
         let head = String(decoding: request, as: UTF8.self)
         let words = head.split(separator: " ", maxSplits: 2)
         let path = words.count > 1 ? String(words[1].prefix { $0 != "?" }) : "/"
-        let (answer, waiters) = state.withLock { state in
-            state.requests.append(head)
-            let waiters = state.waiters.filter { head.contains($0.text) }
-            state.waiters.removeAll { head.contains($0.text) }
-            return (state.answers[path] ?? Answer("404 Not Found", body: "nothing is here"), waiters)
-        }
-        for waiter in waiters { waiter.waiter.resume(returning: head) }
-        send(answer, to: client)
+        heard.change { $0.append(head) }
+        send(state.withLock { $0.answers[path] } ?? Answer("404 Not Found", body: "nothing is here"), to: client)
     }
 
     private func send(_ answer: Answer, to client: Int32) {

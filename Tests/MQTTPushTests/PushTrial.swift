@@ -26,6 +26,8 @@ struct PushTrial {
                 if subscribed { await trial.hears("subscribed to") }
                 try await body(trial)
             } catch {
+                // The run waits for outcomes that nobody would give any more.
+                intake.giveUp()
                 group.cancelAll()
                 throw error
             }

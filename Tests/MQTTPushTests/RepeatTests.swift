@@ -88,7 +88,7 @@ struct RepeatTests {
             let pair = [String](repeating: #"{"action":"work","id":"p\#(number)","body":1}"#, count: 2)
             try await broker.publish(lines: others + pair, to: "push")
             let id = "p\(number)"
-            _ = await told.wait { told in told.count { $0.hasPrefix("\(id) ") } == 2 }
+            _ = await told.wait { told in told.count { $0.hasPrefix("\(id) ") } >= 2 }
             if batches.all.contains(where: { batch in batch.count { $0 == id } == 2 }) { return id }
         }
         throw ConformanceError("no two messages of \(pairs) pairs came in one batch")

@@ -24,7 +24,7 @@ struct BridgeCommand: AsyncParsableCommand {
               signalbox bridge site/ --engine browser --config page.yaml
 
             \(CommandStatus.help([
-                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .cannotListen,
+                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable,
                 .outputFailed, .timeout, .interrupted, .terminated,
             ]))
             """

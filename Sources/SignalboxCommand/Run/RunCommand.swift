@@ -16,7 +16,7 @@ struct RunCommand: AsyncParsableCommand {
               signalbox run examples/tour/signalbox.yaml --outcomes
 
             \(CommandStatus.help([
-                .done, .usage, .invalidConfiguration, .unreadableFile, .unavailable,
+                .done, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .cannotListen,
                 .outputFailed, .drainIncomplete, .interrupted, .terminated,
             ]))
             """

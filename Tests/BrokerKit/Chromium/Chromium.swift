@@ -55,6 +55,7 @@ public final class Chromium: Sendable {
     }
 
     private func close() async {
+        process.endLater()
         // Also when the test was cancelled. It answers, or it is gone.
         await Task { [pipe] in _ = try? await pipe.call("Browser.close") }.value
         await process.ended()

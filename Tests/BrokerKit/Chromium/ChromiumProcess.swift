@@ -106,11 +106,15 @@ final class ChromiumProcess: Sendable {
         }
     }
 
-    /// Waits until the process has ended, for a while by itself, and removes what it left behind.
-    func ended() async {
+    /// Ends the whole group unless it has ended by itself by then.
+    func endLater() {
         DispatchQueue.global().asyncAfter(deadline: .now() + ChromiumProcess.closingSeconds) { [weak self] in
             self?.end()
         }
+    }
+
+    /// Waits until the process has ended, after ``endLater()``, and removes what it left behind.
+    func ended() async {
         // Also when the test was cancelled: the wait is bounded.
         await Task { try? await life.until { $0 == .ended } }.value
         try? FileManager.default.removeItem(at: profile)

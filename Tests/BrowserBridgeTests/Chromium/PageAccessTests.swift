@@ -67,7 +67,7 @@ extension InChromium {
             }
             let trial = try BrowserTrial(configure: { configuration in
                 configuration.origins = [friend.origin].compactMap { try? WebOrigin($0) }
-                configuration.connectionPatience = .milliseconds(500)
+                configuration.connectionPatience = .seconds(5)
             })
             try await trial.run {
                 let (port, fragment) = (try await trial.port(), try await trial.engine.fragment())

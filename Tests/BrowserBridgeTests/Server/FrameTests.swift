@@ -14,10 +14,16 @@ import Testing
         let trial = try BrowserTrial(configure: configure)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await trial.engine.run(into: intake) }
-            let token = try await trial.engine.fragment().dropFirst("signalbox=".count)
-            let socket = try await PageSocket(try await trial.port(), token: String(token))
-            try #require(socket.status == 101)
-            try await body(socket, trial)
+            do {
+                let token = try await trial.engine.fragment().dropFirst("signalbox=".count)
+                let socket = try await PageSocket(try await trial.port(), token: String(token))
+                try #require(socket.status == 101)
+                try await body(socket, trial)
+            } catch {
+                // The run waits for outcomes that nobody would give any more.
+                intake.giveUp()
+                throw error
+            }
             group.cancelAll()
             try await group.waitForAll()
         }

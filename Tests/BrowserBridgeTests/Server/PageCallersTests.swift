@@ -32,6 +32,13 @@ import Testing
         #expect(code(await callers.answer(within: .milliseconds(1)) { _ in nil }) == .timeout)
     }
 
+    @Test func aTimeoutThatPassesBeforeTheCallerIsNotedEndsTheWaitToo() async {
+        let callers = PageCallers(bound: 1)
+        for _ in 0..<2_000 {
+            #expect(code(await callers.answer(within: .nanoseconds(1)) { _ in nil }) == .timeout)
+        }
+    }
+
     @Test func theyAreBounded() async throws {
         let callers = PageCallers(bound: 1)
         let asked = EventList<UInt64>()

@@ -7,14 +7,17 @@ final class LineFeed: Sendable {
     struct Ended: Error, CustomStringConvertible {
         let wanted: String
         let lines: [String]
-        var description: String { "the output ended without \(wanted):\n" + lines.suffix(20).joined(separator: "\n") }
+        var description: String {
+            "the output ended, or the wait did, without \(wanted):\n" + lines.suffix(20).joined(separator: "\n")
+        }
     }
 
     private struct State {
         var partial = Data()
         var lines: [String] = []
         var hasEnded = false
-        var waiters: [Waiter] = []
+        var waiters: [Int: Waiter] = [:]
+        var made = 0
     }
 
     private struct Waiter {
@@ -49,22 +52,36 @@ final class LineFeed: Sendable {
         try await until("\(count) lines") { $0.count >= count }
     }
 
-    /// Waits until whoever writes has ended, and all lines are here.
+    /// Waits until whoever writes has ended, and all lines are here, or the task is cancelled.
     func untilEnded() async {
         try? await until("its end") { _ in false }
     }
 
     private func until(_ wanted: String, _ isMet: @escaping @Sendable ([String]) -> Bool) async throws {
-        let met = await withCheckedContinuation { continuation in
-            let known = state.withLock { state -> Bool? in
-                if isMet(state.lines) { return true }
-                if state.hasEnded { return false }
-                state.waiters.append(Waiter(isMet: isMet, continuation: continuation))
-                return nil
+        let number = state.withLock { state in
+            state.made += 1
+            return state.made
+        }
+        let met = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let known = state.withLock { state -> Bool? in
+                    if isMet(state.lines) { return true }
+                    if state.hasEnded { return false }
+                    state.waiters[number] = Waiter(isMet: isMet, continuation: continuation)
+                    return nil
+                }
+                if let known { return continuation.resume(returning: known) }
+                if Task.isCancelled { giveUp(number) }
             }
-            if let known { continuation.resume(returning: known) }
+        } onCancel: {
+            giveUp(number)
         }
         guard met else { throw Ended(wanted: wanted, lines: lines) }
+    }
+
+    private func giveUp(_ number: Int) {
+        let waiter = state.withLock { $0.waiters.removeValue(forKey: number) }
+        waiter?.continuation.resume(returning: false)
     }
 
     private func take(_ data: Data) {
@@ -74,9 +91,10 @@ final class LineFeed: Sendable {
             state.partial = Data(pieces.popLast() ?? Data())
             state.lines += pieces.map { String(decoding: $0, as: UTF8.self) }
             state.hasEnded = state.hasEnded || data.isEmpty
-            let answers = state.waiters.map { ($0, $0.isMet(state.lines)) }
-            state.waiters = state.hasEnded ? [] : answers.filter { !$0.1 }.map(\.0)
-            return answers.filter { $0.1 || state.hasEnded }
+            let answers = state.waiters.map { (number: $0, waiter: $1, isMet: $1.isMet(state.lines)) }
+            let ready = answers.filter { $0.isMet || state.hasEnded }
+            for answer in ready { state.waiters[answer.number] = nil }
+            return ready.map { ($0.waiter, $0.isMet) }
         }
         for (waiter, isMet) in resumed { waiter.continuation.resume(returning: isMet) }
     }

@@ -31,7 +31,8 @@ import Testing
 
     @Test func itTellsOnceOfAPageAndOfManyChangesAtOnce() async throws {
         let reports = try await trial("for (let n = 0; n < 100; n++) change();").untilEnd()
-        #expect(reports == [#"["the head",["childList","subtree","characterData"]]"#, "title null"])
+        // What the page reports and what the plugin does come from two threads.
+        #expect(reports.sorted() == [#"["the head",["childList","subtree","characterData"]]"#, "title null"])
     }
 
     @Test func itTellsOfALaterChangeToo() async throws {
@@ -41,6 +42,6 @@ import Testing
 
     @Test func withoutAHeadTheDocumentIsWatched() async throws {
         let reports = try await trial(hasHead: false, "").untilEnd()
-        #expect(reports.first?.hasPrefix(#"["the document""#) == true)
+        #expect(reports.contains { $0.hasPrefix(#"["the document""#) })
     }
 }

@@ -171,12 +171,12 @@ extension WebKitGTKTests {
                 await gate.untilArrived(1)
                 try trial.engine.page.send("secret", id: nil, body: Bytes("1"))
                 _ = try await trial.engine.evaluate("location.href = '{other}/listen'; 0".naming(trial))
-                _ = await trial.other.request(containing: "/listening")
+                try await trial.other.request(containing: "/listening")
                 try trial.engine.page.send("secret", id: nil, body: Bytes("2"))
                 gate.open()
                 // When the page has told of another thing, it would have told of these.
                 _ = try await trial.engine.evaluate("new Image().src = '/last'; 0")
-                _ = await trial.other.request(containing: "/last")
+                try await trial.other.request(containing: "/last")
             }
             #expect(!trial.other.requests.contains { $0.contains("/heard") })
             #expect(spy.all.isEmpty)
@@ -219,7 +219,7 @@ extension WebKitGTKTests {
 
         /// What came of each route.
         private static func told(to trial: WebTrial) async throws -> [String: String] {
-            let head = await trial.other.request(containing: "/told?")
+            let head = try await trial.other.request(containing: "/told?")
             let query = try #require(head.split(separator: " ")[1].split(separator: "?").last)
             let text = try #require(String(query).removingPercentEncoding)
             let json = try #require(text.firstIndex(of: " ").map { text[text.index(after: $0)...] })

@@ -39,8 +39,8 @@ extension WebKitGTKTests {
                 configure: Self.doNotWait
             )
             try await flood.run {
-                _ = await flood.other.request(containing: "/flood")
-                while flood.supervisor.report.total.rejected == 0 { await Task.yield() }
+                try await flood.other.request(containing: "/flood")
+                while flood.supervisor.report.total.rejected == 0, !Task.isCancelled { await Task.yield() }
                 try await Self.navigate()
                 await flood.hears("posts too much to handlers")
                 #expect(flood.supervisor.report.total.handled == 0)
@@ -103,7 +103,7 @@ extension WebKitGTKTests {
                 await gate.untilArrived(1)
                 try await Self.navigate()
                 #expect(flood.supervisor.report.unsettled <= 20)
-                while flood.engine.counts.callsFullInPage == 0 { await Task.yield() }
+                while flood.engine.counts.callsFullInPage == 0, !Task.isCancelled { await Task.yield() }
                 gate.open()
             }
         }

@@ -228,7 +228,7 @@ extension WebKitGTKTests {
                 let first = WebProcesses.ofThisTest()
                 let away = "http://localhost:\(trial.home.port)/plain"
                 _ = try await trial.engine.evaluate("location.href = '\(away)'; 0")
-                _ = await trial.home.request(containing: "/there")
+                try await trial.home.request(containing: "/there")
                 #expect(!Set(WebProcesses.ofThisTest()).subtracting(first).isEmpty)
                 _ = try await trial.engine.evaluate("history.back(); 0")
                 _ = await trial.reports.first(2)

@@ -64,7 +64,7 @@ struct ViewSubject: ConformanceSubject {
     func answer(to id: ActionID) async throws -> ConformanceAnswer {
         let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-_.!~*'()"))
         let name = try #require(id.text.addingPercentEncoding(withAllowedCharacters: allowed))
-        let head = await site.request(containing: "/answer?\(name)&")
+        let head = try await site.request(containing: "/answer?\(name)&")
         let parts = head.split(separator: " ")[1].split(separator: "?")[1].split(
             separator: "&",
             omittingEmptySubsequences: false

@@ -50,7 +50,7 @@ enum WebProcesses {
 extension OpenObjects {
     /// Waits until the library has let go of everything.
     static func untilNoneIsLeft() async {
-        while OpenObjects.now != OpenObjects() { await Task.yield() }
+        while OpenObjects.now != OpenObjects(), !Task.isCancelled { await Task.yield() }
     }
 }
 #endif

@@ -120,7 +120,7 @@ import Testing
             await trial.view.hang()
             var sent = 0
             // Full for a moment it may be before; full for good once as many evaluations hang as may.
-            while sent < 100_000 {
+            while sent < 100_000, !Task.isCancelled {
                 let hangs = await trial.view.mostHeld == 4
                 if (try? trial.page.send("show", id: nil, body: Bytes("\(sent)"))) != nil {
                     sent += 1

@@ -71,7 +71,7 @@ struct WebViewTrial: Sendable {
             giveUp()
             throw error
         }
-        run.close()
+        giveUp()
         try await serving
         await viewing.value
     }
@@ -94,7 +94,7 @@ struct WebViewTrial: Sendable {
         await viewing.value
     }
 
-    /// The end of a test that has failed: the run waits for outcomes that nobody would give any more.
+    /// The end of a page whose test has no more to give: the run waits for every outcome.
     private func giveUp() {
         run.close()
         (intake as? RecordingIntake)?.giveUp()

@@ -13,12 +13,12 @@ final class NumberPublisher: Sendable {
         self.trial = trial
     }
 
-    /// Publishes until ``stop()``.
+    /// Publishes until ``stop()``, or until the task is cancelled, as by a test that has failed.
     ///
     /// - Returns: how many the broker has acknowledged: those from 1 on.
     func run() async throws -> Int {
         var next = 1
-        while !isDone.load(ordering: .relaxed) {
+        while !isDone.load(ordering: .relaxed), !Task.isCancelled {
             let program = try RunningProgram(
                 BuiltProgram.path("LedgerPublisher"),
                 [

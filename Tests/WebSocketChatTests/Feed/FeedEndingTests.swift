@@ -160,8 +160,13 @@ import Testing
                 try await trial.feed.run(into: trial.intake)
                 order.append("returned")
             }
-            let id = try await server.opened().0
-            server.say("{\"action\":\"work\",\"id\":\"7\"}", on: id)
+            do {
+                let id = try await server.opened().0
+                server.say("{\"action\":\"work\",\"id\":\"7\"}", on: id)
+            } catch {
+                trial.intake.giveUp()
+                throw error
+            }
             _ = await trial.names(2)
             group.cancelAll()
             // The end of the connection is told when nothing more is read.

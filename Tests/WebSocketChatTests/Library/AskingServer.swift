@@ -16,7 +16,7 @@ final class AskingServer: Sendable {
             authority.authorityFile, "-cert", authority.certificateFile, "-key", authority.keyFile,
         ]
         let program = try RunningProgram("openssl", arguments, input: input, output: output, errors: nil)
-        let told = await heard(from: output.fileHandleForReading) { text in
+        let told = await heard(from: output.fileHandleForReading, of: program) { text in
             text.range(of: "ACCEPT [^\n]*\n", options: .regularExpression) != nil
         }
         let line = told.split(separator: "\n").first { $0.contains("ACCEPT") } ?? ""
@@ -41,7 +41,7 @@ final class AskingServer: Sendable {
 
     /// What comes until it has all of these, or the server ends.
     func read(until words: [String]) async -> String {
-        await AskingServer.heard(from: output) { text in words.allSatisfy(text.contains) }
+        await AskingServer.heard(from: output, of: program) { text in words.allSatisfy(text.contains) }
     }
 
     func write(_ text: String) {
@@ -55,18 +55,23 @@ final class AskingServer: Sendable {
 
     private static func heard(
         from handle: FileHandle,
+        of program: RunningProgram,
         until isEnough: @escaping @Sendable (String) -> Bool
     ) async -> String {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                var heard = ""
-                while !isEnough(heard) {
-                    let data = handle.availableData
-                    guard !data.isEmpty else { break }
-                    heard += String(decoding: data, as: UTF8.self)
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    var heard = ""
+                    while !isEnough(heard) {
+                        let data = handle.availableData
+                        guard !data.isEmpty else { break }
+                        heard += String(decoding: data, as: UTF8.self)
+                    }
+                    continuation.resume(returning: heard)
                 }
-                continuation.resume(returning: heard)
             }
+        } onCancel: {
+            program.signal(SIGKILL)
         }
     }
 }

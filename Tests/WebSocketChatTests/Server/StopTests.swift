@@ -30,7 +30,7 @@ import Testing
             await intake.untilTaken(2)
             run.cancel()
             // Nobody new is let in while the outcomes are waited for.
-            while true {
+            while !Task.isCancelled {
                 let event = await clients.refusal(port)
                 if case .closed(_, .refused(status: 503)) = event { break }
             }

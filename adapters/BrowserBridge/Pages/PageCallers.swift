@@ -27,9 +27,14 @@ final class PageCallers: Sendable {
     /// - Parameter ask: puts the question, under the number that it is given; or says why it could not.
     func answer(within timeout: Duration, asking ask: (UInt64) -> PageCallError?) async -> Answer {
         let number = PageCallers.last.add(1, ordering: .relaxed).newValue
+        let began = ContinuousClock.now
         async let _ = expire(number, after: timeout)
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { wait($0, number, ask) }
+            await withCheckedContinuation { caller in
+                wait(caller, number, ask)
+                // A timer that ended before the caller was noted found nobody, and there is no other.
+                if began.duration(to: .now) >= timeout { expire(number, timeout) }
+            }
         } onCancel: {
             finish(number, .failure(PageCallError(.closed, "the caller was cancelled")))
         }
@@ -51,7 +56,10 @@ final class PageCallers: Sendable {
     }
 
     private func expire(_ number: UInt64, after timeout: Duration) async {
-        guard (try? await Task.sleep(for: timeout)) != nil else { return }
+        if (try? await Task.sleep(for: timeout)) != nil { expire(number, timeout) }
+    }
+
+    private func expire(_ number: UInt64, _ timeout: Duration) {
         finish(number, .failure(PageCallError(.timeout, "no answer within \(timeout)")))
     }
 

@@ -61,9 +61,14 @@ final class PageMailbox: PagePort {
             return state.lastNumber
         }
         let message = PageMessage(action: action.copied(), id: nil, body: body.copied(), number: number)
+        let began = ContinuousClock.now
         async let _ = expire(number, after: timeout)
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { wait(for: message, $0) }
+            await withCheckedContinuation { caller in
+                wait(for: message, caller)
+                // A timer that ended before the caller was noted found nobody, and there is no other.
+                if began.duration(to: .now) >= timeout { expire(number, timeout) }
+            }
         } onCancel: {
             finish(number, .failure(PageMailbox.cancelled))
         }
@@ -103,7 +108,10 @@ final class PageMailbox: PagePort {
     }
 
     private func expire(_ number: UInt64, after timeout: Duration) async {
-        guard (try? await Task.sleep(for: timeout)) != nil else { return }
+        if (try? await Task.sleep(for: timeout)) != nil { expire(number, timeout) }
+    }
+
+    private func expire(_ number: UInt64, _ timeout: Duration) {
         finish(number, .failure(PageCallError(.timeout, "no answer within \(timeout)")))
     }
 
@@ -124,12 +132,14 @@ final class PageMailbox: PagePort {
         }
     }
 
-    /// Tells this reader from now on what arrives.
+    /// Tells this reader from now on what arrives, and that something waits already.
     func attach(_ reader: any MailboxReader) {
-        let isClosed = state.withLock { state in
+        let (isClosed, hasMail) = state.withLock { state in
             state.reader = reader
-            return state.isClosed
+            return (state.isClosed, !state.messages.isEmpty)
         }
+        // Who sends tells of the first that waits alone.
+        if hasMail { reader.mailArrived() }
         if isClosed { reader.close() }
     }
 
