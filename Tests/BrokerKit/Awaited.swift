@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A value behind a lock, and the tasks that wait until it is as they want it.
-final class Awaited<Value: Sendable>: Sendable {
+public final class Awaited<Value: Sendable>: Sendable {
     private struct Waiter {
         let isSatisfied: @Sendable (Value) -> Bool
         let continuation: CheckedContinuation<Bool, Never>
@@ -15,15 +15,17 @@ final class Awaited<Value: Sendable>: Sendable {
 
     private let state: Mutex<State>
 
-    init(_ value: Value) {
+    /// A value that nobody waits for yet.
+    public init(_ value: Value) {
         state = Mutex(State(value: value))
     }
 
-    var value: Value { state.withLock { $0.value } }
+    /// The value as it is now.
+    public var value: Value { state.withLock { $0.value } }
 
     /// Changes the value and wakes whoever waited for what it has become.
     @discardableResult
-    func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+    public func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
         let (result, ready) = state.withLock { state in
             let result = body(&state.value)
             let value = state.value
@@ -38,7 +40,7 @@ final class Awaited<Value: Sendable>: Sendable {
     /// Waits until the condition holds.
     ///
     /// - Throws: `CancellationError` when the task is cancelled first.
-    func until(_ isSatisfied: @escaping @Sendable (Value) -> Bool) async throws {
+    public func until(_ isSatisfied: @escaping @Sendable (Value) -> Bool) async throws {
         let number = state.withLock { state in
             state.made += 1
             return state.made

@@ -32,14 +32,10 @@ public final class WebSite: Sendable {
         }
     }
 
-    private struct State {
-        var answers: [String: Answer] = [:]
-    }
-
     /// The port it listens on.
     public let port: UInt16
     private let listener: Int32
-    private let state = Mutex(State())
+    private let answers = Mutex<[String: Answer]>([:])
     private let heard = Awaited<[String]>([])
 
     /// Starts to listen, until ``close()``.
@@ -53,7 +49,7 @@ public final class WebSite: Sendable {
 
     /// Puts an answer at a path.
     public func set(_ path: String, _ answer: Answer) {
-        state.withLock { $0.answers[path] = answer }
+        answers.withLock { $0[path] = answer }
     }
 
     /// What was asked for, in order: each request's head.
@@ -95,7 +91,7 @@ public final class WebSite: Sendable {
         let words = head.split(separator: " ", maxSplits: 2)
         let path = words.count > 1 ? String(words[1].prefix { $0 != "?" }) : "/"
         heard.change { $0.append(head) }
-        send(state.withLock { $0.answers[path] } ?? Answer("404 Not Found", body: "nothing is here"), to: client)
+        send(answers.withLock { $0[path] } ?? Answer("404 Not Found", body: "nothing is here"), to: client)
     }
 
     private func send(_ answer: Answer, to client: Int32) {
