@@ -1,13 +1,15 @@
 # Every target is a script, so that it can be read, and run, without make.
 
-.PHONY: help deps demo demo-web test conformance crash-matrix soak fuzz lint bench docs api clean
+.PHONY: help deps demo demo-web quick test heavy conformance crash-matrix soak fuzz lint bench docs api clean
 
 help:
 	@echo "make deps   install what the system must have (JavaScriptCore, libmosquitto, mosquitto, its clients, pkg-config, python3-venv)"
 	@echo "make demo   build, start a broker on a free port, publish messages and show what became of each; run a page, and a chat"
 	@echo "make demo-web  build and run a shop whose pages speak to the application, in web views that nobody sees; takes a picture"
-	@echo "make test   every check and every test; the last line says how many passed and failed"
-	@echo "make conformance  the cases of the Autobahn test suite against the command, as 'make test' runs them"
+	@echo "make quick  format, arrows, build, and the tests that a change concerns: all since origin/main, or BASE=commit"
+	@echo "make test   every check and every test but the heavy ones; the last line says how many passed and failed"
+	@echo "make heavy  sanitizers, fuzzing, Autobahn, differential, DocC, crash rows; one of them: make heavy-STEP (.ci/heavy lists them)"
+	@echo "make conformance  the cases of the Autobahn test suite against the command, as 'make heavy-autobahn' runs them"
 	@echo "make crash-matrix  kills a process that receives over MQTT at each point of the table in docs/delivery.md, and writes the table"
 	@echo "make soak   kills it 200 times at random under load, or SOAK_KILLS=n times: nothing acknowledged may be lost"
 	@echo "make fuzz   the reader under libFuzzer, for a minute or SECONDS=n; goes on where it ended"
@@ -27,8 +29,17 @@ demo-web:
 	@.ci/deps web
 	@examples/webshop/demo
 
+quick:
+	@.ci/quick $(BASE)
+
 test:
 	@.ci/test
+
+heavy:
+	@.ci/heavy
+
+heavy-%:
+	@.ci/heavy $*
 
 conformance:
 	@Tests/WebSocketConformance/run

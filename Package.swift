@@ -31,7 +31,11 @@ let package = Package(
         .library(name: "MQTTPush", targets: ["MQTTPush"]),
         .library(name: "WebSocketChat", targets: ["WebSocketChat"]),
         .library(name: "BrowserBridge", targets: ["BrowserBridge"]),
-        .executable(name: "signalbox", targets: ["SignalboxCommand"]),
+        .executable(name: "signalbox", targets: ["SignalboxProgram"]),
+        // What Tests/Programs needs, a package of its own; nobody else is meant to use these three.
+        .library(name: "SignalboxCommand", targets: ["SignalboxCommand"]),
+        .library(name: "BrokerKit", targets: ["BrokerKit"]),
+        .executable(name: "LedgerPublisher", targets: ["LedgerPublisher"]),
     ],
     traits: [
         .trait(name: "WebKitGTK", description: "JSBridge's web view on Linux: needs libwebkit2gtk-4.1-dev")
@@ -162,7 +166,7 @@ let package = Package(
             resources: [.embedInCode("browser.js")],
             swiftSettings: stayOnCaller
         ),
-        .executableTarget(
+        .target(
             name: "SignalboxCommand",
             dependencies: [
                 "SignalboxCore", "SignalboxRoutes", "Signalbox", "NavigationChain", "AppScheme", "JSBridge",
@@ -174,6 +178,7 @@ let package = Package(
             ],
             swiftSettings: stayOnCaller
         ),
+        .executableTarget(name: "SignalboxProgram", dependencies: ["SignalboxCommand"], swiftSettings: stayOnCaller),
         .testTarget(
             name: "SignalboxTests",
             dependencies: [
@@ -187,22 +192,16 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-        .target(name: "BrokerKit", path: "Tests/BrokerKit", swiftSettings: strict),
+        .target(
+            name: "BrokerKit",
+            dependencies: ["SignalboxTesting"],
+            path: "Tests/BrokerKit",
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "LedgerPublisher",
             dependencies: ["CMosquitto"],
             path: "Tests/LedgerPublisher",
-            swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "CrashWorker",
-            dependencies: [
-                "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ],
-            path: "Tests/CrashWorker",
             swiftSettings: strict
         ),
         .testTarget(
@@ -218,21 +217,7 @@ let package = Package(
             name: "WebSocketChatTests",
             dependencies: [
                 "WebSocketChat", "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "Signalbox", "SignalboxTesting",
-                "BrokerKit", "SignalboxCommand",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "IntegrationTests",
-            dependencies: ["BrokerKit", "CrashWorker", "LedgerPublisher", "SignalboxCommand"],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "SignalboxCommandTests",
-            dependencies: [
-                "SignalboxCommand", "NavigationChain", "AppScheme", "JSBridge", "MQTTPush", "WebSocketChat",
-                "Signalbox", "SignalboxCore", "SignalboxRoutes", "BrokerKit",
+                "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

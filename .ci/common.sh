@@ -67,9 +67,9 @@ toolchain_tool() {
     fi
 }
 
-# The modules that the package offers as libraries.
+# The modules that the package offers as libraries, and not to its own tests alone.
 library_modules() {
-    sed -n 's/.*\.library(name: "\([A-Za-z]*\)".*/\1/p' Package.swift | sort
+    sed -n 's/.*\.library(name: "\([A-Za-z]*\)".*/\1/p' Package.swift | grep -vxE 'SignalboxCommand|BrokerKit' | sort
 }
 
 # The folder of the modules' symbol graphs: those that SIGNALBOX_SYMBOL_GRAPHS names, else new ones.

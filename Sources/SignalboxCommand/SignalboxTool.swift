@@ -1,8 +1,15 @@
 import ArgumentParser
 import Foundation
 
-/// The program `signalbox`.
-@main
+/// The entry point of the program `signalbox`, whose executable target is one line: a library can be tested from another package.
+package enum SignalboxEntry {
+    /// Reads the process's arguments, runs the command they name and ends the process with its status.
+    package static func main() async {
+        await SignalboxTool.main()
+    }
+}
+
+/// The command `signalbox` with its subcommands.
 struct SignalboxTool: AsyncParsableCommand {
     /// The version of the program and of the libraries beside it.
     static let version = "0.1.0-dev"

@@ -1,4 +1,5 @@
 import Foundation
+import SignalboxTesting
 import Synchronization
 
 /// Passes what comes to a port of its own on to another one and back, until a test cuts it.
@@ -15,7 +16,7 @@ public final class Relay: Sendable {
     public let port: UInt16
     private let listener: Int32
     private let state = Mutex(State())
-    private let withheld = Awaited(0)
+    private let withheld = Watched(0)
 
     /// Starts to listen; ``forward(to:)`` says where connections lead.
     public init() throws {
@@ -59,7 +60,7 @@ public final class Relay: Sendable {
     ///
     /// - Throws: `CancellationError` when the task is cancelled first.
     public func untilAnswerIsWithheld() async throws {
-        try await withheld.until { $0 > 0 }
+        guard await withheld.until({ $0 > 0 }) else { throw CancellationError() }
     }
 
     /// Breaks all connections and stops listening.

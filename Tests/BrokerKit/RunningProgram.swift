@@ -1,15 +1,10 @@
 public import Foundation
-import Synchronization
+import SignalboxTesting
 
 /// A program started by a test, ended by its own process id and by nothing else.
 public final class RunningProgram: Sendable {
-    private struct State {
-        var status: Int32?
-        var waiters: [CheckedContinuation<Int32, Never>] = []
-    }
-
     private let process: Process
-    private let state = Mutex(State())
+    private let end = Watched<Int32?>(nil)
 
     /// Starts a program.
     ///
@@ -66,22 +61,17 @@ public final class RunningProgram: Sendable {
     /// The exit status, or the negative number of the signal that ended it; waits for the end. When the task is cancelled, as
     /// by a test's time limit, the program is ended.
     @discardableResult
-    public func status() async -> Int32 {
+    public func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let known = state.withLock { state in
-                    if state.status == nil { state.waiters.append(continuation) }
-                    return state.status
-                }
-                if let known { continuation.resume(returning: known) }
-            }
+            await end.untilUncancelled(file: file, line: line) { $0 != nil }
         } onCancel: {
             signal(SIGKILL)
         }
+        return end.value ?? -SIGKILL
     }
 
     /// Whether it has not ended yet, as far as this process has heard.
-    public var isRunning: Bool { state.withLock { $0.status == nil } }
+    public var isRunning: Bool { end.value == nil }
 
     /// Sends a signal to the process, unless it has ended.
     public func signal(_ number: Int32) {
@@ -90,12 +80,7 @@ public final class RunningProgram: Sendable {
 
     private func ended(_ process: Process) {
         let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-        let waiters = state.withLock { state in
-            state.status = status
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume(returning: status) }
+        end.change { $0 = status }
     }
 
     private static func find(_ program: String) throws -> URL {

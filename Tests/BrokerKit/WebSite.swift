@@ -1,4 +1,5 @@
 import Foundation
+import SignalboxTesting
 import Synchronization
 
 /// A web server of a test: answers by path, on an origin of its own. One answer per connection.
@@ -36,7 +37,7 @@ public final class WebSite: Sendable {
     public let port: UInt16
     private let listener: Int32
     private let answers = Mutex<[String: Answer]>([:])
-    private let heard = Awaited<[String]>([])
+    private let heard = Watched<[String]>([])
 
     /// Starts to listen, until ``close()``.
     public init() throws {
@@ -59,9 +60,14 @@ public final class WebSite: Sendable {
     ///
     /// - Throws: `CancellationError` when the task is cancelled first.
     @discardableResult
-    public func request(containing text: String) async throws -> String {
-        try await heard.until { $0.contains { $0.contains(text) } }
-        return heard.value.first { $0.contains(text) } ?? ""
+    public func request(
+        containing text: String,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async throws -> String {
+        await heard.until(file: file, line: line) { $0.contains { $0.contains(text) } }
+        guard let request = heard.value.first(where: { $0.contains(text) }) else { throw CancellationError() }
+        return request
     }
 
     /// Stops listening; an answer on its way is not cut.

@@ -39,8 +39,11 @@ public final class InMemoryMessage: Sendable {
     public var deliveries: Int { state.value.deliveries }
 
     /// Waits until it is acknowledged; returns early when the task is cancelled.
-    public func untilAcknowledged() async {
-        await state.until { $0.isAcknowledged }
+    ///
+    /// - Parameters:
+    ///   - file: where the wait is said to stand when a test run is cut, with `line`; by default where the call is.
+    public func untilAcknowledged(file: StaticString = #fileID, line: UInt = #line) async {
+        await state.until(file: file, line: line) { $0.isAcknowledged }
     }
 
     func acknowledge() {

@@ -15,13 +15,17 @@ package final class EventList<Element: Sendable>: Sendable {
     }
 
     /// The list, once the condition holds; what there is of it when the task is cancelled, as by a test's time limit.
-    package func wait(until isSatisfied: @escaping @Sendable ([Element]) -> Bool) async -> [Element] {
-        await elements.until(isSatisfied)
+    package func wait(
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        until isSatisfied: @escaping @Sendable ([Element]) -> Bool
+    ) async -> [Element] {
+        await elements.until(file: file, line: line, isSatisfied)
         return all
     }
 
     /// The first `count` elements; fewer when the task is cancelled.
-    package func first(_ count: Int) async -> [Element] {
-        Array(await wait { $0.count >= count }.prefix(count))
+    package func first(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async -> [Element] {
+        Array(await wait(file: file, line: line) { $0.count >= count }.prefix(count))
     }
 }

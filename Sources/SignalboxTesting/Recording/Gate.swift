@@ -14,17 +14,17 @@ package final class Gate: Sendable {
     }
 
     /// Waits until the gate is open.
-    package func pass() async {
+    package func pass(file: StaticString = #fileID, line: UInt = #line) async {
         let number = state.change { state in
             state.arrived += 1
             return state.arrived
         }
-        await state.untilUncancelled { $0.isOpen || $0.passes >= number }
+        await state.untilUncancelled(file: file, line: line) { $0.isOpen || $0.passes >= number }
     }
 
     /// Waits until so many have come to the gate since it was made; returns early when the task is cancelled.
-    package func untilArrived(_ count: Int) async {
-        await state.until { $0.arrived >= count }
+    package func untilArrived(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
+        await state.until(file: file, line: line) { $0.arrived >= count }
     }
 
     /// How many have come to the gate since it was made.

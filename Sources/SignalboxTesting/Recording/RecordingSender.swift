@@ -42,9 +42,13 @@ public final class RecordingSender: Sender {
     }
 
     /// Waits until so many actions were sent, and returns them; returns what there is when the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - count: at least so many.
+    ///   - file: where the wait is said to stand when a test run is cut, with `line`; by default where the call is.
     @discardableResult
-    public func untilSent(_ count: Int) async -> [SentAction] {
-        await state.until { $0.sent.count >= count }
+    public func untilSent(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async -> [SentAction] {
+        await state.until(file: file, line: line) { $0.sent.count >= count }
         return sent
     }
 }

@@ -51,7 +51,11 @@ public final class RecordingSink: SettlementSink {
     }
 
     /// Waits until so many outcomes were told since it was made; returns early when the task is cancelled.
-    public func untilSettled(_ count: Int) async {
-        await state.until { $0.settled >= count }
+    ///
+    /// - Parameters:
+    ///   - count: at least so many.
+    ///   - file: where the wait is said to stand when a test run is cut, with `line`; by default where the call is.
+    public func untilSettled(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
+        await state.until(file: file, line: line) { $0.settled >= count }
     }
 }

@@ -39,20 +39,36 @@ package final class Watched<Value: Sendable>: Sendable {
 
     /// Waits until the condition holds, which is looked at after each change, under the lock.
     ///
+    /// - Parameters:
+    ///   - file: where the wait is said to stand when a test run is cut, with `line`; by default where the call is.
+    ///   - isSatisfied: the condition. It must not call back.
     /// - Returns: `false` when the task was cancelled first.
     @discardableResult
-    package func until(_ isSatisfied: @escaping @Sendable (Value) -> Bool) async -> Bool {
+    package func until(
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        _ isSatisfied: @escaping @Sendable (Value) -> Bool
+    ) async -> Bool {
         let number = nextNumber()
-        return await withTaskCancellationHandler {
+        let open = OpenWaits.begin(OpenWaits.Place(file: file, line: line))
+        let holds = await withTaskCancellationHandler {
             await wait(number, isSatisfied, mindsCancellation: true)
         } onCancel: {
             giveUp(number)
         }
+        OpenWaits.end(open, wasCancelled: !holds)
+        return holds
     }
 
     /// Waits until the condition holds, also when the task is cancelled.
-    package func untilUncancelled(_ isSatisfied: @escaping @Sendable (Value) -> Bool) async {
+    package func untilUncancelled(
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        _ isSatisfied: @escaping @Sendable (Value) -> Bool
+    ) async {
+        let open = OpenWaits.begin(OpenWaits.Place(file: file, line: line))
         _ = await wait(nextNumber(), isSatisfied, mindsCancellation: false)
+        OpenWaits.end(open, wasCancelled: false)
     }
 
     private func wait(

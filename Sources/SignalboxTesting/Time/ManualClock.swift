@@ -74,8 +74,12 @@ public final class ManualClock: Clock {
     }
 
     /// Waits until so many tasks sleep; returns early when the task is cancelled.
-    public func untilAsleep(_ count: Int = 1) async {
-        await state.until { $0.sleepers.count >= count }
+    ///
+    /// - Parameters:
+    ///   - count: at least so many.
+    ///   - file: where the wait is said to stand when a test run is cut, with `line`; by default where the call is.
+    public func untilAsleep(_ count: Int = 1, file: StaticString = #fileID, line: UInt = #line) async {
+        await state.until(file: file, line: line) { $0.sleepers.count >= count }
     }
 
     /// Moves the clock step by step: each time waits until somebody sleeps, moves, and waits until as many have gone to

@@ -1,4 +1,5 @@
 import Foundation
+import SignalboxTesting
 import Synchronization
 
 /// The browser's process, the leader of a group of its own that all its helpers belong to, and the ends of two pipes to it.
@@ -11,7 +12,7 @@ final class ChromiumProcess: Sendable {
     /// What the browser writes is read here.
     let readEnd: Int32
     private let profile: URL
-    private let life = Awaited(Life.running)
+    private let life = Watched(Life.running)
     private let reaping = Mutex(false)
 
     /// How long the browser may take to close itself.
@@ -116,7 +117,7 @@ final class ChromiumProcess: Sendable {
     /// Waits until the process has ended, after ``endLater()``, and removes what it left behind.
     func ended() async {
         // Also when the test was cancelled: the wait is bounded.
-        await Task { try? await life.until { $0 == .ended } }.value
+        await life.untilUncancelled { $0 == .ended }
         try? FileManager.default.removeItem(at: profile)
     }
 }

@@ -1,3 +1,5 @@
+import SignalboxTesting
+
 /// A tab of a headless Chromium.
 public final class ChromiumTab: Sendable {
     private struct State: Sendable {
@@ -10,7 +12,7 @@ public final class ChromiumTab: Sendable {
     private let pipe: ChromiumPipe
     private let session: String
     private let target: ChromiumValue
-    private let state = Awaited(State())
+    private let state = Watched(State())
 
     init(_ pipe: ChromiumPipe, session: String, target: ChromiumValue) {
         self.pipe = pipe
@@ -23,7 +25,7 @@ public final class ChromiumTab: Sendable {
     private static func heard(
         _ method: String,
         _ parameters: ChromiumValue,
-        _ state: Awaited<State>,
+        _ state: Watched<State>,
         frame: ChromiumValue
     ) {
         switch method {
@@ -67,7 +69,7 @@ public final class ChromiumTab: Sendable {
     }
 
     private func untilLoaded(_ isLoaded: @escaping @Sendable (Set<String>) -> Bool) async throws {
-        try await state.until { isLoaded($0.loaded) || $0.hasCrashed }
+        guard await state.until({ isLoaded($0.loaded) || $0.hasCrashed }) else { throw CancellationError() }
         if state.value.hasCrashed { throw BrokerKitError("the page's process has crashed") }
     }
 
@@ -104,7 +106,8 @@ public final class ChromiumTab: Sendable {
     /// Waits for a line of the console with the text, `count` times, and gives the last of them.
     @discardableResult
     public func console(containing text: String, times count: Int = 1) async throws -> String {
-        try await state.until { $0.console.count { $0.contains(text) } >= count }
+        let isThere = await state.until { $0.console.count { $0.contains(text) } >= count }
+        guard isThere else { throw CancellationError() }
         return state.value.console.filter { $0.contains(text) }[count - 1]
     }
 

@@ -1,5 +1,7 @@
 import Foundation
 
+@testable import BrokerKit
+
 /// Recorded byte streams of the Autobahn test suite's clients, and what they should be answered with.
 struct AutobahnCorpus: Decodable {
     struct Case: Decodable {

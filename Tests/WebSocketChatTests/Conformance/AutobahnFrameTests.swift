@@ -2,6 +2,8 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
+@testable import BrokerKit
+
 /// The recorded streams, by a plain socket. The vectors of ``FrameVectors`` ask the same without them.
 @Suite(.timeLimit(.minutes(10))) struct AutobahnFrameTests {
     @Test func aServerPassesTheRecordedCases() async throws {

@@ -4,6 +4,8 @@ import SignalboxCore
 import SignalboxTesting
 import WebSocketChat
 
+@testable import BrokerKit
+
 /// A WebSocket source in a supervisor whose plugin sends back what comes.
 struct Echo: Sendable {
     /// What a connection's beginning or end was told as.

@@ -1,6 +1,8 @@
 import SignalboxTesting
 import Testing
 
+@testable import BrokerKit
+
 /// Frames as a server sends them, by a plain socket, to a feed that echoes.
 @Suite(.timeLimit(.minutes(10))) struct FeedVectorTests {
     @Test(arguments: FrameVector.Cut.allCases) func aFeedAnswersAsTheRFCSays(cut: FrameVector.Cut) async throws {

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import BrokerKit
+
 /// Frames, and what they are answered with by somebody who echoes.
 struct FrameVector: Sendable, CustomTestStringConvertible {
     enum Piece: Sendable {

@@ -1,3 +1,5 @@
+@testable import BrokerKit
+
 /// 5.5.1, 7.4 and the registry of close codes.
 extension FrameVectors {
     static var closes: [FrameVector] {

@@ -1,3 +1,5 @@
+@testable import BrokerKit
+
 /// 5.1, 5.2 and 5.5: what the first bytes of a frame must not say.
 extension FrameVectors {
     // Control frames that fail the connection have no payload: what comes of it while libwebsockets 4.1.6 waits to send its close

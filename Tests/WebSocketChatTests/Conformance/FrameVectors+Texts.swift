@@ -1,3 +1,5 @@
+@testable import BrokerKit
+
 /// 8.1: what is UTF-8 (RFC 3629), also where a character is cut by a fragment's end.
 extension FrameVectors {
     static var texts: [FrameVector] {

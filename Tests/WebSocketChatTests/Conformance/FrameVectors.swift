@@ -1,3 +1,5 @@
+@testable import BrokerKit
+
 /// Vectors written from RFC 6455, and, where it says nothing else, RFC 3629 for UTF-8.
 enum FrameVectors {
     /// Made anew for who asks: the leak sanitizer does not see what a constant holds in the cases of an enum.

@@ -2,6 +2,8 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
+@testable import BrokerKit
+
 @Suite(.timeLimit(.minutes(10))) struct RefusedMessageTests {
     /// Sends texts to a server of envelopes, then one that is answered, and returns what came back before.
     private func answers(to texts: [String]) async throws -> [String] {

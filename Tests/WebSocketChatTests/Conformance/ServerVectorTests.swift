@@ -2,6 +2,8 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
+@testable import BrokerKit
+
 /// Frames as a client sends them, by a plain socket, to a server that echoes.
 @Suite(.timeLimit(.minutes(10))) struct ServerVectorTests {
     @Test(arguments: FrameVector.Cut.allCases) func aServerAnswersAsTheRFCSays(cut: FrameVector.Cut) async throws {

@@ -1,5 +1,7 @@
 import Testing
 
+@testable import BrokerKit
+
 /// The tool that the other tests of this folder look through.
 @Suite struct WireFrameTests {
     @Test func framesAreThoseOfTheExamplesInTheRFC() {

@@ -1,3 +1,5 @@
+@testable import BrokerKit
+
 /// What a peer writes, and what it waits for in between.
 struct WireScript: Sendable {
     /// Each is a write of its own.

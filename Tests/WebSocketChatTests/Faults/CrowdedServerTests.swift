@@ -2,6 +2,8 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
+@testable import BrokerKit
+
 @Suite(.timeLimit(.minutes(10))) struct CrowdedServerTests {
     // In a process of its own: it needs more descriptors than one that starts programs may have.
     @Test func theThousandAndFirstIsRefusedAndTheThousandGoOn() async throws {

@@ -3,6 +3,8 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
+@testable import BrokerKit
+
 /// Messages without end, and small ones that become large.
 @Suite(.timeLimit(.minutes(10))) struct EndlessTests {
     /// Writes frames until the other side has closed.

@@ -4,6 +4,8 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
+@testable import BrokerKit
+
 @Suite(.timeLimit(.minutes(10))) struct FloodTests {
     /// Clients that send without a pause and read what comes back, as a page in a loop does.
     @Test func everythingThatFloodsInComesBackAndTheOthersAreHeardMeanwhile() async throws {

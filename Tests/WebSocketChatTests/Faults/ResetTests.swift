@@ -2,6 +2,8 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
+@testable import BrokerKit
+
 @Suite(.timeLimit(.minutes(10))) struct ResetTests {
     private static let frames = ["first", "second"].flatMap { WireFrame.text($0).bytes(mask: WireSide.mask) }
 

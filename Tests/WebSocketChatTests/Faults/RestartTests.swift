@@ -5,6 +5,8 @@ import SignalboxTesting
 import Testing
 import WebSocketChat
 
+@testable import BrokerKit
+
 @Suite(.timeLimit(.minutes(10))) struct RestartTests {
     private static let count = 100
 

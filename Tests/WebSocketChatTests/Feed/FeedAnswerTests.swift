@@ -1,8 +1,8 @@
-import BrokerKit
 import SignalboxCore
 import SignalboxTesting
 import Testing
 
+@testable import BrokerKit
 @testable import WebSocketChat
 
 /// What a server may answer the request of a feed.

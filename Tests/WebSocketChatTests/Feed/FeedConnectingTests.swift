@@ -1,10 +1,10 @@
-import BrokerKit
 import Foundation
 import SignalboxCore
 import SignalboxTesting
 import Synchronization
 import Testing
 
+@testable import BrokerKit
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct FeedConnectingTests {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import BrokerKit
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct CrowdTests {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import BrokerKit
 @testable import WebSocketChat
 
 // One after another: each raw peer takes a thread of the system's pool.

@@ -1,6 +1,6 @@
-import BrokerKit
 import Testing
 
+@testable import BrokerKit
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct HandshakeTests {

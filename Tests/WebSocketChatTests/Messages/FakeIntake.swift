@@ -87,12 +87,12 @@ final class FakeIntake: Intake {
     }
 
     /// Waits until so much was taken since it was made; returns early when the task is cancelled.
-    func untilTaken(_ count: Int) async {
-        await state.until { $0.taken.count >= count }
+    func untilTaken(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
+        await state.until(file: file, line: line) { $0.taken.count >= count }
     }
 
     /// Waits until somebody has asked for room so often; returns early when the task is cancelled.
-    func untilRoomWasAskedFor(_ count: Int = 1) async {
-        await state.until { $0.roomCalls >= count }
+    func untilRoomWasAskedFor(_ count: Int = 1, file: StaticString = #fileID, line: UInt = #line) async {
+        await state.until(file: file, line: line) { $0.roomCalls >= count }
     }
 }

@@ -4,6 +4,7 @@ import SignalboxTesting
 import Synchronization
 import Testing
 
+@testable import BrokerKit
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct FlowTests {

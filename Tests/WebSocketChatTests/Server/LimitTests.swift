@@ -2,6 +2,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
+@testable import BrokerKit
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct LimitTests {

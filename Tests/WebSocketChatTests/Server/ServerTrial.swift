@@ -5,6 +5,7 @@ import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
+@testable import BrokerKit
 @testable import WebSocketChat
 
 /// A chat server while a test uses it.

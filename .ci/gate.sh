@@ -1,0 +1,166 @@
+# Sourced by the gates, after common.sh: their steps, each under a time limit, and what they say at the end. The full output of
+# each step stays in .build/ci/.
+
+LOGS=.build/ci
+# In seconds: a step that hangs is a failure, not a lost hour.
+STEP_LIMIT=${STEP_LIMIT:-900}
+# All at once, hundreds of tests would hold more programs and threads than two processors serve, and wait for each other.
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-16}
+# Tests that are cut say what they wait for.
+export SIGNALBOX_REPORT_WAITS=1
+
+passed=0
+failed=0
+failures=""
+details=""
+running=""
+mkdir -p "$LOGS"
+
+# Lines of a size to be read: a test's argument may be as long as a limit.
+shown() {
+    cut -c 1-300
+}
+
+# limited [--display] COMMAND...: in a session of its own, which ends with the command, whatever the command started. When the
+# time is over it gets SIGUSR2, at which tests write what they wait for.
+limited() {
+    local status=0 on_display=""
+    if [ "$1" = --display ]; then
+        on_display=${DISPLAY_OF_ITS_OWN:-}
+        shift
+    fi
+    if ! command -v timeout >/dev/null; then
+        "$@"
+    elif [ ! -d /proc/self ] || ! command -v setsid >/dev/null; then
+        timeout --kill-after=10 "$STEP_LIMIT" "$@"
+    else
+        # Word splitting is wanted. In the foreground the signal reaches the command alone, not what it speaks to.
+        setsid $on_display timeout --foreground --signal=USR2 --kill-after=20 "$STEP_LIMIT" "$@" &
+        running=$!
+        wait "$running" || status=$?
+        end_session "$running"
+        running=""
+        return "$status"
+    fi
+}
+
+# end_session ID: ends, by their ids, the processes of a session that are left (proc(5): the fourth field behind the name).
+end_session() {
+    local file facts
+    for file in /proc/[0-9]*/stat; do
+        facts=$(cat "$file" 2>/dev/null) || continue
+        # Word splitting is wanted.
+        set -- "$1" ${facts##*) }
+        if [ "$5" = "$1" ]; then kill -KILL "${facts%% *}" 2>/dev/null || true; fi
+    done
+}
+trap 'if [ -n "$running" ]; then end_session "$running"; fi; exit 130' INT TERM USR2
+
+# count TITLE STATUS [REMARK]
+count() {
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        failures="$failures
+  $1${3:+ ($3)}"
+    fi
+}
+
+# tell TITLE FILE: keeps lines for the end of the gate, as the end is all that some readers see.
+tell() {
+    details="$details
+  $1
+$(shown <"$2" | sed 's/^/    /')"
+}
+
+# ended STATUS: how a step came to its end, in words.
+ended() {
+    if [ "$1" -eq 124 ]; then echo "cut after $STEP_LIMIT s"; else echo "status $1"; fi
+}
+
+# step NAME TITLE COMMAND...: shows the end of what the command wrote. Its status is that of the command.
+step() {
+    local name=$1 title=$2 began=$SECONDS status=0 log=$LOGS/$1.log
+    shift 2
+    printf '\n== %s\n' "$title"
+    limited "$@" >"$log" 2>&1 </dev/null || status=$?
+    if [ "$status" -eq 0 ]; then
+        tail -n 8 "$log" | shown
+        echo "-- passed in $((SECONDS - began)) s"
+        count "$title" 0
+        return 0
+    fi
+    {
+        sed -E 's/\x1b\[[0-9;]*m//g' "$log" | grep -aE 'error:|SUMMARY: [A-Z][a-z]+Sanitizer|Fatal error' | grep -av 'signal handler spoils errno' |
+            awk '!seen[$0]++' | head -n 12 || true
+        tail -n 12 "$log"
+    } >"$LOGS/$name.report"
+    tail -n 40 "$log" | shown
+    echo "-- FAILED: $(ended "$status") after $((SECONDS - began)) s; all of it: $log"
+    count "$title" 1 "$(ended "$status")"
+    tell "$title" "$LOGS/$name.report"
+    return "$status"
+}
+
+# run_tests NAME PACKAGE SCRATCH [ARGUMENT...]: runs the built tests of a package (its name in the manifest), and writes their
+# log, their events, what there is to say of them (NAME.report) and `PASSED FAILED SKIPPED` (NAME.counts).
+# The test program itself and not `swift test`, which after a crash waits for whatever the tests had started.
+run_tests() {
+    local name=$1 package=$2 scratch=$3 status=0 log=$LOGS/$1.log
+    shift 3
+    rm -f "$LOGS/$name".*
+    local program=$scratch/debug/${package}PackageTests.xctest
+    set -- --event-stream-output-path "$LOGS/$name.events.jsonl" --event-stream-version 0 "$@"
+    if [ -d "$program" ]; then
+        limited swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@" >"$log" 2>&1 </dev/null || status=$?
+    else
+        limited --display "$program" --testing-library swift-testing "$@" >"$log" 2>&1 </dev/null || status=$?
+    fi
+    .ci/test-report "$LOGS/$name.events.jsonl" "$log" "$status" "$LOGS/$name.counts" >"$LOGS/$name.report"
+    return "$status"
+}
+
+# tests NAME TITLE PACKAGE [ARGUMENT...]: runs them, and counts each.
+tests() {
+    local name=$1 title=$2 package=$3 began=$SECONDS status=0 ran=0 bad=0 skipped=0
+    shift 3
+    printf '\n== %s\n' "$title"
+    run_tests "$name" "$package" .build "$@" || status=$?
+    read -r ran bad skipped <"$LOGS/$name.counts" || true
+    grep -aE '^skipped: ' "$LOGS/$name.log" | shown | sort -u | head -n 40 || true
+    shown <"$LOGS/$name.report"
+    passed=$((passed + ran))
+    failed=$((failed + bad))
+    if [ "$bad" -ne 0 ]; then
+        failures="$failures
+  $title: $bad"
+    elif [ "$status" -ne 0 ] || [ "$ran" -eq 0 ]; then
+        count "$title" 1 "the run itself: $(ended "$status")"
+        tail -n 20 "$LOGS/$name.log" | shown
+        if [ ! -s "$LOGS/$name.report" ]; then tail -n 12 "$LOGS/$name.log" >"$LOGS/$name.report"; fi
+    fi
+    if [ -s "$LOGS/$name.report" ]; then tell "$title" "$LOGS/$name.report"; fi
+    echo "-- $ran passed, $bad failed, $skipped skipped in $((SECONDS - began)) s"
+}
+
+# finish NAME: the end of a gate. The last line is `N passed, N failed`, in which each step and each test counts once.
+finish() {
+    printf '\n== Result after %s s\n' "$SECONDS"
+    if [ "$failed" -ne 0 ]; then printf 'what was said:%s\nfailed:%s\n' "$details" "$failures"; fi
+    echo "$passed $failed" >"$LOGS/$1.result"
+    echo "$passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+}
+
+# What is there must work: a test that finds no display or browser then fails. Windows are shown where nobody sees them.
+find_displays() {
+    SIGNALBOX_TRAITS=$(all_traits)
+    export SIGNALBOX_TRAITS
+    DISPLAY_OF_ITS_OWN=""
+    if [ -n "$SIGNALBOX_TRAITS" ] && command -v xvfb-run >/dev/null; then
+        DISPLAY_OF_ITS_OWN="$PWD/.ci/display"
+        export DISPLAY_OF_ITS_OWN SIGNALBOX_NEEDS_DISPLAY=1
+    fi
+    if command -v chromium-headless-shell >/dev/null; then export SIGNALBOX_NEEDS_CHROMIUM=1; fi
+}

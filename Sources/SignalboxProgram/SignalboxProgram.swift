@@ -1,0 +1,7 @@
+import SignalboxCommand
+
+@main struct SignalboxProgram {
+    static func main() async {
+        await SignalboxEntry.main()
+    }
+}

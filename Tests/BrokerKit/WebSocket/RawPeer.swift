@@ -1,0 +1,160 @@
+import Foundation
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// A plain socket to a server of this machine, for what no proper client sends.
+final class RawPeer: Sendable {
+    /// In seconds: what does not come by then never comes, and the test shall fail and not hang.
+    static let patience = 60
+    let socket: Int32
+
+    /// A connection that is there already, which this closes.
+    init(socket: Int32) {
+        self.socket = socket
+    }
+
+    /// - Parameter receiveBytes: how much the system holds of what is not read, about; as much as it likes when `nil`.
+    init?(port: UInt16, receiveBytes: Int32? = nil) {
+        guard let socket = try? LoopbackPort.makeSocket() else { return nil }
+        self.socket = socket
+        if var receiveBytes {
+            setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBytes, socklen_t(MemoryLayout<Int32>.size))
+        }
+        guard LoopbackPort.connects(socket, to: port) else { return nil }
+    }
+
+    deinit {
+        close(socket)
+    }
+
+    func write(_ bytes: [UInt8]) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            guard count > 0 else { return }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    func write(_ text: String) {
+        write(Array(text.utf8))
+    }
+
+    /// Writes on a thread of its own: whoever is not read stands still.
+    func pour(_ bytes: [UInt8], times: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                for _ in 0..<times { write(bytes) }
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Each byte in a segment of its own.
+    func trickle(_ bytes: [UInt8]) {
+        var on: Int32 = 1
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        for byte in bytes { write([byte]) }
+    }
+
+    /// A byte each tenth of a second, until the other side closes.
+    ///
+    /// - Returns: whether it closed before all were written.
+    func drip(_ bytes: [UInt8]) async -> Bool {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                for byte in bytes {
+                    write([byte])
+                    var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                    if poll(&place, 1, 100) > 0 {
+                        continuation.resume(returning: true)
+                        return
+                    }
+                }
+                continuation.resume(returning: false)
+            }
+        }
+    }
+
+    /// Closes with a reset instead of an end.
+    func reset() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
+        // The descriptor itself is closed once, when nobody can use it any more.
+        var place = sockaddr()
+        place.sa_family = sa_family_t(AF_UNSPEC)
+        connect(socket, &place, socklen_t(MemoryLayout<sockaddr>.size))
+    }
+
+    /// Sends no more, and reads on.
+    func finish() {
+        shutdown(socket, Int32(SHUT_WR))
+    }
+
+    /// An upgrade as every server takes it, unless headers are replaced (`nil` leaves one out) or added.
+    func upgrade(_ path: String = "/chat", _ changes: [String: String?] = [:], adding more: [String] = []) {
+        write(RawPeer.request(path, changes, adding: more))
+    }
+
+    /// An upgrade, and the server's answer to it: what comes before that is not for the server to keep (RFC 6455, 4.1).
+    func open(adding more: [String] = []) async {
+        upgrade(adding: more)
+        _ = await read { $0.suffix(4) == Array("\r\n\r\n".utf8)[...] }
+    }
+
+    static func request(
+        _ path: String = "/chat",
+        _ changes: [String: String?] = [:],
+        adding more: [String] = []
+    ) -> [UInt8] {
+        let usual = [
+            ("Host", "localhost"), ("Upgrade", "websocket"), ("Connection", "Upgrade"),
+            ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="), ("Sec-WebSocket-Version", "13"),
+        ]
+        let lines = usual.compactMap { name, value in
+            changes.index(forKey: name) == nil ? "\(name): \(value)" : (changes[name] ?? nil).map { "\(name): \($0)" }
+        }
+        return Array(("GET \(path) HTTP/1.1\r\n" + (lines + more).joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    }
+
+    /// A frame, of a client masked with the mask 0.
+    static func frame(_ head: UInt8, _ payload: [UInt8], isMasked: Bool = true) -> [UInt8] {
+        let mask: UInt8 = isMasked ? 0x80 : 0
+        let count = payload.count
+        let length: [UInt8] =
+            switch count {
+            case ..<126: [mask | UInt8(count)]
+            case ..<65_536: [mask | 126, UInt8(count >> 8), UInt8(count & 0xFF)]
+            default: [mask | 127] + (0..<8).map { UInt8(truncatingIfNeeded: count >> (56 - 8 * $0)) }
+            }
+        return [head] + length + (isMasked ? [0, 0, 0, 0] : []) + payload
+    }
+
+    func frame(_ head: UInt8, _ payload: [UInt8]) {
+        write(RawPeer.frame(head, payload))
+    }
+
+    /// What comes until `isEnough`, until the other side closes, or says nothing for longer than a test lasts.
+    func read(until isEnough: @escaping @Sendable ([UInt8]) -> Bool) async -> [UInt8] {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                var patience = timeval(tv_sec: RawPeer.patience, tv_usec: 0)
+                setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+                var all: [UInt8] = []
+                var buffer = [UInt8](repeating: 0, count: 65_536)
+                while !isEnough(all) {
+                    let count = recv(socket, &buffer, buffer.count, 0)
+                    guard count > 0 else { break }
+                    all += buffer.prefix(count)
+                }
+                continuation.resume(returning: all)
+            }
+        }
+    }
+}

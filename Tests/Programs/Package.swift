@@ -1,0 +1,74 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The tests of the command and of whole programs: they watch processes from outside, which no sanitizer sees into.
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func ours(_ names: String...) -> [Target.Dependency] {
+    names.map { .product(name: $0, package: "signalbox") }
+}
+
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+
+let package = Package(
+    name: "signalbox-programs",
+    platforms: [.macOS(.v15)],
+    traits: [
+        .trait(name: "WebKitGTK", description: "The command's web views: needs libwebkit2gtk-4.1-dev")
+    ],
+    dependencies: [
+        .package(
+            name: "signalbox",
+            path: "../..",
+            traits: [.trait(name: "WebKitGTK", condition: .when(traits: ["WebKitGTK"]))]
+        ),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "CrashWorker",
+            dependencies: ours("MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes") + [
+                logging,
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            path: "CrashWorker",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ours("BrokerKit", "LedgerPublisher", "SignalboxTesting", "signalbox") + ["CrashWorker"],
+            path: "IntegrationTests",
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "SignalboxCommandTests",
+            dependencies: ours(
+                "AppScheme",
+                "BrokerKit",
+                "JSBridge",
+                "LedgerPublisher",
+                "MQTTPush",
+                "NavigationChain",
+                "Signalbox",
+                "SignalboxCommand",
+                "SignalboxCore",
+                "SignalboxRoutes",
+                "SignalboxTesting",
+                "WebSocketChat",
+                "signalbox"
+            ) + [logging, .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "SignalboxCommandTests",
+            swiftSettings: strict
+        ),
+    ]
+)

@@ -1,0 +1,175 @@
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite struct CheckLiveTests {
+    private static let good = ConfigurationFixture.lines.joined(separator: "\n")
+    private static let doubtful = good.replacing("source: push }", with: "source: push, topic: x }")
+    private static let bad = good.replacing("timeout: 3s", with: "timout: 3s")
+
+    private static func check(_ texts: [String], _ options: [String] = []) async throws -> CommandProcess.Finished {
+        var finished: CommandProcess.Finished?
+        try await TemporaryFolder.with { folder in
+            let names = texts.indices.map { "\($0).yaml" }
+            for (name, text) in zip(names, texts) {
+                try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
+            }
+            finished = try await CommandProcess.run(["check"] + options + names, folder: folder)
+        }
+        return try #require(finished)
+    }
+
+    private static let trials: [([String], [String], Int32)] = [
+        ([good], [], 0), ([doubtful], [], 0), ([doubtful], ["--strict"], 65), ([bad], [], 65), ([good, bad], [], 65),
+        ([good, good], ["--strict"], 0), (["a: [", good], [], 65),
+    ]
+
+    @Test(arguments: trials)
+    func theStatusTellsWhetherItWouldRun(_ texts: [String], _ options: [String], _ status: Int32) async throws {
+        #expect(try await CheckLiveTests.check(texts, options).status == status)
+    }
+
+    @Test func aLineIsOneThatEditorsRead() async throws {
+        let finished = try await CheckLiveTests.check([CheckLiveTests.bad, CheckLiveTests.doubtful])
+        #expect(finished.output.count == 3)
+        let line = "0.yaml:12:1: error: timout: unknown key 'timout'; did you mean 'timeout'?; known here: "
+        #expect(finished.output.first?.hasPrefix(line) == true)
+        #expect(finished.output.first?.hasSuffix(" [unknownKey]") == true)
+        #expect(finished.output.dropFirst().allSatisfy { $0.hasPrefix("1.yaml:") && $0.contains(": warning: ") })
+        #expect(finished.errors == ["signalbox: 1 error, 2 warnings in 2 files"])
+    }
+
+    @Test func aFindingIsOneObjectForPrograms() async throws {
+        let finished = try await CheckLiveTests.check([CheckLiveTests.bad], ["--json"])
+        let line = try #require(finished.output.first)
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        #expect(finished.output.count == 1)
+        #expect(Set(object.keys) == ["file", "line", "column", "path", "severity", "code", "message", "suggestion"])
+        #expect(object["file"] as? String == "0.yaml")
+        #expect(object["line"] as? Int == 12)
+        #expect(object["column"] as? Int == 1)
+        #expect(object["path"] as? String == "timout")
+        #expect(object["severity"] as? String == "error")
+        #expect(object["code"] as? String == "unknownKey")
+        #expect(object["suggestion"] as? String == "timeout")
+    }
+
+    @Test func aFileThatIsNotThereIsAFindingToo() async throws {
+        let finished = try await CommandProcess.run(["check", "/nowhere/a.yaml", "--json"])
+        #expect(finished.status == CommandStatus.unreadableFile.rawValue)
+        #expect(finished.output.count == 1)
+        #expect(finished.output.first?.contains(#""code":"unreadableFile","message":"cannot be read: "#) == true)
+    }
+
+    struct Mistake: Sendable, CustomStringConvertible {
+        let description: String
+        /// A part of the file, and what stands in its place.
+        let part: String
+        let other: String
+        /// `LINE:COLUMN SEVERITY CODE`, and what is suggested.
+        let finding: String
+        var suggestion: String?
+    }
+
+    private static let rule = "    from: [ { source: push } ]"
+    private static let topic = "        - pattern: push/{device}/{action}"
+
+    static let mistakes = [
+        Mistake(
+            description: "an unknown key",
+            part: "timeout: 3s",
+            other: "timout: 3s",
+            finding: "12:1 error unknownKey",
+            suggestion: "timeout"
+        ),
+        Mistake(
+            description: "a duplicate action",
+            part: "timeout: 3s",
+            other: "  - { action: loading, use: log, from: [ { source: push } ] }",
+            finding: "12:15 error duplicateAction"
+        ),
+        Mistake(
+            description: "a shadowed route",
+            part: topic,
+            other: "\(topic)\n        - pattern: push/kiosk/{action}",
+            finding: "8:20 warning shadowedRoute"
+        ),
+        Mistake(
+            description: "a source without a rule",
+            part: "plugins:",
+            other: "  page: { script: { files: [0.yaml] } }\nplugins:",
+            finding: "8:3 warning sourceWithoutRule",
+            suggestion: "{ source: page }"
+        ),
+        Mistake(
+            description: "an unreachable plugin",
+            part: "timeout: 3s",
+            other: "  - { action: never, use: log, from: [ { source: push, topic: push/+/other } ] }",
+            finding: "12:15 warning unreachablePlugin"
+        ),
+        Mistake(
+            description: "a bad pattern",
+            part: topic,
+            other: "        - pattern: push/#/x",
+            finding: "7:20 error badPattern"
+        ),
+        Mistake(
+            description: "a missing file",
+            part: "plugins:",
+            other: "  page: { script: { files: [gone.js] } }\nplugins:",
+            finding: "8:29 error missingFile"
+        ),
+        Mistake(
+            description: "attempts that take longer than a message is held",
+            part: rule,
+            other: "\(rule)\n    retry: { attempts: 2 }",
+            finding: "12:12 warning holdLimitExceeded"
+        ),
+        Mistake(
+            description: "more in flight than a quarter of what the broker keeps",
+            part: "      topics:",
+            other: "      receive_maximum: 251\n      topics:",
+            finding: "6:24 warning receiveMaximum",
+            suggestion: "250"
+        ),
+    ]
+
+    @Test(arguments: mistakes) func eachMistakeIsToldToPeopleAndPrograms(_ mistake: Mistake) async throws {
+        let text = CheckLiveTests.good.replacing(mistake.part, with: mistake.other)
+        let isError = mistake.finding.contains(" error ")
+        for (options, isStrict) in [(["--json"], false), (["--json", "--strict"], true)] {
+            let finished = try await CheckLiveTests.check([text], options)
+            let objects = try finished.output.map { line in
+                try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            }
+            let words = objects.map { object in
+                let values = ["line", "column", "severity", "code"].map { object[$0].map { "\($0)" } ?? "" }
+                return "\(values[0]):\(values[1]) \(values[2]) \(values[3])"
+            }
+            #expect(words.contains(mistake.finding), "\(words)")
+            let own = objects.first { mistake.finding.hasSuffix(" \($0["code"] ?? "")") }
+            #expect(own?["suggestion"] as? String == mistake.suggestion)
+            #expect(finished.status == (isError || isStrict ? 65 : 0))
+        }
+        let words = mistake.finding.split(separator: " ")
+        let finished = try await CheckLiveTests.check([text])
+        #expect(
+            finished.output.contains { line in
+                line.hasPrefix("0.yaml:\(words[0]): \(words[1]): ") && line.hasSuffix(" [\(words[2])]")
+            }
+        )
+    }
+
+    @Test func everyCodeIsDocumented() throws {
+        let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+        let bytes = try FileContent.read("\(root)/docs/command.md", limit: 1 << 20).get()
+        let text = String(decoding: bytes, as: UTF8.self)
+        let rows = text.split(separator: "\n").filter {
+            $0.hasPrefix("| `")
+                && ($0.contains("| error |") || $0.contains("| warning |") || $0.contains("| error or warning |"))
+        }
+        let codes = rows.compactMap { $0.split(separator: "`").dropFirst().first.map(String.init) }
+        #expect(codes == ProblemCode.allCases.map(\.rawValue))
+    }
+}

@@ -1,0 +1,109 @@
+import MQTTPush
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite struct ConfigurationTests {
+    private static let full = """
+        sources:
+          push:
+            mqtt:
+              broker: { env: BROKER }
+              client_id: tour
+              clean_start: true
+              session_expiry: 2h
+              keepalive: 15s
+              username: { file: user.txt }
+              password: { env: PASSWORD }
+              topics:
+                - pattern: push/{device}/{action}
+                - pattern: sensors/{room}/temperature
+                  payload: text
+                  action: temperature
+              receive_maximum: 100
+            window: { arrivals: 10, bytes: 1MiB }
+        plugins:
+          - action: loading
+            use: print
+            from:
+              - source: push
+                topic: push/+/loading
+            timeout: 500ms
+          - { action: record, use: file, path: ledger.jsonl, from: [ { source: push } ] }
+        limits: { message_bytes: 128KiB, depth: 10 }
+        dead_letters: { count: 5, bytes: 1KiB }
+        timeout: 4s
+        drain_limit: 1m
+        """
+
+    @Test func everyKeyOfASourceIsRead() throws {
+        let source = try #require(try ConfigurationFixture.read(ConfigurationTests.full).sources.first)
+        guard case .mqtt(let section) = source.kind else {
+            Issue.record("the source is not one of a broker")
+            return
+        }
+        let push = section.push(from: source.name, limits: MessageLimits(bytes: 128 << 10, depth: 10))
+        #expect(push.source == "push")
+        #expect(push.broker.description == "127.0.0.1:1883")
+        #expect(push.cleanStart)
+        #expect(push.sessionExpiry == .seconds(7_200))
+        #expect(push.keepalive == .seconds(15))
+        #expect(push.username == .text("kiosk"))
+        #expect(push.password == .environment("PASSWORD"))
+        #expect(push.topics.map(\.pattern.text) == ["push/{device}/{action}", "sensors/{room}/temperature"])
+        #expect(push.topics.map(\.payload) == [.json, .text])
+        #expect(push.topics.map(\.action) == [nil, "temperature"])
+        #expect(push.receiveMaximum == 100)
+        #expect(source.window == WindowLimits(arrivals: 10, bytes: 1 << 20))
+        try push.validate()
+    }
+
+    @Test func everyOtherKeyIsRead() throws {
+        let configuration = try ConfigurationFixture.read(ConfigurationTests.full)
+        #expect(configuration.limits == MessageLimits(bytes: 128 << 10, depth: 10))
+        #expect(configuration.deadLetters == DeadLetterLimits(count: 5, bytes: 1_024))
+        #expect(configuration.timeout == .seconds(4))
+        #expect(configuration.drainLimit == .seconds(60))
+        #expect(configuration.plugins.map(\.action) == ["loading", "record"])
+        #expect(configuration.plugins.map(\.use) == [.print, .file(path: "ledger.jsonl")])
+        #expect(configuration.plugins.map(\.timeout) == [.milliseconds(500), nil])
+        #expect(
+            configuration.plugins.map(\.from) == [
+                [.origin("push", .push(AccessSection.PushPart(topic: try TopicFilter("push/+/loading"))))],
+                [.origin("push", .all)],
+            ]
+        )
+    }
+
+    @Test func whatIsNotWrittenHasTheDocumentedDefault() throws {
+        let configuration = try ConfigurationFixture.read(ConfigurationFixture.lines.joined(separator: "\n"))
+        let source = try #require(configuration.sources.first)
+        #expect(configuration.limits == MessageLimits(bytes: 65_536, depth: 64))
+        #expect(configuration.deadLetters == DeadLetterLimits(count: 1_000, bytes: 16 << 20))
+        #expect(configuration.drainLimit == .seconds(10))
+        #expect(source.window == WindowLimits(arrivals: 1_000, bytes: 16 << 20))
+        guard case .mqtt(let mqtt) = source.kind else {
+            Issue.record("the source is not one of a broker")
+            return
+        }
+        #expect(mqtt.sessionExpiry == .seconds(3_600))
+        #expect(mqtt.keepalive == .seconds(30))
+        #expect(mqtt.receiveMaximum == 250)
+        #expect(!mqtt.cleanStart)
+    }
+
+    @Test func theTourIsRight() throws {
+        let path = #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+        let bytes = try FileContent.read("/\(path)/examples/tour/signalbox.yaml", limit: 1 << 20).get()
+        let surroundings = Surroundings(
+            variable: { _ in "mqtt://127.0.0.1:1" },
+            content: { _ in .failure(FileReadError(description: "none")) }
+        )
+        let text = String(decoding: bytes, as: UTF8.self)
+        let configuration = try ConfigurationReader.read(text, file: "tour", surroundings: surroundings)
+        #expect(configuration.plugins.count == 5)
+    }
+}

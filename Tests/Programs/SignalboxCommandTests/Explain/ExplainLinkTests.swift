@@ -1,0 +1,109 @@
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite struct ExplainLinkTests {
+    @Test func aPersonReadsWhoTakesALinkAndWhatTheChainDecides() async throws {
+        let line = try await ExplainFixture.line(url: "MyApp://product/42", of: "shop")
+        #expect(
+            line.shown.prefix(7) == [
+                "    url             myapp://product/42", "    source          shop",
+                "    route           myapp://product/{number:int}", "    action          open",
+                #"    content         {"number":"42"}"#, "ok  envelope        address",
+                "ok  plugin          served by PrintPlugin",
+            ]
+        )
+        let decision = "cancel by deepLink: would be opened natively: a deep link of the scheme myapp"
+        #expect(line.shown.suffix(2) == ["    navigation      \(decision)", "ok  verdict         called"])
+    }
+
+    @Test func aProgramReadsRouteCapturesActionAndTheChainsDecision() async throws {
+        let line = try await ExplainFixture.line(url: "other://do/loading?a=b", of: "other")
+        let begin =
+            #"{"url":"other://do/loading?a=b","source":"other","envelope":"address","action":"loading","#
+            + #""scheme":"other","route":"other://do/{action}","body":{"a":"b"},"verdict":{"code":"sourceNotAllowed""#
+        #expect(line.json.hasPrefix(begin), "\(line.json)")
+        let end =
+            #","navigation":{"policy":"cancel","decider":"fallback","reason":"no handler decided","#
+            + #""trace":[{"handler":"deepLink","answer":"notMine"},{"handler":"host","answer":"notMine"}]}}"#
+        #expect(line.json.hasSuffix(end), "\(line.json)")
+    }
+
+    @Test func theChainMayAllowWhatNoSourceTakes() async throws {
+        let line = try await ExplainFixture.line(url: "https://shop.example/cart")
+        #expect(!line.isCalled)
+        let object = try line.object()
+        #expect(object["source"] == nil && object["envelope"] == nil && object["action"] == nil)
+        let detail =
+            "none of the sources shop, other takes it: no route matches this link of scheme https and host \"shop.example\""
+        #expect(try line.verdict() == ["code": "unknownAction", "detail": detail])
+        #expect(try line.stopping() == ["envelope"])
+        #expect((object["navigation"] as? [String: Any])?["policy"] as? String == "allow")
+        #expect(
+            line.shown == [
+                "    url             https://shop.example/cart", "no  envelope        \(detail)",
+                "    navigation      allow by host: the host is listed", "no  verdict         unknownAction: \(detail)",
+            ]
+        )
+    }
+
+    @Test func theFirstSourceWithARouteTakesALinkUnlessOneIsNamed() async throws {
+        #expect(try await ExplainFixture.line(url: "myapp://product/1").object()["source"] as? String == "shop")
+        #expect(try await ExplainFixture.line(url: "other://do/x").object()["source"] as? String == "other")
+        let named = try await ExplainFixture.line(url: "myapp://product/1", of: "other")
+        #expect(try named.object()["action"] as? String == "loading")
+    }
+
+    @Test(arguments: [
+        (
+            "https://good@evil.example", #"{"input":"https://good@evil.example","source":"shop","envelope":"none","#,
+            "malformed"
+        ),
+        (
+            "other://do/x", #"{"url":"other://do/x","source":"shop","envelope":"none","scheme":"other","#,
+            "unknownAction"
+        ),
+        ("javascript:alert(1)", #"{"url":"javascript:alert(1)","source":"shop","#, "unknownAction"),
+        ("a\u{1B}b\n", #"{"input":"a\u001bb\u000a","source":"shop","#, "malformed"),
+    ])
+    func aNamedSourceSaysWhyALinkIsNotItsOwn(_ url: String, _ begin: String, _ code: String) async throws {
+        let line = try await ExplainFixture.line(url: url, of: "shop")
+        #expect(line.json.hasPrefix(begin), "\(line.json)")
+        #expect(try line.verdict()["code"] == code)
+        #expect(try line.stopping() == ["envelope"])
+        #expect(!line.terminalLines.contains(0x1B))
+    }
+
+    @Test func aLinkOverTheLimitsIsExplained() async throws {
+        let over = try await ExplainFixture.line(url: "myapp://product/1?a=\(String(repeating: "x", count: 200))")
+        #expect(try over.verdict()["detail"] == "tooLarge: at most 200 bytes expected")
+        let long = try await ExplainFixture.line(
+            url: "myapp://product/\(String(repeating: "1", count: 70_000))",
+            of: "shop"
+        )
+        #expect(try long.object()["inputCut"] as? Bool == true)
+        #expect(long.json.utf8.count < 70_000)
+    }
+
+    @Test func theDocumentedExampleIsWhatIsWritten() async throws {
+        let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+        func text(_ file: String) throws -> String {
+            String(decoding: try FileContent.read("\(root)/\(file)", limit: 1 << 20).get(), as: UTF8.self)
+        }
+        let explainer = try ExplainFixture.explainer(try text("examples/links/links.yaml"))
+        let line = try await explainer.line(about: "myapp://cart/empty", of: nil)
+        let example = line.shown.map { "    \($0)" }.joined(separator: "\n")
+        #expect(try text("docs/command.md").contains(example))
+    }
+
+    @Test func aConfigurationWithoutLinksTakesNone() async throws {
+        let text = ConfigurationFixture.lines.joined(separator: "\n")
+        let line = try await ExplainFixture.explainer(text).line(about: "myapp://x", of: nil)
+        #expect(try line.verdict()["detail"] == "no source of the configuration has links")
+        #expect(try line.object()["navigation"] == nil)
+        await #expect(throws: CommandRefusal.self) {
+            try await ExplainFixture.explainer(text).line(about: "myapp://x", of: "push")
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import BrokerKit
+import Foundation
+
+@testable import SignalboxTesting
+
+/// The built program `signalbox`, with its output as it comes. Ended by its own process id and by nothing else.
+final class CommandProcess: Sendable {
+    private let process: Process
+    private let end = Watched<Int32?>(nil)
+    private let typing: FileHandle?
+    /// The lines of stdout.
+    let output: LineStream
+    /// The lines of stderr.
+    let errors: LineStream
+
+    /// - Parameters:
+    ///   - input: the file that stdin is; nothing when `nil`.
+    ///   - isTyped: stdin is a pipe that ``type(_:)`` writes to.
+    ///   - pausesOutput: leaves stdout unread.
+    init(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        folder: URL? = nil,
+        input: URL? = nil,
+        isTyped: Bool = false,
+        pausesOutput: Bool = false
+    ) throws {
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: BuiltProgram.path("signalbox"))
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.currentDirectoryURL = folder
+        let typed = isTyped ? Pipe.unshared() : nil
+        typing = typed?.fileHandleForWriting
+        if let typed {
+            process.standardInput = typed
+        } else {
+            process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) } ?? .nullDevice
+        }
+        let (out, err) = (Pipe.unshared(), Pipe.unshared())
+        process.standardOutput = out
+        process.standardError = err
+        output = LineStream(out.fileHandleForReading, isPaused: pausesOutput)
+        errors = LineStream(err.fileHandleForReading)
+        process.terminationHandler = { [end] process in
+            let isExit = process.terminationReason == .exit
+            end.change { $0 = isExit ? process.terminationStatus : -process.terminationStatus }
+        }
+        try ProcessStart.run(process)
+    }
+
+    /// Runs to the end: the status and all lines.
+    static func run(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        folder: URL? = nil,
+        input: URL? = nil
+    ) async throws -> Finished {
+        let process = try CommandProcess(arguments, environment: environment, folder: folder, input: input)
+        let output = await process.output.rest()
+        let errors = await process.errors.rest()
+        return Finished(status: await process.status(), output: output, errors: errors)
+    }
+
+    /// What a program left.
+    struct Finished {
+        let status: Int32
+        let output: [String]
+        let errors: [String]
+    }
+
+    /// The exit status, or the negative number of the signal that ended it; -1 when the task is cancelled before.
+    func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
+        await end.until(file: file, line: line) { $0 != nil }
+        return end.value ?? -1
+    }
+
+    /// Writes a line to stdin.
+    func type(_ line: String) throws {
+        try typing?.write(contentsOf: Data("\(line)\n".utf8))
+    }
+
+    /// Writes a line to stdin again and again, until nobody reads it.
+    func keepTyping(_ line: String) {
+        Thread.detachNewThread { [typing] in
+            while let typing, (try? typing.write(contentsOf: Data("\(line)\n".utf8))) != nil {}
+        }
+    }
+
+    var isRunning: Bool { process.isRunning }
+
+    /// The end of stdin.
+    func closeInput() throws {
+        try typing?.close()
+    }
+
+    func signal(_ number: Int32) {
+        if process.isRunning { kill(process.processIdentifier, number) }
+    }
+
+    deinit {
+        signal(SIGKILL)
+    }
+}

@@ -1,0 +1,138 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+@Suite(.timeLimit(.minutes(10))) struct CommandStatusTests {
+    @Test(arguments: [
+        ["--help"], ["run", "--help"], ["subscribe", "--help"], ["bridge", "--help"], ["send", "--help"],
+        ["parse", "--help"], ["navigate", "--help"], ["check", "--help"], ["explain", "--help"],
+        ["serve", "--help"], ["connect", "--help"], ["publish", "--help"], ["request", "--help"],
+    ])
+    func helpHasAnExampleAndTheStatuses(_ arguments: [String]) async throws {
+        let finished = try await CommandProcess.run(arguments)
+        #expect(finished.status == 0)
+        #expect(finished.output.contains { $0.contains("EXAMPLE") })
+        #expect(finished.output.contains { $0.contains("EXIT STATUS") })
+        #expect(finished.errors.isEmpty)
+    }
+
+    @Test(arguments: [
+        ["nonsense"], ["run"], ["run", "a", "b"], ["subscribe"], ["subscribe", "mqtt://h"],
+        ["subscribe", "http://h", "--topic", "a"], ["subscribe", "mqtt://h", "--topic", "a#"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--count", "0"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--timeout", "soon"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--topic", "a"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--password-env", "P"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--user", "u", "--password-env", "P", "--password-file", "p"],
+        ["subscribe", "mqtt://h", "-t", "a", "--qos", "2"], ["subscribe", "mqtt://h", "-t", "a", "--share", "a/b"],
+        ["subscribe", "mqtt://h", "-t", "$share/a/b", "--share", "c"],
+        ["subscribe", "mqtt://h", "-t", "a", "--retained", "never"],
+        ["publish", "mqtt://h"], ["publish", "mqtt://h", "-t", "a"],
+        ["publish", "mqtt://h", "-t", "a/+", "--payload", "b"],
+        ["publish", "mqtt://h", "-t", "a", "--payload", "b", "--lines"],
+        ["publish", "mqtt://h", "-t", "a", "--payload", "b", "--file", "c"],
+        ["publish", "mqtt://h", "-t", "a", "--payload", "b", "--expiry", "10ms"],
+        ["publish", "mqtt://h", "-t", "a", "--payload", "b", "--content-type", "c", "--v311"],
+        ["request", "mqtt://h", "-t", "a"], ["request", "mqtt://h", "-t", "a", "--payload", "b", "--v311"],
+        ["bridge"], ["bridge", "a.js", "--source", "page"], ["bridge", "a.js", "--timeout", "soon"],
+        ["send"], ["send", "a"], ["send", "a b", "--config", "c"], ["send", "a", "--id", "", "--config", "c"],
+        ["send", "a", "--config", "c", "--timeout", "1.5"],
+        ["parse"], ["parse", "a:b", "--stdin"], ["parse", "a:b", "--source", "links"], ["parse", "a:b", "--base", "x"],
+        ["check"], ["check", "--strict"], ["navigate"], ["navigate", "a:b"],
+        ["navigate", "a:b", "--stdin", "--config", "c"],
+        ["navigate", "a:b", "--config", "c", "--kind", "lnik"], ["navigate", "a:b", "--config", "c", "--frame", "top"],
+        ["explain"], ["explain", "--config", "c"], ["explain", "--url", "a:b"],
+        ["explain", "--url", "a:b", "--payload", "1", "--config", "c"],
+        ["explain", "--url", "a:b", "--config", "c", "--topic", "t"],
+        ["explain", "--url", "a:b", "--config", "c", "--frame", "main"],
+        ["explain", "--payload", "1", "--config", "c", "--topic", "a/+"],
+        ["explain", "--payload", "1", "--config", "c", "--topic", "a", "--qos", "2"],
+        ["explain", "--payload", "1", "--config", "c", "--origin", "null"],
+        ["explain", "--payload", "1", "--config", "c", "--handler", "a b"],
+        ["explain", "--url", "a:b", "--config", "c", "--principal", "p"],
+        ["serve"], ["serve", "--config", "c", "--port", "65536"],
+        ["connect"], ["connect", "http://h/"], ["connect", "ws://h/", "ws://i/"], ["connect", "ws://h/#a"],
+        ["connect", "ws://h/", "--count", "0"], ["connect", "ws://h/", "--timeout", "soon"],
+        ["connect", "ws://h/", "--source", "a"], ["connect", "ws://h/", "--config", "c", "--raw"],
+        ["connect", "ws://h/", "--header", "X"], ["connect", "ws://h/", "--header", "Upgrade: x"],
+        ["connect", "ws://h/", "--ca", "f"], ["connect", "wss://h/", "--ca", "f", "--insecure"],
+        ["connect", "wss://h/", "--cert", "f"], ["connect", "ws://h/", "--ping", "often"],
+        ["connect", "ws://h/", "--ping", "2h"], ["connect", "ws://h/", "--bearer-env", "a", "--bearer-file", "b"],
+        ["connect", "ws://h/", "--subprotocol", "a b"],
+    ])
+    func wrongArgumentsAreUsageErrors(_ arguments: [String]) async throws {
+        let finished = try await CommandProcess.run(arguments)
+        #expect(finished.status == CommandStatus.usage.rawValue)
+        #expect(finished.output.isEmpty)
+        #expect(!finished.errors.isEmpty)
+    }
+
+    @Test func aBrokersURLWithAPasswordIsRefusedWithoutRepeatingIt() async throws {
+        let finished = try await CommandProcess.run(["subscribe", "mqtt://u:canary-4711@127.0.0.1", "--topic", "a"])
+        #expect(finished.status == CommandStatus.usage.rawValue)
+        #expect(!finished.errors.joined().contains("canary-4711"))
+    }
+
+    @Test(arguments: [
+        ["connect", "ws://u:canary-4711@127.0.0.1/"], ["connect", "http://h/?token=canary-4711"],
+        ["connect", "ws://h/?token=canary-4711", "ws://h/?token=canary-4711"],
+        ["connect", "ws://h/", "--header", "Authorization: Bearer canary-4711"],
+        ["connect", "ws://h/", "--header", "X-Api-Key: canary-4711"],
+        ["connect", "ws://h/", "--header", "Cookie: a=canary-4711"],
+        ["connect", "ws://h/", "--bearer-env", "canary-4711"],
+        ["connect", "ws://h/", "--header-env", "Authorization: Bearer canary-4711"],
+        ["subscribe", "mqtt://h", "--topic", "a", "--password-env", "canary-4711"],
+        ["publish", "mqtt://u:canary-4711@h", "-t", "a", "--payload", "b"],
+        ["request", "mqtts://h", "-t", "a", "--payload", "b", "--psk-identity", "c", "--psk-env", "canary-4711"],
+    ])
+    func aSecretAmongTheArgumentsIsNotRepeated(_ arguments: [String]) async throws {
+        let finished = try await CommandProcess.run(arguments)
+        #expect(finished.status == CommandStatus.usage.rawValue)
+        #expect(!finished.errors.isEmpty && !finished.errors.joined().contains("canary-4711"), "\(finished.errors)")
+    }
+
+    @Test func theVersionIsOneLine() async throws {
+        let finished = try await CommandProcess.run(["--version"])
+        #expect(finished.status == 0)
+        #expect(finished.output == ["signalbox \(SignalboxTool.version)"])
+        #expect(finished.errors.isEmpty)
+    }
+
+    @Test func aConfigurationThatIsNotThereHasAStatusOfItsOwn() async throws {
+        let finished = try await CommandProcess.run(["run", "/nowhere/signalbox.yaml"])
+        #expect(finished.status == CommandStatus.unreadableFile.rawValue)
+    }
+
+    @Test func eachMistakeOfAConfigurationIsOneLineWithItsPlace() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = folder.appendingPathComponent("bad.yaml")
+            try "sources: 1\nplugins: 2\n".write(to: file, atomically: true, encoding: .utf8)
+            let finished = try await CommandProcess.run(["run", file.path])
+            #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
+            #expect(finished.output.isEmpty)
+            let places = finished.errors.map { $0.contains("\(file.path):1:10:") || $0.contains("\(file.path):2:10:") }
+            #expect(places == [true, true])
+        }
+    }
+
+    @Test func aBrokerThatIsNotThereEndsASubscriptionAtOnce() async throws {
+        let port = try await Broker.with { $0.port }
+        let finished = try await CommandProcess.run(["subscribe", "mqtt://127.0.0.1:\(port)", "--topic", "a"])
+        #expect(finished.status == CommandStatus.unavailable.rawValue)
+        #expect(finished.output.isEmpty)
+    }
+
+    @Test func everyStatusIsDocumented() throws {
+        let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+        let text = String(
+            decoding: try FileContent.read("\(root)/docs/command.md", limit: 1 << 20).get(),
+            as: UTF8.self
+        )
+        let documented = text.split(separator: "\n").compactMap { line in
+            line.split(separator: "|").first.flatMap { Int32($0.filter { $0 != " " }) }
+        }
+        #expect(documented == CommandStatus.allCases.map(\.rawValue))
+    }
+}

@@ -1,0 +1,102 @@
+import BrokerKit
+import Foundation
+
+@testable import SignalboxTesting
+
+/// The built program with a pipe as stdin, and the lines of its output counted and not kept.
+final class PipedCommand: Sendable {
+    private let process: Process
+    private let input: FileHandle
+    private let output: FileHandle
+    private let end = Watched<Int32?>(nil)
+
+    init(_ arguments: [String], folder: URL? = nil) throws {
+        process = Process()
+        process.executableURL = URL(fileURLWithPath: BuiltProgram.path("signalbox"))
+        process.arguments = arguments
+        process.currentDirectoryURL = folder
+        let (into, out) = (Pipe.unshared(), Pipe.unshared())
+        process.standardInput = into
+        process.standardOutput = out
+        process.standardError = FileHandle.nullDevice
+        (input, output) = (into.fileHandleForWriting, out.fileHandleForReading)
+        process.terminationHandler = { [end] process in
+            let isExit = process.terminationReason == .exit
+            end.change { $0 = isExit ? process.terminationStatus : -process.terminationStatus }
+        }
+        try ProcessStart.run(process)
+    }
+
+    /// Writes pieces on a thread of their own, until there are no more or nobody reads.
+    func write(_ pieces: @escaping @Sendable (Int) -> [UInt8]?) {
+        Thread.detachNewThread { [input] in
+            var number = 0
+            while let piece = pieces(number), (try? input.write(contentsOf: piece)) != nil { number += 1 }
+        }
+    }
+
+    /// The end of stdin.
+    func closeInput() {
+        try? input.close()
+    }
+
+    /// Reads so many lines of output, on a thread of their own.
+    ///
+    /// - Returns: how many there were; fewer when the output ended before, or nothing came for longer than a test lasts.
+    func lines(_ wanted: Int) async -> Int {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [output] in
+                var found = 0
+                var piece = [UInt8](repeating: 0, count: 1 << 16)
+                var entry = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
+                while found < wanted, poll(&entry, 1, LineStream.patience) > 0 {
+                    let count = read(output.fileDescriptor, &piece, piece.count)
+                    guard count > 0 else { break }
+                    found += PipedCommand.lineEnds(in: piece[..<count])
+                }
+                continuation.resume(returning: found)
+            }
+        }
+    }
+
+    private static func lineEnds(in bytes: ArraySlice<UInt8>) -> Int {
+        bytes.withUnsafeBytes { bytes in
+            var count = 0
+            for byte in bytes where byte == UInt8(ascii: "\n") { count += 1 }
+            return count
+        }
+    }
+
+    /// Nobody reads the output any more.
+    func closeOutput() {
+        try? output.close()
+    }
+
+    /// In KiB: what the program may need whatever it is given. The libraries of web views alone take some 30 MiB.
+    #if WebKitGTK
+    static let memoryLimit = 112 << 10
+    #else
+    static let memoryLimit = 64 << 10
+    #endif
+
+    /// The most memory that the program had at once, in KiB, where the system tells (proc(5), VmHWM).
+    var peakMemory: Int? {
+        let file = "/proc/\(process.processIdentifier)/status"
+        let lines = try? String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+        return lines?.first { $0.hasPrefix("VmHWM:") }.flatMap { line in Int(line.filter(\.isNumber)) }
+    }
+
+    /// The exit status, or the negative number of the signal that ended it; -1 when the task is cancelled before.
+    func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
+        await end.until(file: file, line: line) { $0 != nil }
+        return end.value ?? -1
+    }
+
+    func signal(_ number: Int32) {
+        if process.isRunning { kill(process.processIdentifier, number) }
+    }
+
+    deinit {
+        signal(SIGKILL)
+    }
+}
