@@ -6,8 +6,6 @@ LOGS=.build/ci
 STEP_LIMIT=${STEP_LIMIT:-900}
 # All at once, hundreds of tests would hold more programs and threads than two processors serve, and wait for each other.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-16}
-# Tests that are cut say what they wait for.
-export SIGNALBOX_REPORT_WAITS=1
 
 passed=0
 failed=0
@@ -113,9 +111,9 @@ run_tests() {
     local program=$scratch/debug/${package}PackageTests.xctest
     set -- --event-stream-output-path "$LOGS/$name.events.jsonl" --event-stream-version 0 "$@"
     if [ -d "$program" ]; then
-        limited swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@" >"$log" 2>&1 </dev/null || status=$?
+        limited env SIGNALBOX_REPORT_WAITS=1 swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@" >"$log" 2>&1 </dev/null || status=$?
     else
-        limited --display "$program" --testing-library swift-testing "$@" >"$log" 2>&1 </dev/null || status=$?
+        limited --display env SIGNALBOX_REPORT_WAITS=1 "$program" --testing-library swift-testing "$@" >"$log" 2>&1 </dev/null || status=$?
     fi
     .ci/test-report "$LOGS/$name.events.jsonl" "$log" "$status" "$LOGS/$name.counts" >"$LOGS/$name.report"
     return "$status"

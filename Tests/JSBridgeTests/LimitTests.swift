@@ -18,12 +18,10 @@ import Testing
 
     /// In a process of its own, which may abort.
     @Test func aChainOfPromisesThatNeverEndsEndsThePage() async {
-        await withKnownIssue(.mayAbort, isIntermittent: true) {
-            await #expect(processExitsWith: .success, Comment.mayAbort) {
+        await AbortingProcess.expectItsEnd {
+            await #expect(processExitsWith: .success) {
                 try await LimitTests.expectItsEnd("(async () => { for (;;) { await null; console.debug(1); } })();")
             }
-        } matching: {
-            $0.comments.contains(.mayAbort)
         }
     }
 
@@ -61,12 +59,10 @@ import Testing
 
     /// In a process of its own, which may abort, and with which the thread ends that is left behind.
     @Test func aChainOfPromisesWithoutEndEndsItsRunAndAnotherPageCanBegin() async {
-        await withKnownIssue(.mayAbort, isIntermittent: true) {
-            await #expect(processExitsWith: .success, Comment.mayAbort) {
+        await AbortingProcess.expectItsEnd {
+            await #expect(processExitsWith: .success) {
                 try await LimitTests.expectItsEndAndAnotherPage()
             }
-        } matching: {
-            $0.comments.contains(.mayAbort)
         }
     }
 

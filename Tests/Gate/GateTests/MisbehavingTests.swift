@@ -8,7 +8,8 @@ import Testing
 @Suite struct MisbehavingTests {
     private static let wanted = ProcessInfo.processInfo.environment["GATE_TEST"]
 
-    @Test func passes() {
+    @Test(.enabled(if: wanted != "crash"))
+    func passes() {
         #expect(Bool(true))
     }
 
