@@ -68,4 +68,4 @@ api:
 	@.ci/api --record
 
 clean:
-	rm -rf .build .build-* examples/.build examples/*/.build Tests/Benchmarks/.build
+	rm -rf .build .build-* examples/.build examples/*/.build Tests/*/.build

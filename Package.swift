@@ -32,7 +32,7 @@ let package = Package(
         .library(name: "WebSocketChat", targets: ["WebSocketChat"]),
         .library(name: "BrowserBridge", targets: ["BrowserBridge"]),
         .executable(name: "signalbox", targets: ["SignalboxProgram"]),
-        // What Tests/Programs needs, a package of its own; nobody else is meant to use these three.
+        // For Tests/Programs, a separate package, and not part of what Signalbox offers.
         .library(name: "SignalboxCommand", targets: ["SignalboxCommand"]),
         .library(name: "BrokerKit", targets: ["BrokerKit"]),
         .executable(name: "LedgerPublisher", targets: ["LedgerPublisher"]),

@@ -67,7 +67,7 @@ toolchain_tool() {
     fi
 }
 
-# The modules that the package offers as libraries, and not to its own tests alone.
+# The modules that the package offers as libraries; two products are for Tests/Programs alone (Package.swift).
 library_modules() {
     sed -n 's/.*\.library(name: "\([A-Za-z]*\)".*/\1/p' Package.swift | grep -vxE 'SignalboxCommand|BrokerKit' | sort
 }

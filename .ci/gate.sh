@@ -19,10 +19,10 @@ shown() {
     cut -c 1-300
 }
 
-# limited [--display] COMMAND...: in a session of its own, which ends with the command, whatever the command started. When the
-# time is over it gets SIGUSR2, at which tests write what they wait for.
+# limited [--display] COMMAND...: in a separate session, which ends with the command, so that nothing stays that the command started.
+# When the time is over it gets SIGUSR2, at which tests write what they wait for.
 limited() {
-    local status=0 on_display=""
+    local status=0 on_display="" began=$SECONDS
     if [ "$1" = --display ]; then
         on_display=${DISPLAY_OF_ITS_OWN:-}
         shift
@@ -38,6 +38,8 @@ limited() {
         wait "$running" || status=$?
         end_session "$running"
         running=""
+        # What does not heed the signal is killed, and then timeout has the status of that.
+        if [ "$status" -eq 137 ] && [ $((SECONDS - began)) -ge "$STEP_LIMIT" ]; then status=124; fi
         return "$status"
     fi
 }
@@ -49,10 +51,20 @@ end_session() {
         facts=$(cat "$file" 2>/dev/null) || continue
         # Word splitting is wanted.
         set -- "$1" ${facts##*) }
-        if [ "$5" = "$1" ]; then kill -KILL "${facts%% *}" 2>/dev/null || true; fi
+        if [ "$5" = "$1" ]; then kill "-${signal:-KILL}" "${facts%% *}" 2>/dev/null || true; fi
     done
 }
-trap 'if [ -n "$running" ]; then end_session "$running"; fi; exit 130' INT TERM USR2
+
+# A gate within the session has another one to end, and so gets a second for it.
+interrupted() {
+    if [ -n "$running" ]; then
+        signal=TERM end_session "$running"
+        sleep 1
+        end_session "$running"
+    fi
+    exit 130
+}
+trap interrupted INT TERM USR2
 
 # count TITLE STATUS [REMARK]
 count() {
@@ -91,8 +103,10 @@ step() {
     fi
     {
         sed -E 's/\x1b\[[0-9;]*m//g' "$log" | grep -aE 'error:|SUMMARY: [A-Z][a-z]+Sanitizer|Fatal error' | grep -av 'signal handler spoils errno' |
-            awk '!seen[$0]++' | head -n 12 || true
-        tail -n 12 "$log"
+            awk '!seen[$0]++ && shown++ < 12' || true
+        # Where a program crashed, as Swift shows it.
+        grep -aE '^\*\*\* Program crashed|^ *[0-9]+ .* in .* at /' "$log" | awk 'shown++ < 10' || true
+        tail -n 40 "$log"
     } >"$LOGS/$name.report"
     tail -n 40 "$log" | shown
     echo "-- FAILED: $(ended "$status") after $((SECONDS - began)) s; all of it: $log"
@@ -101,9 +115,18 @@ step() {
     return "$status"
 }
 
+# package_folder PACKAGE: where the package of this name is.
+package_folder() {
+    case $1 in
+        signalbox) echo . ;;
+        signalbox-programs) echo Tests/Programs ;;
+        signalbox-gate) echo Tests/Gate ;;
+    esac
+}
+
 # run_tests NAME PACKAGE SCRATCH [ARGUMENT...]: runs the built tests of a package (its name in the manifest), and writes their
-# log, their events, what there is to say of them (NAME.report) and `PASSED FAILED SKIPPED` (NAME.counts).
-# The test program itself and not `swift test`, which after a crash waits for whatever the tests had started.
+# log, their events, what there is to say of them (NAME.report) and `PASSED FAILED SKIPPED` (NAME.counts). TEST_OPTIONS are what
+# they were built with. On Linux it runs the test program itself: after a crash, `swift test` waits for all that the tests started.
 run_tests() {
     local name=$1 package=$2 scratch=$3 status=0 log=$LOGS/$1.log
     shift 3
@@ -111,7 +134,9 @@ run_tests() {
     local program=$scratch/debug/${package}PackageTests.xctest
     set -- --event-stream-output-path "$LOGS/$name.events.jsonl" --event-stream-version 0 "$@"
     if [ -d "$program" ]; then
-        limited env SIGNALBOX_REPORT_WAITS=1 swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@" >"$log" 2>&1 </dev/null || status=$?
+        # Word splitting is wanted.
+        limited env SIGNALBOX_REPORT_WAITS=1 swift test --skip-build ${TEST_OPTIONS-${SIGNALBOX_TRAITS-}} --disable-xctest \
+            --package-path "$(package_folder "$package")" --scratch-path "$scratch" "$@" >"$log" 2>&1 </dev/null || status=$?
     else
         limited --display env SIGNALBOX_REPORT_WAITS=1 "$program" --testing-library swift-testing "$@" >"$log" 2>&1 </dev/null || status=$?
     fi
@@ -125,7 +150,8 @@ tests() {
     shift 3
     printf '\n== %s\n' "$title"
     run_tests "$name" "$package" .build "$@" || status=$?
-    read -r ran bad skipped <"$LOGS/$name.counts" || true
+    # Without counts there is no run.
+    read -r ran bad skipped <"$LOGS/$name.counts" || bad=1
     grep -aE '^skipped: ' "$LOGS/$name.log" | shown | sort -u | head -n 40 || true
     shown <"$LOGS/$name.report"
     passed=$((passed + ran))
@@ -151,7 +177,7 @@ finish() {
     [ "$failed" -eq 0 ]
 }
 
-# What is there must work: a test that finds no display or browser then fails. Windows are shown where nobody sees them.
+# What is there must work: a test that finds no display or browser then fails. Windows are shown on a display in memory.
 find_displays() {
     SIGNALBOX_TRAITS=$(all_traits)
     export SIGNALBOX_TRAITS

@@ -133,10 +133,11 @@ import Testing
         try await EndTests.close(whileItRuns: script)
     }
 
-    /// In a process of its own, which may abort.
+    /// In a separate process, which may abort.
     @Test func closingEndsAChainOfPromises() async {
         await AbortingProcess.expectItsEnd {
-            await #expect(processExitsWith: .success) {
+            await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+                AbortingProcess.reportAborts()
                 try await EndTests.close(whileItRuns: "(async () => { for (;;) { console.log(1); await null; } })();")
             }
         }

@@ -16,10 +16,11 @@ import Testing
         try await LimitTests.expectItsEnd(script)
     }
 
-    /// In a process of its own, which may abort.
+    /// In a separate process, which may abort.
     @Test func aChainOfPromisesThatNeverEndsEndsThePage() async {
         await AbortingProcess.expectItsEnd {
-            await #expect(processExitsWith: .success) {
+            await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+                AbortingProcess.reportAborts()
                 try await LimitTests.expectItsEnd("(async () => { for (;;) { await null; console.debug(1); } })();")
             }
         }
@@ -57,10 +58,11 @@ import Testing
         #expect(try await trial.untilEnd() == ["1"])
     }
 
-    /// In a process of its own, which may abort, and with which the thread ends that is left behind.
+    /// In a separate process, which may abort, and with which the thread ends that is left behind.
     @Test func aChainOfPromisesWithoutEndEndsItsRunAndAnotherPageCanBegin() async {
         await AbortingProcess.expectItsEnd {
-            await #expect(processExitsWith: .success) {
+            await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
+                AbortingProcess.reportAborts()
                 try await LimitTests.expectItsEndAndAnotherPage()
             }
         }

@@ -41,7 +41,8 @@ public final class InMemoryMessage: Sendable {
     /// Waits until it is acknowledged; returns early when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - file: where the wait is said to stand when a test run is cut, with `line`; by default where the call is.
+    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
+    ///   - line: its line there.
     public func untilAcknowledged(file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.isAcknowledged }
     }

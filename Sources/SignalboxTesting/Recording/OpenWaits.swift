@@ -12,18 +12,23 @@ import Glibc
 /// The waits of a test process that have not ended, so that a test run which stands still can say what it waits for.
 ///
 /// Off unless the environment has `SIGNALBOX_REPORT_WAITS`. Then `SIGUSR2` makes the process write each open wait to standard
-/// error and end by that signal, and a wait that is cancelled, as by a test's time limit, writes a line of its own.
-enum OpenWaits {
+/// error and end by that signal. A wait that is cancelled, as by a test's time limit, is written at once.
+package enum OpenWaits {
     /// Where a wait stands in the source.
-    struct Place: Hashable {
+    package struct Place: Hashable {
         let file: StaticString
         let line: UInt
 
-        static func == (left: Place, right: Place) -> Bool {
+        package init(file: StaticString, line: UInt) {
+            self.file = file
+            self.line = line
+        }
+
+        package static func == (left: Place, right: Place) -> Bool {
             left.line == right.line && left.file.description == right.file.description
         }
 
-        func hash(into hasher: inout Hasher) {
+        package func hash(into hasher: inout Hasher) {
             hasher.combine(line)
         }
     }
@@ -51,7 +56,7 @@ enum OpenWaits {
     /// Notes that a wait begins.
     ///
     /// - Returns: what to give to ``end(_:wasCancelled:)``; `nil` when nothing is noted.
-    static func begin(_ place: Place) -> UInt64? {
+    package static func begin(_ place: Place) -> UInt64? {
         guard isOn else { return nil }
         return state.withLock { state in
             state.made += 1
@@ -60,13 +65,14 @@ enum OpenWaits {
         }
     }
 
-    static func end(_ number: UInt64?, wasCancelled: Bool) {
+    /// Forgets a wait, and writes where it was if it was cancelled.
+    package static func end(_ number: UInt64?, wasCancelled: Bool) {
         guard let number, let place = state.withLock({ $0.places.removeValue(forKey: number) }) else { return }
         if wasCancelled { say("a wait was cancelled: \(place.file):\(place.line)\n") }
     }
 
-    /// Waits in a way of the caller's, and is noted meanwhile.
-    static func noting<Result>(
+    /// Runs a wait of another kind than ``Watched``'s, and notes it until it ends.
+    package static func noting<Result>(
         _ file: StaticString,
         _ line: UInt,
         isolation: isolated (any Actor)? = #isolation,

@@ -41,11 +41,12 @@ public final class RecordingSender: Sender {
         state.change { $0.isClosed = true }
     }
 
-    /// Waits until so many actions were sent, and returns them; returns what there is when the task is cancelled.
+    /// Waits until `count` actions were sent, and returns all; returns what there is when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - count: at least so many.
-    ///   - file: where the wait is said to stand when a test run is cut, with `line`; by default where the call is.
+    ///   - count: the number of actions to wait for.
+    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
+    ///   - line: its line there.
     @discardableResult
     public func untilSent(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async -> [SentAction] {
         await state.until(file: file, line: line) { $0.sent.count >= count }

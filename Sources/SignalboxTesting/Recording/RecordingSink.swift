@@ -50,11 +50,12 @@ public final class RecordingSink: SettlementSink {
         }
     }
 
-    /// Waits until so many outcomes were told since it was made; returns early when the task is cancelled.
+    /// Waits until it has recorded `count` outcomes; returns early when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - count: at least so many.
-    ///   - file: where the wait is said to stand when a test run is cut, with `line`; by default where the call is.
+    ///   - count: the number of outcomes to wait for.
+    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
+    ///   - line: its line there.
     public func untilSettled(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.settled >= count }
     }

@@ -40,7 +40,8 @@ package final class Watched<Value: Sendable>: Sendable {
     /// Waits until the condition holds, which is looked at after each change, under the lock.
     ///
     /// - Parameters:
-    ///   - file: where the wait is said to stand when a test run is cut, with `line`; by default where the call is.
+    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
+    ///   - line: its line there.
     ///   - isSatisfied: the condition. It must not call back.
     /// - Returns: `false` when the task was cancelled first.
     @discardableResult

@@ -73,11 +73,12 @@ public final class ManualClock: Clock {
         state.change { _ = $0.advance(by: step) }
     }
 
-    /// Waits until so many tasks sleep; returns early when the task is cancelled.
+    /// Waits until `count` tasks sleep; returns early when the task is cancelled.
     ///
     /// - Parameters:
-    ///   - count: at least so many.
-    ///   - file: where the wait is said to stand when a test run is cut, with `line`; by default where the call is.
+    ///   - count: the number of sleeping tasks to wait for.
+    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
+    ///   - line: its line there.
     public func untilAsleep(_ count: Int = 1, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.sleepers.count >= count }
     }
@@ -87,15 +88,26 @@ public final class ManualClock: Clock {
     ///
     /// For timers that go on, such as a supervisor's: it waits for ever for a sleeper that was woken and never sleeps
     /// again. Returns early when the task is cancelled.
-    public func tick(_ count: Int = 1, every step: Duration = .milliseconds(100)) async {
+    ///
+    /// - Parameters:
+    ///   - count: how often the clock is moved.
+    ///   - step: how far each time, at least zero.
+    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
+    ///   - line: its line there.
+    public func tick(
+        _ count: Int = 1,
+        every step: Duration = .milliseconds(100),
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) async {
         precondition(step >= .zero, "a clock is not moved back")
         for _ in 0..<count {
-            guard await state.until({ !$0.sleepers.isEmpty }) else { return }
+            guard await state.until(file: file, line: line, { !$0.sleepers.isEmpty }) else { return }
             let awaited = state.change { state in
                 let woken = state.advance(by: step)
                 return state.begun + UInt64(woken)
             }
-            guard await state.until({ $0.begun >= awaited }) else { return }
+            guard await state.until(file: file, line: line, { $0.begun >= awaited }) else { return }
         }
     }
 

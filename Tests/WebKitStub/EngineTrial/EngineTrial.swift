@@ -196,7 +196,7 @@ let document = "0123456789abcdef https://shop.example"
         trial.commit("https://shop.example/")
         trial.relay("\(document)\nhello\n\n")
         _ = await trial.nextCall()
-        // A run that ends by cancellation lets the page hear its last words, which this one takes two seconds not to answer.
+        // A cancelled run waits two seconds for the page's last words, which this page never sends: five of a hundred are enough.
         if turn.isMultiple(of: 20) { run.cancel() } else { trial.engine.page.close() }
         trial.view.stubEndScripts()
         var call = await trial.nextCall()

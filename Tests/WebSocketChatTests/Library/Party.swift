@@ -1,3 +1,4 @@
+import SignalboxTesting
 import Testing
 
 @testable import WebSocketChat
@@ -30,8 +31,11 @@ struct Party {
         return Party(transport: transport, events: stream.makeAsyncIterator())
     }
 
-    mutating func next() async -> TransportEvent? {
-        await events.next()
+    mutating func next(file: StaticString = #fileID, line: UInt = #line) async -> TransportEvent? {
+        let wait = OpenWaits.begin(OpenWaits.Place(file: file, line: line))
+        let event = await events.next()
+        OpenWaits.end(wait, wasCancelled: event == nil)
+        return event
     }
 
     /// The next event.
