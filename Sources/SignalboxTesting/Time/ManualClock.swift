@@ -111,7 +111,7 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// Moves the clock step by step, as with ``tick(_:every:)``, until `work` has returned: for work that ends only
+    /// Moves the clock step by step, as with ``tick(_:every:file:line:)``, until `work` has returned: for work that ends only
     /// because time passes, such as a call of a plugin that hangs.
     public func tick<Result>(
         every step: Duration = .milliseconds(100),
