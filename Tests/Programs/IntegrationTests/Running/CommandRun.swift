@@ -21,10 +21,11 @@ final class CommandRun: Sendable {
         program.signal(SIGKILL)
     }
 
-    /// Starts `signalbox run` on a configuration and returns when it has subscribed.
+    /// Starts `signalbox run` on a configuration of a workplace and returns when both of its sources have subscribed: what is
+    /// published to a source before that is lost.
     static func started(_ configuration: URL, outcomes: Bool = true) async throws -> CommandRun {
         let run = try CommandRun(["run", configuration.path] + (outcomes ? ["--outcomes"] : []))
-        try await run.diagnostics.untilLine(containing: "subscribed")
+        for source in ["push", "urgent"] { try await run.diagnostics.untilLine(containing: "source \(source): subscribed to") }
         return run
     }
 
