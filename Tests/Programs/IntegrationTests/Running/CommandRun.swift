@@ -25,7 +25,9 @@ final class CommandRun: Sendable {
     /// published to a source before that is lost.
     static func started(_ configuration: URL, outcomes: Bool = true) async throws -> CommandRun {
         let run = try CommandRun(["run", configuration.path] + (outcomes ? ["--outcomes"] : []))
-        for source in ["push", "urgent"] { try await run.diagnostics.untilLine(containing: "source \(source): subscribed to") }
+        for source in ["push", "urgent"] {
+            try await run.diagnostics.untilLine(containing: "source \(source): subscribed to")
+        }
         return run
     }
 
