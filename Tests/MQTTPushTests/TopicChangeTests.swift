@@ -55,6 +55,27 @@ struct TopicChangeTests {
         }
     }
 
+    /// A broker that may send one message at a time goes on with the rest after its answer (MQTT 5.0, 3.10.4).
+    @Test func whatTheBrokerHeldForATopicStillComesWhenThatIsRemoved() async throws {
+        try await Broker.with { broker in
+            let topics = [try MQTTTopic("push/{action}"), try MQTTTopic("more/{action}")]
+            var configuration = try MQTTPushConfiguration.test(broker, topics)
+            configuration.receiveMaximum = 1
+            let log = EventList<String>()
+            let intake = RecordingIntake.holding()
+            let adapter = try adapter(configuration, log)
+            let names = (1...10).map { "m\($0)" }
+            try await withRunning(adapter, intake, log) {
+                for name in names { try await broker.publish("{}", to: "more/\(name)") }
+                async let removed = adapter.remove("more/+")
+                for number in 1...names.count { await intake.taken.first(number).last?.settle() }
+                #expect(try await removed == .done)
+                #expect(intake.taken.all.map(\.name) == names)
+            }
+            #expect(!log.all.contains { $0.contains("nobody subscribed to") })
+        }
+    }
+
     @Test func aChangeWithoutAConnectionIsDoneWithTheNext() async throws {
         try await Broker.with { broker in
             let log = EventList<String>()

@@ -92,7 +92,8 @@ public struct MQTTPushAdapter: Adapter {
         try await board(connection).add(topic)
     }
 
-    /// Ends a subscription, while others go on without a gap. Messages that are on their way still come before it returns.
+    /// Ends a subscription, while others go on without a gap. Messages that the broker already has for the session still come,
+    /// the last of them maybe after this has returned (MQTT 5.0, 3.10.4).
     ///
     /// It stays away for later connections and runs of this adapter. The last topic of a connection stays.
     /// Waits as ``add(_:to:)`` does. A topic that is added again meanwhile stays.

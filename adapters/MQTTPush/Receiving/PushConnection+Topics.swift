@@ -4,17 +4,15 @@ extension PushConnection {
     /// Brings what was added and removed to the broker, between two batches. What stays is not touched.
     func updateTopics() -> ConnectionEnd? {
         guard isOpen, board.revision != topicsRevision else { return nil }
-        let (topics, gone, fresh, revision) = board.takeWanted()
-        topicsRevision = revision
+        let wanted = board.takeSnapshot()
+        topicsRevision = wanted.revision
         let known = Set(receiver.topics.map(\.pattern.filter.text))
-        let added = topics.filter { topic in
+        let added = wanted.topics.filter { topic in
             let filter = topic.pattern.filter.text
-            return fresh.contains(filter) || !known.contains(filter)
+            return wanted.fresh.contains(filter) || !known.contains(filter)
         }
-        // What is being taken back still comes until the broker has answered.
-        let leaving = receiver.topics.filter { gone.contains($0.pattern.filter.text) }
-        receiver.use(topics + leaving)
-        return subscribe(added) ?? unsubscribe(gone) ?? flush()
+        receiver.use(wanted.expected)
+        return subscribe(added) ?? unsubscribe(wanted.gone) ?? flush()
     }
 
     /// Queues SUBSCRIBEs.
@@ -41,17 +39,9 @@ extension PushConnection {
         return nil
     }
 
-    /// Forgets the topics of filters that the broker has taken back.
+    /// Tells of the filters that the broker has taken back.
     func noteUnsubscribed() {
         let filters = receiver.takeUnsubscribed()
-        guard !filters.isEmpty else { return }
-        let wanted = Set(board.wanted().topics.map(\.pattern.filter.text))
-        receiver.use(
-            receiver.topics.filter { topic in
-                let filter = topic.pattern.filter.text
-                return wanted.contains(filter) || !filters.contains(filter)
-            }
-        )
-        board.unsubscribed(filters)
+        if !filters.isEmpty { board.unsubscribed(filters) }
     }
 }

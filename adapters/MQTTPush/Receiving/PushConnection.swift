@@ -45,8 +45,7 @@ final class PushConnection {
         self.demandsGrant = demandsGrant
         pings = HoldPings(keepalive: configuration.keepalive, from: began)
         receiver.reset()
-        let (topics, gone, _) = board.wanted()
-        receiver.use(topics + receiver.topics.filter { gone.contains($0.pattern.filter.text) })
+        receiver.use(board.expected)
         client = try MosquittoClient(configuration, cleanStart: cleanStart, target: receiver)
     }
 
@@ -123,10 +122,10 @@ final class PushConnection {
         }
         receiver.announceLoss()
         board.connected(control)
-        let (topics, gone, _, revision) = board.takeWanted()
-        topicsRevision = revision
-        receiver.use(topics + receiver.topics.filter { gone.contains($0.pattern.filter.text) })
-        return subscribe(topics) ?? unsubscribe(gone) ?? flush()
+        let wanted = board.takeSnapshot()
+        topicsRevision = wanted.revision
+        receiver.use(wanted.expected)
+        return subscribe(wanted.topics) ?? unsubscribe(wanted.gone) ?? flush()
     }
 
     /// - Returns: the connection's end where nothing was granted and a first grant is demanded.

@@ -10,9 +10,27 @@ final class TopicBoard: Sendable {
     /// The most topics of a connection, and the most that wait to be taken back from the broker.
     static let bound = 1_000
 
+    /// What the source's thread is to bring to the broker.
+    struct Snapshot {
+        /// What is to be subscribed to.
+        let topics: [MQTTTopic]
+        /// What is to be taken back.
+        let gone: [String]
+        /// What was removed, at most ``bound``, the oldest forgotten: the broker goes on with messages that it held for it
+        /// (MQTT 5.0, 3.10.4), also after its answer and in the session's next connection.
+        let former: [MQTTTopic]
+        /// Filters that are asked for although the broker may know them.
+        var fresh: Set<String> = []
+        let revision: Int
+
+        /// All topics whose messages may come, the first that matches deciding.
+        var expected: [MQTTTopic] { topics + former }
+    }
+
     private struct State {
         var topics: [MQTTTopic]
         var gone: [String] = []
+        var former: [MQTTTopic] = []
         var revision = 0
         var control: LoopControl?
         var isConnected = false
@@ -42,6 +60,7 @@ final class TopicBoard: Sendable {
             }
             state.topics.append(topic)
             state.gone.removeAll { $0 == filter }
+            state.former.removeAll { $0.pattern.filter.text == filter }
             state.fresh.insert(filter)
         }
     }
@@ -55,7 +74,8 @@ final class TopicBoard: Sendable {
             guard state.gone.count < TopicBoard.bound else {
                 throw TopicBoard.fault("1000 topics wait to be taken back from the broker; connect first")
             }
-            state.topics.remove(at: place)
+            state.former.append(state.topics.remove(at: place))
+            if state.former.count > TopicBoard.bound { state.former.removeFirst() }
             state.fresh.remove(filter)
             state.gone.append(filter)
         }
@@ -107,16 +127,20 @@ final class TopicBoard: Sendable {
         }
     }
 
-    /// What is to be subscribed to and what is to be taken back, as of a revision.
-    func wanted() -> (topics: [MQTTTopic], gone: [String], revision: Int) {
-        state.withLock { ($0.topics, $0.gone, $0.revision) }
-    }
+    /// All topics whose messages may come.
+    var expected: [MQTTTopic] { state.withLock { $0.topics + $0.former } }
 
-    /// As ``wanted()``, and which filters are asked for anew; that is told once.
-    func takeWanted() -> (topics: [MQTTTopic], gone: [String], fresh: Set<String>, revision: Int) {
+    /// What is wanted now. ``Snapshot/fresh`` is told once.
+    func takeSnapshot() -> Snapshot {
         state.withLock { state in
             defer { state.fresh = [] }
-            return (state.topics, state.gone, state.fresh, state.revision)
+            return Snapshot(
+                topics: state.topics,
+                gone: state.gone,
+                former: state.former,
+                fresh: state.fresh,
+                revision: state.revision
+            )
         }
     }
 
