@@ -12,6 +12,7 @@ failed=0
 failures=""
 details=""
 running=""
+aside=""
 mkdir -p "$LOGS"
 
 # Lines of a size to be read: a test's argument may be as long as a limit.
@@ -62,6 +63,10 @@ interrupted() {
         sleep 1
         end_session "$running"
     fi
+    if [ -n "$aside" ]; then
+        kill "$aside" 2>/dev/null || true
+        wait "$aside" || true
+    fi
     exit 130
 }
 trap interrupted INT TERM USR2
@@ -91,13 +96,43 @@ ended() {
 
 # step NAME TITLE COMMAND...: shows the end of what the command wrote. Its status is that of the command.
 step() {
-    local name=$1 title=$2 began=$SECONDS status=0 log=$LOGS/$1.log
+    local name=$1 title=$2 began=$SECONDS status=0
     shift 2
     printf '\n== %s\n' "$title"
-    limited "$@" >"$log" 2>&1 </dev/null || status=$?
+    limited "$@" >"$LOGS/$name.log" 2>&1 </dev/null || status=$?
+    conclude "$name" "$title" "$status" $((SECONDS - began))
+}
+
+# begin_aside NAME TITLE COMMAND...: begins a step that runs beside those that follow, until end_aside.
+begin_aside() {
+    aside_name=$1
+    aside_title=$2
+    aside_began=$SECONDS
+    shift 2
+    (
+        running=""
+        aside=""
+        trap interrupted INT TERM USR2
+        limited "$@"
+    ) >"$LOGS/$aside_name.log" 2>&1 </dev/null &
+    aside=$!
+}
+
+# end_aside: waits for that step, and shows it as `step` does.
+end_aside() {
+    local status=0
+    printf '\n== %s, beside the steps before\n' "$aside_title"
+    wait "$aside" || status=$?
+    aside=""
+    conclude "$aside_name" "$aside_title" "$status" $((SECONDS - aside_began))
+}
+
+# conclude NAME TITLE STATUS SECONDS: counts a step that has ended, and shows the end of its log.
+conclude() {
+    local name=$1 title=$2 status=$3 seconds=$4 log=$LOGS/$1.log
     if [ "$status" -eq 0 ]; then
         tail -n 8 "$log" | shown
-        echo "-- passed in $((SECONDS - began)) s"
+        echo "-- passed in $seconds s"
         count "$title" 0
         return 0
     fi
@@ -109,7 +144,7 @@ step() {
         tail -n 40 "$log"
     } >"$LOGS/$name.report"
     tail -n 40 "$log" | shown
-    echo "-- FAILED: $(ended "$status") after $((SECONDS - began)) s; all of it: $log"
+    echo "-- FAILED: $(ended "$status") after $seconds s; all of it: $log"
     count "$title" 1 "$(ended "$status")"
     tell "$title" "$LOGS/$name.report"
     return "$status"
