@@ -29,9 +29,17 @@ limited() {
         shift
     fi
     if ! command -v timeout >/dev/null; then
-        "$@"
+        "$@" &
+        running=$!
+        wait "$running" || status=$?
+        running=""
+        return "$status"
     elif [ ! -d /proc/self ] || ! command -v setsid >/dev/null; then
-        timeout --kill-after=10 "$STEP_LIMIT" "$@"
+        timeout --kill-after=10 "$STEP_LIMIT" "$@" &
+        running=$!
+        wait "$running" || status=$?
+        running=""
+        return "$status"
     else
         # Word splitting is wanted. In the foreground the signal reaches the command alone, not what it speaks to.
         setsid $on_display timeout --foreground --signal=USR2 --kill-after=20 "$STEP_LIMIT" "$@" &
@@ -58,15 +66,14 @@ end_session() {
 
 # A gate within the session has another one to end, and so gets a second for it.
 interrupted() {
+    if [ -n "$aside" ]; then kill "$aside" 2>/dev/null || true; fi
     if [ -n "$running" ]; then
+        kill "$running" 2>/dev/null || true
         signal=TERM end_session "$running"
         sleep 1
         end_session "$running"
     fi
-    if [ -n "$aside" ]; then
-        kill "$aside" 2>/dev/null || true
-        wait "$aside" || true
-    fi
+    if [ -n "$aside" ]; then wait "$aside" || true; fi
     exit 130
 }
 trap interrupted INT TERM USR2
@@ -103,28 +110,33 @@ step() {
     conclude "$name" "$title" "$status" $((SECONDS - began))
 }
 
-# begin_aside NAME TITLE COMMAND...: begins a step that runs beside those that follow, until end_aside.
+# begin_aside NAME TITLE COMMAND...: begins a step that runs beside those that follow, until end_aside. There is one at a time.
 begin_aside() {
     aside_name=$1
     aside_title=$2
     aside_began=$SECONDS
     shift 2
+    rm -f "$LOGS/$aside_name.seconds"
     (
         running=""
         aside=""
+        status=0
         trap interrupted INT TERM USR2
-        limited "$@"
+        limited "$@" || status=$?
+        echo $((SECONDS - aside_began)) >"$LOGS/$aside_name.seconds"
+        exit "$status"
     ) >"$LOGS/$aside_name.log" 2>&1 </dev/null &
     aside=$!
 }
 
 # end_aside: waits for that step, and shows it as `step` does.
 end_aside() {
-    local status=0
-    printf '\n== %s, beside the steps before\n' "$aside_title"
+    local status=0 seconds=$((SECONDS - aside_began))
+    printf '\n== %s, which ran beside the steps above\n' "$aside_title"
     wait "$aside" || status=$?
     aside=""
-    conclude "$aside_name" "$aside_title" "$status" $((SECONDS - aside_began))
+    read -r seconds <"$LOGS/$aside_name.seconds" || true
+    conclude "$aside_name" "$aside_title" "$status" "$seconds"
 }
 
 # conclude NAME TITLE STATUS SECONDS: counts a step that has ended, and shows the end of its log.

@@ -113,6 +113,20 @@ import Testing
             #expect(error?.detail.contains("the filter of \(shown) brought it, but a level has not the form") == true)
             #expect(route.isExpected && route.facts.captures.isEmpty && route.facts.topic == topic)
         }
+        let former = [try MQTTTopic("count/#", action: "all"), try MQTTTopic("gone/{action}")]
+        func formerRoute(_ topic: String) throws -> PushRoute {
+            PushRoute(
+                topic: Array(topic.utf8),
+                retained: false,
+                qos: 1,
+                configuration: try configuration([try MQTTTopic("count/{n:int}", action: "one")]),
+                former: former
+            )
+        }
+        #expect(try formerRoute("gone/a").isExpected)
+        // Brought by a topic that is there: one that was removed decides nothing.
+        #expect(throws: Outcome.Rejection.self) { try formerRoute("count/abc").envelope.get() }
+        #expect(throws: Outcome.Rejection.self) { try formerRoute("else").envelope.get() }
         let unexpected = #expect(throws: Outcome.Rejection.self) { try route("other", topics).envelope.get() }
         #expect(unexpected?.detail == "the topic matches none of the source's patterns")
     }

@@ -18,14 +18,14 @@ struct TopicBoardTests {
         await whenRevised(board, to: 1)
         let added = Task { try await board.add(more) }
         await whenRevised(board, to: 2)
-        let wanted = board.takeSnapshot()
+        let wanted = board.snapshot(takingFresh: true)
         #expect(wanted.gone.isEmpty && wanted.fresh == ["more/+"])
         #expect(wanted.topics.map(\.pattern.filter.text) == ["push/+", "more/+"])
         // Whoever took it back is not answered by the subscription.
         #expect(try await removed.value == .done)
         board.subscribed(["more/+"], refused: [:])
         #expect(try await added.value == .done)
-        #expect(board.takeSnapshot().fresh.isEmpty)
+        #expect(board.snapshot(takingFresh: true).fresh.isEmpty)
     }
 
     @Test func whatIsAddedAgainBeforeTheBrokerTookItBackIsNotAnsweredByThat() async throws {
@@ -34,27 +34,45 @@ struct TopicBoardTests {
         board.connected(try LoopControl())
         let removed = Task { try await board.remove("more/+") }
         await whenRevised(board, to: 1)
-        #expect(board.takeSnapshot().gone == ["more/+"])
+        #expect(board.snapshot(takingFresh: true).gone == ["more/+"])
         let added = Task { try await board.add(more) }
         await whenRevised(board, to: 2)
         board.unsubscribed(["more/+"])
         #expect(try await removed.value == .done)
-        #expect(board.takeSnapshot().fresh == ["more/+"])
+        #expect(board.snapshot(takingFresh: true).fresh == ["more/+"])
         let error = MQTTPushError(.subscriptionRefused, "no")
         board.subscribed(["more/+"], refused: ["more/+": error])
         await #expect(throws: error) { try await added.value }
     }
 
-    @Test func whatWasRemovedIsExpectedBehindTheOthersUntilItIsAddedAgain() async throws {
+    private func former(_ board: TopicBoard) -> [String] {
+        board.snapshot(takingFresh: false).former.map(\.pattern.filter.text)
+    }
+
+    @Test func whatWasRemovedIsRememberedUntilItIsAddedAgainOrTheSessionIsNew() async throws {
         let more = try MQTTTopic("more/{action}")
         let board = TopicBoard([more, try MQTTTopic("push/{action}")])
         #expect(try await board.remove("more/+") == .remembered)
-        #expect(board.expected.map(\.pattern.filter.text) == ["push/+", "more/+"])
         board.unsubscribed(["more/+"])
-        #expect(board.takeSnapshot().expected.count == 2)
+        #expect(former(board) == ["more/+"])
         #expect(try await board.add(more) == .remembered)
-        #expect(board.expected.map(\.pattern.filter.text) == ["push/+", "more/+"])
-        #expect(board.takeSnapshot().former.isEmpty)
+        #expect(former(board).isEmpty)
+        #expect(try await board.remove("more/+") == .remembered)
+        board.sessionIsNew()
+        let snapshot = board.snapshot(takingFresh: false)
+        #expect(snapshot.former.isEmpty && snapshot.gone.isEmpty)
+    }
+
+    @Test func whatIsRefusedWhenItIsAddedAgainStaysRemembered() async throws {
+        let more = try MQTTTopic("more/{action}")
+        let board = TopicBoard([more, try MQTTTopic("push/{action}")])
+        #expect(try await board.remove("more/+") == .remembered)
+        board.connected(try LoopControl())
+        let added = Task { try await board.add(more) }
+        await whenRevised(board, to: 2)
+        board.subscribed(["more/+"], refused: ["more/+": MQTTPushError(.subscriptionRefused, "no")])
+        await #expect(throws: MQTTPushError.self) { try await added.value }
+        #expect(former(board) == ["more/+"])
     }
 
     @Test func theOldestOfTooManyRemovedIsForgotten() async throws {
@@ -65,8 +83,7 @@ struct TopicBoardTests {
             _ = try await board.remove(filter)
             board.unsubscribed([filter])
         }
-        let former = board.takeSnapshot().former
-        #expect(former.count == TopicBoard.bound && former.first?.pattern.filter.text == "t1/+")
+        #expect(former(board).count == TopicBoard.bound && former(board).first == "t1/+")
     }
 
     @Test func theEndOfAnotherRunsConnectionIsNone() async throws {

@@ -1,9 +1,10 @@
 import BrokerKit
 import Logging
-import MQTTPush
 import SignalboxCore
 import SignalboxTesting
 import Testing
+
+@testable import MQTTPush
 
 /// Topics that come and go while a source runs.
 @Suite(.timeLimit(.minutes(10)))
@@ -21,6 +22,8 @@ struct TopicChangeTests {
             do {
                 try await body()
             } catch {
+                // The run waits for outcomes that nobody would give any more.
+                intake.giveUp()
                 group.cancelAll()
                 throw error
             }
@@ -69,6 +72,7 @@ struct TopicChangeTests {
             try await withRunning(adapter, intake, log) {
                 for name in names { try await broker.publish("{}", to: "more/\(name)") }
                 async let removed = adapter.remove("more/+")
+                while !Task.isCancelled, adapter.parts[0].board.revision < 1 { await Task.yield() }
                 for number in 1...names.count { await intake.taken.first(number).last?.settle() }
                 #expect(try await removed == .done)
                 #expect(intake.taken.all.map(\.name) == names)
@@ -84,18 +88,20 @@ struct TopicChangeTests {
             let topics = [try MQTTTopic("push/{action}"), try MQTTTopic("old/{action}")]
             let adapter = try adapter(try .test(broker, topics), log)
             try await withRunning(adapter, intake, log) {}
+            // The session has it, and it comes although its topic is removed meanwhile.
+            try await broker.publish("{}", to: "old/x")
             #expect(try await adapter.add(try MQTTTopic("new/{action}")) == .remembered)
             #expect(try await adapter.remove("old/+") == .remembered)
             try await withRunning(adapter, intake, log) {
                 try await broker.publish("{}", to: "new/a")
                 try await broker.publish("{}", to: "push/b")
-                #expect(await intake.taken.first(2).map(\.name) == ["a", "b"])
+                #expect(await intake.taken.first(3).map(\.name) == ["x", "a", "b"])
             }
             // The session has the topics too: what comes while nobody is there waits for the next run.
             try await broker.publish("{}", to: "old/c")
             try await broker.publish("{}", to: "new/d")
             try await withRunning(adapter, intake, log) {
-                #expect(await intake.taken.first(3).map(\.name) == ["a", "b", "d"])
+                #expect(await intake.taken.first(4).map(\.name) == ["x", "a", "b", "d"])
             }
         }
     }

@@ -20,7 +20,7 @@ public struct MQTTPushAdapter: Adapter {
     public let publisher: MQTTPublisher?
     private let answering: PushAnswering?
     private let logger: Logger
-    private let parts: [(configuration: MQTTPushConfiguration, board: TopicBoard)]
+    let parts: [(configuration: MQTTPushConfiguration, board: TopicBoard)]
 
     /// - Parameters:
     ///   - configuration: checked here.
@@ -93,7 +93,8 @@ public struct MQTTPushAdapter: Adapter {
     }
 
     /// Ends a subscription, while others go on without a gap. Messages that the broker already has for the session still come,
-    /// the last of them maybe after this has returned (MQTT 5.0, 3.10.4).
+    /// some perhaps after this has returned (MQTT 5.0, 3.10.4), or with a later connection of this adapter; of what comes after
+    /// a restart of the process nothing is known, and it is `rejected(malformed)`.
     ///
     /// It stays away for later connections and runs of this adapter. The last topic of a connection stays.
     /// Waits as ``add(_:to:)`` does. A topic that is added again meanwhile stays.

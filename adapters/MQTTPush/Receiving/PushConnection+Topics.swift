@@ -4,14 +4,10 @@ extension PushConnection {
     /// Brings what was added and removed to the broker, between two batches. What stays is not touched.
     func updateTopics() -> ConnectionEnd? {
         guard isOpen, board.revision != topicsRevision else { return nil }
-        let wanted = board.takeSnapshot()
+        let wanted = board.snapshot(takingFresh: true)
         topicsRevision = wanted.revision
-        let known = Set(receiver.topics.map(\.pattern.filter.text))
-        let added = wanted.topics.filter { topic in
-            let filter = topic.pattern.filter.text
-            return wanted.fresh.contains(filter) || !known.contains(filter)
-        }
-        receiver.use(wanted.expected)
+        let added = wanted.topics.filter { wanted.fresh.contains($0.pattern.filter.text) }
+        receiver.use(wanted)
         return subscribe(added) ?? unsubscribe(wanted.gone) ?? flush()
     }
 

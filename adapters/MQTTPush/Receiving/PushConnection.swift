@@ -45,7 +45,7 @@ final class PushConnection {
         self.demandsGrant = demandsGrant
         pings = HoldPings(keepalive: configuration.keepalive, from: began)
         receiver.reset()
-        receiver.use(board.expected)
+        receiver.use(board.snapshot(takingFresh: false))
         client = try MosquittoClient(configuration, cleanStart: cleanStart, target: receiver)
     }
 
@@ -121,10 +121,11 @@ final class PushConnection {
             receiver.owesLoss = configuration.announcesConnections
         }
         receiver.announceLoss()
+        if !greeting.sessionPresent { board.sessionIsNew() }
         board.connected(control)
-        let wanted = board.takeSnapshot()
+        let wanted = board.snapshot(takingFresh: true)
         topicsRevision = wanted.revision
-        receiver.use(wanted.expected)
+        receiver.use(wanted)
         return subscribe(wanted.topics) ?? unsubscribe(wanted.gone) ?? flush()
     }
 

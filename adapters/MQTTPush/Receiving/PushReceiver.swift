@@ -40,6 +40,7 @@ final class PushReceiver {
     private var propertyBytes = 0
     private var receivedAt = WallTime(seconds: 0)
     private var configuration: MQTTPushConfiguration
+    private var former: [MQTTTopic] = []
     /// Whether nobody has heard yet that a session was lost.
     var owesLoss = false
     private var bearsLoss = false
@@ -125,13 +126,12 @@ final class PushReceiver {
         return left
     }
 
-    /// The topics whose messages are expected, the first that matches deciding.
-    var topics: [MQTTTopic] { configuration.topics }
-
-    func use(_ topics: [MQTTTopic]) {
-        guard topics != configuration.topics else { return }
-        configuration.topics = topics
-        routes = RouteCache(configuration: configuration)
+    /// Expects the messages of these topics, the first that matches deciding.
+    func use(_ wanted: TopicBoard.Snapshot) {
+        guard wanted.topics != configuration.topics || wanted.former != former else { return }
+        configuration.topics = wanted.topics
+        former = wanted.former
+        routes = RouteCache(configuration: configuration, former: former)
     }
 
     func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {

@@ -16,16 +16,20 @@ final class PushRoute {
     /// Whether nobody wants it, as the broker had it stored.
     let isIgnored: Bool
 
-    init(topic: [UInt8], retained: Bool, qos: Int32, configuration: MQTTPushConfiguration) {
+    /// - Parameter former: topics that were removed. They decide what no other topic's filter brought.
+    init(
+        topic: [UInt8],
+        retained: Bool,
+        qos: Int32,
+        configuration: MQTTPushConfiguration,
+        former: [MQTTTopic] = []
+    ) {
         let text = String(decoding: topic, as: UTF8.self)
-        var captures = RouteCaptures()
-        var found: MQTTTopic?
-        for candidate in configuration.topics {
-            guard let matched = candidate.pattern.match(text) else { continue }
-            captures = matched
-            found = candidate
-            break
-        }
+        let isBrought = configuration.topics.contains { $0.pattern.filter.matches(text) }
+        let match =
+            PushRoute.match(text, in: configuration.topics) ?? (isBrought ? nil : PushRoute.match(text, in: former))
+        let found = match?.topic
+        let captures = match?.captures ?? RouteCaptures()
         self.topic = topic
         self.retained = retained
         self.qos = qos
@@ -49,6 +53,13 @@ final class PushRoute {
             isExpected = pattern != nil
             envelope = .failure(PushRoute.unmatched(by: pattern))
         }
+    }
+
+    private static func match(_ text: String, in topics: [MQTTTopic]) -> (topic: MQTTTopic, captures: RouteCaptures)? {
+        for topic in topics {
+            if let captures = topic.pattern.match(text) { return (topic, captures) }
+        }
+        return nil
     }
 
     /// About how much memory it takes, in bytes: the topic is kept as bytes, as text, and once more in captures.

@@ -9,6 +9,7 @@ struct RouteCache {
     static let longestTopic = 1_024
 
     private let configuration: MQTTPushConfiguration
+    private let former: [MQTTTopic]
     private let bound: Int
     private let mask: Int
     private var slots: [PushRoute?]
@@ -17,8 +18,10 @@ struct RouteCache {
     /// About how much memory the routes made since ``forgetMadeBytes()`` take: whoever holds their messages holds them.
     private(set) var madeBytes = 0
 
-    init(configuration: MQTTPushConfiguration) {
+    /// - Parameter former: topics that were removed, whose messages may still come.
+    init(configuration: MQTTPushConfiguration, former: [MQTTTopic] = []) {
         self.configuration = configuration
+        self.former = former
         bound = configuration.rememberedTopics
         var size = 4
         while size < 2 * bound { size *= 2 }
@@ -38,7 +41,13 @@ struct RouteCache {
     }
 
     private mutating func make(_ topic: UnsafeRawBufferPointer, _ retained: Bool, _ qos: Int32) -> PushRoute {
-        let route = PushRoute(topic: Array(topic), retained: retained, qos: qos, configuration: configuration)
+        let route = PushRoute(
+            topic: Array(topic),
+            retained: retained,
+            qos: qos,
+            configuration: configuration,
+            former: former
+        )
         madeBytes += route.memoryEstimate
         return route
     }

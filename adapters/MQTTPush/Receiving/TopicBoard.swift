@@ -19,12 +19,9 @@ final class TopicBoard: Sendable {
         /// What was removed, at most ``bound``, the oldest forgotten: the broker goes on with messages that it held for it
         /// (MQTT 5.0, 3.10.4), also after its answer and in the session's next connection.
         let former: [MQTTTopic]
-        /// Filters that are asked for although the broker may know them.
+        /// Filters that are to be asked for, although the broker may know them.
         var fresh: Set<String> = []
         let revision: Int
-
-        /// All topics whose messages may come, the first that matches deciding.
-        var expected: [MQTTTopic] { topics + former }
     }
 
     private struct State {
@@ -74,8 +71,7 @@ final class TopicBoard: Sendable {
             guard state.gone.count < TopicBoard.bound else {
                 throw TopicBoard.fault("1000 topics wait to be taken back from the broker; connect first")
             }
-            state.former.append(state.topics.remove(at: place))
-            if state.former.count > TopicBoard.bound { state.former.removeFirst() }
+            TopicBoard.keep([state.topics.remove(at: place)], in: &state)
             state.fresh.remove(filter)
             state.gone.append(filter)
         }
@@ -127,18 +123,30 @@ final class TopicBoard: Sendable {
         }
     }
 
-    /// All topics whose messages may come.
-    var expected: [MQTTTopic] { state.withLock { $0.topics + $0.former } }
+    private static func keep(_ former: [MQTTTopic], in state: inout State) {
+        state.former += former
+        state.former.removeFirst(max(0, state.former.count - bound))
+    }
 
-    /// What is wanted now. ``Snapshot/fresh`` is told once.
-    func takeSnapshot() -> Snapshot {
+    /// The broker has nothing of an earlier session: no messages for former topics, and no subscription to take back.
+    func sessionIsNew() {
         state.withLock { state in
-            defer { state.fresh = [] }
+            state.former = []
+            state.gone = []
+        }
+    }
+
+    /// What is wanted now.
+    ///
+    /// - Parameter takesFresh: whether ``Snapshot/fresh`` is told, once.
+    func snapshot(takingFresh takesFresh: Bool) -> Snapshot {
+        state.withLock { state in
+            defer { if takesFresh { state.fresh = [] } }
             return Snapshot(
                 topics: state.topics,
                 gone: state.gone,
                 former: state.former,
-                fresh: state.fresh,
+                fresh: takesFresh ? state.fresh : [],
                 revision: state.revision
             )
         }
@@ -150,7 +158,12 @@ final class TopicBoard: Sendable {
             filters.flatMap { filter -> [(Waiter, Answer)] in
                 guard let waiters = state.adding.removeValue(forKey: filter) else { return [] }
                 guard let error = refused[filter] else { return waiters.map { ($0, .success(.done)) } }
-                if state.topics.count > 1 { state.topics.removeAll { $0.pattern.filter.text == filter } }
+                if state.topics.count > 1 {
+                    let refused = state.topics.filter { $0.pattern.filter.text == filter }
+                    state.topics.removeAll { $0.pattern.filter.text == filter }
+                    // An earlier subscription may still bring messages.
+                    TopicBoard.keep(refused, in: &state)
+                }
                 return waiters.map { ($0, .failure(error)) }
             }
         }
