@@ -162,6 +162,14 @@ conclude() {
     return "$status"
 }
 
+# sanitizer_frames REPORT: the first error that a sanitizer wrote of, and its first stack: of a crash in the sanitizer itself
+# there is nothing else.
+sanitizer_frames() {
+    awk '/ERROR: [A-Z][a-z]+Sanitizer: / { found = 1; print; next }
+        found && /^ *#[0-9]+ / { print; if (++frames == 14) exit; next }
+        frames { exit }' "$1" | sed -E 's/ 0x[0-9a-f]+ / /'
+}
+
 # package_folder PACKAGE: where the package of this name is.
 package_folder() {
     case $1 in
