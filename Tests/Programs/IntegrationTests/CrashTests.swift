@@ -17,7 +17,7 @@ import Testing
             try await place.broker.publish(#"{"order":42}"#, to: "push/kiosk/work")
             try await first.diagnostics.untilLine(containing: "'suspend' never returns")
             first.signal(SIGKILL)
-            #expect(await first.status() == -SIGKILL)
+            await first.ends(with: -SIGKILL)
 
             let ledger = place.file("ledger.jsonl").path
             let working = try place.configuration(
@@ -27,7 +27,7 @@ import Testing
             let second = try await CommandRun.started(working)
             try await second.output.untilLine(containing: "handled")
             second.signal(SIGTERM)
-            #expect(await second.status() == 0)
+            await second.ends()
             let lines = try place.lines(of: "ledger.jsonl")
             #expect(lines.count == 1)
             #expect(lines.first?.contains(#""order":42"#) == true)
@@ -46,12 +46,12 @@ import Testing
             try await place.broker.publish(#"{"order":1}"#, to: "push/kiosk/work")
             try await first.output.untilLine(containing: "handled")
             first.signal(SIGTERM)
-            #expect(await first.status() == 0)
+            await first.ends()
             let second = try await CommandRun.started(configuration)
             try await place.broker.publish(#"{"order":2}"#, to: "push/kiosk/work")
             try await second.output.untilLine(containing: "handled")
             second.signal(SIGTERM)
-            #expect(await second.status() == 0)
+            await second.ends()
             await second.untilRead()
             #expect(second.output.lines.count == 1)
             #expect(try place.lines(of: "ledger.jsonl").count == 2)

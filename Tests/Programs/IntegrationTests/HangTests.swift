@@ -22,7 +22,7 @@ import Testing
             try await place.broker.publish(#"{"n":2}"#, to: "urgent/work")
             try await run.output.untilLine(containing: #""n":2"#)
             run.signal(SIGTERM)
-            #expect(await run.status() == 80)
+            await run.ends(with: 80)
             try await run.diagnostics.untilLine(containing: "push/hang")
         }
     }
@@ -41,7 +41,7 @@ import Testing
             run.signal(SIGTERM)
             try await run.diagnostics.untilLine(containing: "drain")
             run.signal(SIGTERM)
-            #expect(await run.status() == 143)
+            await run.ends(with: 143)
         }
     }
 }

@@ -51,7 +51,7 @@ import Testing
                 #expect(outcome["deadLetter"] != nil)
             }
             run.signal(SIGTERM)
-            #expect(await run.status() == 0)
+            await run.ends()
             await run.untilRead()
             #expect(run.output.lines.count == HostileMessageTests.cases.count)
             #expect(
@@ -62,7 +62,7 @@ import Testing
             try await place.broker.publish(#"{"sentinel":true}"#, to: "push/a/work")
             try await again.output.untilLines(1)
             again.signal(SIGTERM)
-            #expect(await again.status() == 0)
+            await again.ends()
             await again.untilRead()
             #expect(again.output.lines.count == 1)
             #expect(again.output.lines.first?.contains("handled") == true)

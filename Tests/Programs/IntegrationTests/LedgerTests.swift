@@ -28,7 +28,7 @@ import Testing
             try await place.broker.publish("{}", to: "push/ledger/sentinel")
             try await run.output.untilLine(containing: "sentinel")
             run.signal(SIGTERM)
-            #expect(await run.status() == 0)
+            await run.ends()
             let acknowledged = Set(try place.lines(of: "sent-1.txt") + place.lines(of: "sent-\(half + 1).txt"))
             let handled = try numbers(in: place)
             #expect(acknowledged.count == LedgerTests.count)

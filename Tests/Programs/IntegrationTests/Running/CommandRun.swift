@@ -1,5 +1,6 @@
 import BrokerKit
 import Foundation
+import Testing
 
 /// A running `signalbox`, whose output a test reads line by line as it comes.
 final class CommandRun: Sendable {
@@ -38,6 +39,16 @@ final class CommandRun: Sendable {
     /// The exit status, or the negative number of the signal that ended it; waits for the end.
     func status() async -> Int32 {
         await program.status()
+    }
+
+    /// Waits for the end. Where it comes with another status than expected, records which, and what the program told last.
+    func ends(with expected: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation) async {
+        let found = await status()
+        guard found != expected else { return }
+        await diagnostics.untilEnded()
+        let told = diagnostics.lines.suffix(5).joined(separator: "; ")
+        let end = "it ended with status \(found), and not \(expected); it told: \(told)"
+        Issue.record("\(end)", sourceLocation: sourceLocation)
     }
 
     /// Waits until all that the program wrote before its end is among the lines.

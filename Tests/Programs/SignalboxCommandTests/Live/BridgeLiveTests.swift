@@ -161,7 +161,7 @@ import Testing
             let process = try trial.start(["bridge", "page.js", "--config", "c.yaml"])
             try #require(await process.errors.line(with: "begun") != nil)
             process.signal(number)
-            #expect(await process.status() == status.rawValue)
+            await process.ends(with: status.rawValue)
         }
     }
 

@@ -23,7 +23,7 @@ enum BrokerTrial {
         try #require(await process.errors.line(with: "subscribed to") != nil)
         try await body(process)
         process.signal(SIGTERM)
-        #expect(await process.status() == 0)
+        await process.ends()
     }
 
     /// Publishes a retained message, and shows it to a subscriber with the same login.

@@ -68,7 +68,7 @@ import Testing
                 }
                 process.signal(SIGTERM)
                 let (errors, rest) = (await process.errors.rest(), await process.output.rest())
-                #expect(await process.status() == CommandStatus.drainIncomplete.rawValue)
+                await process.ends(with: CommandStatus.drainIncomplete.rawValue)
                 #expect(!errors.joined().contains("Canary"), "\(errors.filter { $0.contains("Canary") })")
                 #expect(rest.isEmpty && output.count == Self.messages.count)
                 try Self.check(output)

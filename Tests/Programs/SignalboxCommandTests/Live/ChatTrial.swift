@@ -54,7 +54,7 @@ struct ChatTrial {
         let url = try await listening(server, scheme: scheme)
         try await body(ChatTrial(folder: folder, server: server, url: url))
         server.signal(SIGTERM)
-        #expect(await server.status() == 0)
+        await server.ends()
     }
 
     /// The URL that a server says it listens on.

@@ -1,5 +1,6 @@
 import BrokerKit
 import Foundation
+import Testing
 
 @testable import SignalboxTesting
 
@@ -73,6 +74,15 @@ final class CommandProcess: Sendable {
     func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
         await end.until(file: file, line: line) { $0 != nil }
         return end.value ?? -1
+    }
+
+    /// Waits for the end. Where it comes with another status than expected, records which, and what the program told.
+    func ends(with expected: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation) async {
+        let found = await status()
+        guard found != expected else { return }
+        let told = await errors.rest().suffix(5).joined(separator: "; ")
+        let end = "it ended with status \(found), and not \(expected); it told: \(told)"
+        Issue.record("\(end)", sourceLocation: sourceLocation)
     }
 
     /// Writes a line to stdin.

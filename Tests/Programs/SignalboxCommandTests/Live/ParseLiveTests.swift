@@ -118,7 +118,7 @@ import Testing
         command.write { _ in Array("myapp:a\n".utf8) }
         #expect(await command.lines(1) >= 1)
         command.closeOutput()
-        #expect(await command.status() == CommandStatus.outputFailed.rawValue)
+        await command.ends(with: CommandStatus.outputFailed.rawValue)
     }
 
     /// A line is answered as soon as it is there: the input's end is not waited for.
@@ -129,7 +129,7 @@ import Testing
         command.write { $0 < 1 ? Array("myapp:b\n".utf8) : nil }
         #expect(await command.lines(1) == 1)
         command.closeInput()
-        #expect(await command.status() == 0)
+        await command.ends()
     }
 
     /// The input has 66 MiB and the output more than twice that: whoever keeps the one or the other has more than the
@@ -145,6 +145,6 @@ import Testing
         let peak = try #require(command.peakMemory)
         #expect(peak < PipedCommand.memoryLimit, "VmHWM \(peak) KiB")
         command.closeInput()
-        #expect(await command.status() == CommandStatus.notAsExpected.rawValue)
+        await command.ends(with: CommandStatus.notAsExpected.rawValue)
     }
 }

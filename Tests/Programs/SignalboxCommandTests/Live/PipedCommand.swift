@@ -1,5 +1,6 @@
 import BrokerKit
 import Foundation
+import Testing
 
 @testable import SignalboxTesting
 
@@ -90,6 +91,14 @@ final class PipedCommand: Sendable {
     func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
         await end.until(file: file, line: line) { $0 != nil }
         return end.value ?? -1
+    }
+
+    /// Waits for the end. Where it comes with another status than expected, records which.
+    func ends(with expected: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation) async {
+        let found = await status()
+        guard found != expected else { return }
+        let end = "it ended with status \(found), and not \(expected)"
+        Issue.record("\(end)", sourceLocation: sourceLocation)
     }
 
     func signal(_ number: Int32) {

@@ -104,7 +104,7 @@ import Testing
             #expect(await watch.output.rest() == ["1", "2"])
             process.signal(SIGTERM)
             let errors = await process.errors.rest()
-            #expect(await process.status() == CommandStatus.terminated.rawValue)
+            await process.ends(with: CommandStatus.terminated.rawValue)
             let last = "signalbox: to \"lines\": published 2, not published 0; stdin was not read to its end"
             #expect(errors == [last])
         }

@@ -20,7 +20,7 @@ import Testing
             #expect(await process.output.line(with: #""action":"show""#, #""outcome":"handled""#) != nil)
             process.signal(SIGTERM)
             let errors = await process.errors.rest()
-            #expect(await process.status() == 0)
+            await process.ends()
             #expect(errors.last == "signalbox: handled 2, rejected 0, failed 0, abandoned 0, dead letters 0")
         }
     }

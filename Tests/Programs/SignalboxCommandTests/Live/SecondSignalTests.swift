@@ -27,7 +27,7 @@ import Testing
                 process.signal(number)
                 try #require(await process.errors.line(with: "draining") != nil)
                 process.signal(number)
-                #expect(await process.status() == status.rawValue)
+                await process.ends(with: status.rawValue)
             }
         }
     }

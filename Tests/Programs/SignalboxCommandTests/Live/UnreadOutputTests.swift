@@ -32,7 +32,7 @@ import Testing
     @Test func itEndsByItselfAndSaysThatLinesWereLost() async throws {
         try await UnreadOutputTests.withDrained { process in
             let errors = await process.errors.rest()
-            #expect(await process.status() == CommandStatus.outputFailed.rawValue)
+            await process.ends(with: CommandStatus.outputFailed.rawValue)
             #expect(errors.contains { $0.contains("the output is not read") })
             #expect(errors.last?.hasPrefix("signalbox: handled 0, rejected 1") == true)
         }
@@ -41,14 +41,14 @@ import Testing
     @Test func aReaderThatGoesAwayThenIsLostOutput() async throws {
         try await UnreadOutputTests.withDrained { process in
             process.output.close()
-            #expect(await process.status() == CommandStatus.outputFailed.rawValue)
+            await process.ends(with: CommandStatus.outputFailed.rawValue)
         }
     }
 
     @Test func aSecondSignalEndsItAtOnce() async throws {
         try await UnreadOutputTests.withDrained { process in
             process.signal(SIGTERM)
-            #expect(await process.status() == CommandStatus.terminated.rawValue)
+            await process.ends(with: CommandStatus.terminated.rawValue)
         }
     }
 }
