@@ -77,8 +77,13 @@ final class CommandProcess: Sendable {
     }
 
     /// Waits for the end. Where it comes with another status than expected, records which, and what the program told.
-    func ends(with expected: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation) async {
-        let found = await status()
+    func ends(
+        with expected: Int32 = 0,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let found = await status(file: file, line: line)
         guard found != expected else { return }
         let told = await errors.rest().suffix(5).joined(separator: "; ")
         let end = "it ended with status \(found), and not \(expected); it told: \(told)"

@@ -94,8 +94,13 @@ final class PipedCommand: Sendable {
     }
 
     /// Waits for the end. Where it comes with another status than expected, records which.
-    func ends(with expected: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation) async {
-        let found = await status()
+    func ends(
+        with expected: Int32 = 0,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let found = await status(file: file, line: line)
         guard found != expected else { return }
         let end = "it ended with status \(found), and not \(expected)"
         Issue.record("\(end)", sourceLocation: sourceLocation)
