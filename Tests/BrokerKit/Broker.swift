@@ -10,8 +10,11 @@ public final class Broker: Sendable {
     /// The folder with configuration, passwords, persistent queues and the broker's log.
     public let folder: URL
     private let program: Mutex<RunningProgram>
+    /// Without them another test's server could have a port while the broker starts, or is away.
+    private let reservations: [PortReservation]
 
-    private init(port: Int, openPort: Int, folder: URL, program: RunningProgram) {
+    private init(_ reservations: [PortReservation], port: Int, openPort: Int, folder: URL, program: RunningProgram) {
+        self.reservations = reservations
         self.port = port
         self.openPort = openPort
         self.folder = folder
@@ -42,16 +45,15 @@ public final class Broker: Sendable {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try await writePasswords(options, in: folder)
         try writeAccess(options, in: folder)
-        // Somebody else may take the port before the broker does: then another one is tried.
+        // Where ports cannot be reserved somebody else may take one before the broker does: then another one is tried.
         for _ in 0..<5 {
-            let port = try LoopbackPort.free()
-            var openPort = port
-            while !options.isOpen && openPort == port { openPort = try LoopbackPort.free() }
+            let reservations = try options.isOpen ? [PortReservation()] : [PortReservation(), PortReservation()]
+            guard let port = reservations.first?.port, let openPort = reservations.last?.port else { continue }
             try configuration(options, port: port, openPort: openPort, folder: folder)
                 .write(to: folder.appendingPathComponent("mosquitto.conf"), atomically: true, encoding: .utf8)
             let program = try launch(in: folder)
             if try await isUp(program, port) {
-                return Broker(port: port, openPort: openPort, folder: folder, program: program)
+                return Broker(reservations, port: port, openPort: openPort, folder: folder, program: program)
             }
             program.signal(SIGKILL)
         }

@@ -2,16 +2,9 @@ import Foundation
 
 /// TCP ports of the loopback interface.
 public enum LoopbackPort {
-    /// A port that was free a moment ago.
-    public static func free() throws -> Int {
-        let (socket, port) = try bound()
-        close(socket)
-        return Int(port)
-    }
-
     /// A socket that listens, which the caller closes, and its port.
     public static func listening(backlog: Int32 = 128) throws -> (socket: Int32, port: UInt16) {
-        let (socket, port) = try bound()
+        let (socket, port) = try bound(isShared: false)
         guard listen(socket, backlog) == 0 else {
             close(socket)
             throw BrokerKitError("nothing can listen on the loopback interface (errno \(errno))")
@@ -19,8 +12,13 @@ public enum LoopbackPort {
         return (socket, port)
     }
 
-    private static func bound() throws -> (socket: Int32, port: UInt16) {
+    /// A socket that the caller closes, and a port that was free until then.
+    ///
+    /// - Parameter isShared: whether one more socket may be bound to the port, which says so too (socket(7), SO_REUSEADDR).
+    static func bound(isShared: Bool) throws -> (socket: Int32, port: UInt16) {
         let socket = try makeSocket()
+        var share: Int32 = isShared ? 1 : 0
+        setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &share, socklen_t(MemoryLayout<Int32>.size))
         var address = loopback(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let bound = withUnsafeMutablePointer(to: &address) { pointer in

@@ -134,9 +134,9 @@ extension InChromium {
         }
 
         @Test func aStopAnswersWhatWasTakenAndDrainsTheRestAndAnotherRunGoesOn() async throws {
-            let port = try LoopbackPort.free()
+            let reservation = try PortReservation()
             let trial = try BrowserTrial(configure: { configuration in
-                configuration.port = UInt16(port)
+                configuration.port = UInt16(reservation.port)
                 configuration.reconnectCap = .milliseconds(50)
             })
             let first = RecordingIntake.holding(room: 1)
@@ -163,6 +163,7 @@ extension InChromium {
                 next.cancel()
                 try await next.value
             }
+            withExtendedLifetime(reservation) {}
         }
 
         @Test func twentyPagesComeAndGoAndNothingOfThemStays() async throws {
