@@ -9,12 +9,12 @@ import Synchronization
 final class OrderedOutcomes: Sendable {
     private enum Place {
         case waiting(bytes: Int)
-        case settled(json: [UInt8], shown: [UInt8])
+        case settled(json: [UInt8], shown: [UInt8], isHandled: Bool)
 
         var bytes: Int {
             switch self {
             case .waiting(let bytes): bytes
-            case .settled(let json, _): json.count
+            case .settled(let json, _, _): json.count
             }
         }
     }
@@ -57,7 +57,7 @@ final class OrderedOutcomes: Sendable {
 
     /// How many lines were handed to stdout.
     var written: Int { state.withLock { $0.written } }
-    /// What came out so far.
+    /// What the lines that were handed to stdout say.
     var summary: OutcomeSummary { state.withLock { $0.summary } }
 
     /// Gives places to the first arrivals of a batch. Called by one submitter, not at the same time on several threads.
@@ -93,8 +93,7 @@ final class OrderedOutcomes: Sendable {
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             guard let position = state.positions.removeValue(forKey: ArrivalKey(settled.arrival)) else { return [] }
             state.bytes += json.count - settled.arrival.originalLength
-            state.places[position] = .settled(json: json, shown: shown)
-            state.summary.count(settled.outcome)
+            state.places[position] = .settled(json: json, shown: shown, isHandled: settled.outcome.isHandled)
             writeFirsts(&state)
             guard hasRoom(state) else { return [] }
             defer { state.waiters = [] }
@@ -117,12 +116,14 @@ final class OrderedOutcomes: Sendable {
 
     /// The lines are handed over while the lock is held, as two threads could otherwise change their order.
     private func writeFirsts(_ state: inout State) {
-        while case .settled(let json, let shown)? = state.places.first {
+        while case .settled(let json, let shown, let isHandled)? = state.places.first {
             // A slice keeps what it no longer shows until it moves to other memory.
             state.places[state.places.startIndex] = .waiting(bytes: 0)
             state.places.removeFirst()
             state.bytes -= json.count
+            // What comes after enough lines meets a source that is closing, and says nothing about it.
             guard limit.map({ state.written < $0 }) ?? true else { continue }
+            state.summary.count(isHandled: isHandled)
             state.summary.compare(json.dropLast())
             output.offer(shown)
             state.written += 1
@@ -139,4 +140,8 @@ final class OrderedOutcomes: Sendable {
     private func hasRoom(_ state: State) -> Bool {
         state.places.count <= window.arrivals / 4 * 3 && state.bytes <= window.bytes / 4 * 3
     }
+}
+
+extension Outcome {
+    fileprivate var isHandled: Bool { if case .handled = self { true } else { false } }
 }

@@ -1,6 +1,4 @@
-import SignalboxCore
-
-/// What became of the arrivals of one run, and where it differs from a recorded one.
+/// What became of the arrivals whose lines were written, and where it differs from a recorded run.
 struct OutcomeSummary: Sendable {
     /// How many were settled.
     private(set) var settled = 0
@@ -13,10 +11,9 @@ struct OutcomeSummary: Sendable {
         self.recorded = recorded
     }
 
-    mutating func count(_ outcome: Outcome) {
+    mutating func count(isHandled: Bool) {
         settled += 1
-        if case .handled = outcome { return }
-        notHandled += 1
+        if !isHandled { notHandled += 1 }
     }
 
     mutating func compare(_ line: ArraySlice<UInt8>) {
