@@ -1,10 +1,8 @@
 public import Foundation
-import SignalboxTesting
 
 /// A program started by a test, ended by its own process id and by nothing else.
 public final class RunningProgram: Sendable {
-    private let process: Process
-    private let end = Watched<Int32?>(nil)
+    private let process: SpawnedProcess
 
     /// Starts a program.
     ///
@@ -26,13 +24,20 @@ public final class RunningProgram: Sendable {
         output: URL? = nil,
         errors: URL? = nil
     ) throws {
-        process = Process()
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        if let folder { process.currentDirectoryURL = folder }
-        process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) } ?? FileHandle.nullDevice
-        process.standardOutput = try RunningProgram.handle(for: output)
-        process.standardError = try RunningProgram.handle(for: errors)
-        try start(program, arguments)
+        let read = try input.map { try FileHandle(forReadingFrom: $0) }
+        let (written, told) = (try RunningProgram.handle(for: output), try RunningProgram.handle(for: errors))
+        process = try SpawnedProcess(
+            RunningProgram.find(program),
+            arguments,
+            environment: environment,
+            folder: folder,
+            SpawnedProcess.Streams(
+                input: read?.fileDescriptor,
+                output: written?.fileDescriptor,
+                errors: told?.fileDescriptor
+            )
+        )
+        for handle in [read, written, told] { try handle?.close() }
     }
 
     /// Starts a program whose output and errors go into pipes that the caller reads.
@@ -41,61 +46,53 @@ public final class RunningProgram: Sendable {
     ///   - input: a pipe that the caller writes to, or `nil` for none.
     ///   - errors: a pipe that the caller reads, or `nil` to discard them.
     public init(_ program: String, _ arguments: [String], input: Pipe? = nil, output: Pipe, errors: Pipe?) throws {
-        process = Process()
-        process.standardInput = input ?? FileHandle.nullDevice as Any
-        process.standardOutput = output
-        process.standardError = errors ?? FileHandle.nullDevice as Any
-        try start(program, arguments)
-    }
-
-    private func start(_ program: String, _ arguments: [String]) throws {
-        process.executableURL = try RunningProgram.find(program)
-        process.arguments = arguments
-        process.terminationHandler = { [weak self] in self?.ended($0) }
-        try ProcessStart.run(process)
+        process = try SpawnedProcess(
+            RunningProgram.find(program),
+            arguments,
+            SpawnedProcess.Streams(
+                input: input?.fileHandleForReading.fileDescriptor,
+                output: output.fileHandleForWriting.fileDescriptor,
+                errors: errors?.fileHandleForWriting.fileDescriptor
+            )
+        )
+        try input?.fileHandleForReading.close()
+        for pipe in [output, errors] { try pipe?.fileHandleForWriting.close() }
     }
 
     /// The process id.
-    public var id: Int32 { process.processIdentifier }
+    public var id: Int32 { process.id }
 
     /// The exit status, or the negative number of the signal that ended it; waits for the end. When the task is cancelled, as
     /// by a test's time limit, the program is ended.
     @discardableResult
     public func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
         await withTaskCancellationHandler {
-            await end.untilUncancelled(file: file, line: line) { $0 != nil }
+            await process.untilEnd(always: true, file: file, line: line)
         } onCancel: {
             signal(SIGKILL)
         }
-        return end.value ?? -SIGKILL
+        return process.status ?? -SIGKILL
     }
 
     /// Whether it has not ended yet, as far as this process has heard.
-    public var isRunning: Bool { end.value == nil }
+    public var isRunning: Bool { process.status == nil }
 
     /// Sends a signal to the process, unless it has ended.
-    public func signal(_ number: Int32) {
-        if isRunning { kill(id, number) }
-    }
+    public func signal(_ number: Int32) { process.signal(number) }
 
-    private func ended(_ process: Process) {
-        let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-        end.change { $0 = status }
-    }
-
-    private static func find(_ program: String) throws -> URL {
-        if program.contains("/") { return URL(fileURLWithPath: program) }
+    private static func find(_ program: String) throws -> String {
+        if program.contains("/") { return program }
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let system = "/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin"
         for folder in "\(path):\(system)".split(separator: ":") {
             let candidate = "\(folder)/\(program)"
-            if FileManager.default.isExecutableFile(atPath: candidate) { return URL(fileURLWithPath: candidate) }
+            if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
         }
         throw BrokerKitError("there is no program \(program): install mosquitto and its clients")
     }
 
-    private static func handle(for file: URL?) throws -> FileHandle {
-        guard let file else { return .nullDevice }
+    private static func handle(for file: URL?) throws -> FileHandle? {
+        guard let file else { return nil }
         guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
             throw BrokerKitError("the file \(file.path) cannot be made")
         }

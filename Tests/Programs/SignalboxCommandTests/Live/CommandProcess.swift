@@ -6,8 +6,7 @@ import Testing
 
 /// The built program `signalbox`, with its output as it comes. Ended by its own process id and by nothing else.
 final class CommandProcess: Sendable {
-    private let process: Process
-    private let end = Watched<Int32?>(nil)
+    private let process: SpawnedProcess
     private let typing: FileHandle?
     /// The lines of stdout.
     let output: LineStream
@@ -26,28 +25,26 @@ final class CommandProcess: Sendable {
         isTyped: Bool = false,
         pausesOutput: Bool = false
     ) throws {
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: BuiltProgram.path("signalbox"))
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.currentDirectoryURL = folder
         let typed = isTyped ? Pipe.unshared() : nil
         typing = typed?.fileHandleForWriting
-        if let typed {
-            process.standardInput = typed
-        } else {
-            process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) } ?? .nullDevice
-        }
+        let file = try input.map { try FileHandle(forReadingFrom: $0) }
         let (out, err) = (Pipe.unshared(), Pipe.unshared())
-        process.standardOutput = out
-        process.standardError = err
+        process = try SpawnedProcess(
+            BuiltProgram.path("signalbox"),
+            arguments,
+            environment: environment,
+            folder: folder,
+            SpawnedProcess.Streams(
+                input: (typed?.fileHandleForReading ?? file)?.fileDescriptor,
+                output: out.fileHandleForWriting.fileDescriptor,
+                errors: err.fileHandleForWriting.fileDescriptor
+            )
+        )
+        for handle in [typed?.fileHandleForReading, file, out.fileHandleForWriting, err.fileHandleForWriting] {
+            try handle?.close()
+        }
         output = LineStream(out.fileHandleForReading, isPaused: pausesOutput)
         errors = LineStream(err.fileHandleForReading)
-        process.terminationHandler = { [end] process in
-            let isExit = process.terminationReason == .exit
-            end.change { $0 = isExit ? process.terminationStatus : -process.terminationStatus }
-        }
-        try ProcessStart.run(process)
     }
 
     /// Runs to the end: the status and all lines.
@@ -72,8 +69,8 @@ final class CommandProcess: Sendable {
 
     /// The exit status, or the negative number of the signal that ended it; -1 when the task is cancelled before.
     func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
-        await end.until(file: file, line: line) { $0 != nil }
-        return end.value ?? -1
+        await process.untilEnd(file: file, line: line)
+        return process.status ?? -1
     }
 
     /// Waits for the end. Where it comes with another status than expected, records which, and what the program told.
@@ -102,16 +99,14 @@ final class CommandProcess: Sendable {
         }
     }
 
-    var isRunning: Bool { process.isRunning }
+    var isRunning: Bool { process.status == nil }
 
     /// The end of stdin.
     func closeInput() throws {
         try typing?.close()
     }
 
-    func signal(_ number: Int32) {
-        if process.isRunning { kill(process.processIdentifier, number) }
-    }
+    func signal(_ number: Int32) { process.signal(number) }
 
     deinit {
         signal(SIGKILL)

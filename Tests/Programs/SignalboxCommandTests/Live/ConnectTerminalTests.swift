@@ -8,17 +8,18 @@ import Testing
     @Test func aPersonTypesAndReads() async throws {
         try await ChatTrial.with { trial in
             let terminal = try Terminal()
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: BuiltProgram.path("signalbox"))
-            process.arguments = ["connect", trial.url]
-            process.standardInput = terminal.device
-            process.standardOutput = terminal.device
             let errors = Pipe.unshared()
-            process.standardError = errors
-            let (ends, teller) = AsyncStream.makeStream(of: Int32.self)
-            process.terminationHandler = { teller.yield($0.terminationStatus) }
-            try ProcessStart.run(process)
-            defer { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+            let process = try SpawnedProcess(
+                BuiltProgram.path("signalbox"),
+                ["connect", trial.url],
+                SpawnedProcess.Streams(
+                    input: terminal.device.fileDescriptor,
+                    output: terminal.device.fileDescriptor,
+                    errors: errors.fileHandleForWriting.fileDescriptor
+                )
+            )
+            defer { process.signal(SIGKILL) }
+            try errors.fileHandleForWriting.close()
             // The end of the program is then the end of what it shows.
             try terminal.device.close()
             let told = LineStream(errors.fileHandleForReading)
@@ -29,8 +30,8 @@ import Testing
             #expect(shown != nil)
             #expect(await terminal.lines.line(with: #"Z  <  {"id":"1","outcome":"handled""#) != nil)
             try terminal.type("\u{4}")
-            var end = ends.makeAsyncIterator()
-            #expect(await end.next() == 0)
+            await process.untilEnd()
+            #expect(process.status == 0)
         }
     }
 }

@@ -6,26 +6,23 @@ import Testing
 
 /// The built program with a pipe as stdin, and the lines of its output counted and not kept.
 final class PipedCommand: Sendable {
-    private let process: Process
+    private let process: SpawnedProcess
     private let input: FileHandle
     private let output: FileHandle
-    private let end = Watched<Int32?>(nil)
 
     init(_ arguments: [String], folder: URL? = nil) throws {
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: BuiltProgram.path("signalbox"))
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
         let (into, out) = (Pipe.unshared(), Pipe.unshared())
-        process.standardInput = into
-        process.standardOutput = out
-        process.standardError = FileHandle.nullDevice
+        process = try SpawnedProcess(
+            BuiltProgram.path("signalbox"),
+            arguments,
+            folder: folder,
+            SpawnedProcess.Streams(
+                input: into.fileHandleForReading.fileDescriptor,
+                output: out.fileHandleForWriting.fileDescriptor
+            )
+        )
+        for handle in [into.fileHandleForReading, out.fileHandleForWriting] { try handle.close() }
         (input, output) = (into.fileHandleForWriting, out.fileHandleForReading)
-        process.terminationHandler = { [end] process in
-            let isExit = process.terminationReason == .exit
-            end.change { $0 = isExit ? process.terminationStatus : -process.terminationStatus }
-        }
-        try ProcessStart.run(process)
     }
 
     /// Writes pieces on a thread of their own, until there are no more or nobody reads.
@@ -82,15 +79,15 @@ final class PipedCommand: Sendable {
 
     /// The most memory that the program had at once, in KiB, where the system tells (proc(5), VmHWM).
     var peakMemory: Int? {
-        let file = "/proc/\(process.processIdentifier)/status"
+        let file = "/proc/\(process.id)/status"
         let lines = try? String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
         return lines?.first { $0.hasPrefix("VmHWM:") }.flatMap { line in Int(line.filter(\.isNumber)) }
     }
 
     /// The exit status, or the negative number of the signal that ended it; -1 when the task is cancelled before.
     func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
-        await end.until(file: file, line: line) { $0 != nil }
-        return end.value ?? -1
+        await process.untilEnd(file: file, line: line)
+        return process.status ?? -1
     }
 
     /// Waits for the end. Where it comes with another status than expected, records which.
@@ -106,9 +103,7 @@ final class PipedCommand: Sendable {
         Issue.record("\(end)", sourceLocation: sourceLocation)
     }
 
-    func signal(_ number: Int32) {
-        if process.isRunning { kill(process.processIdentifier, number) }
-    }
+    func signal(_ number: Int32) { process.signal(number) }
 
     deinit {
         signal(SIGKILL)
