@@ -1,7 +1,7 @@
 import Foundation
 
-/// A port of the loopback interface for a server of the test's own, also before it has begun, and after it has ended: on Linux the
-/// system gives the port to nobody else as long as this object lives.
+/// Keeps a loopback port for a test's server. On Linux the system gives the port to no other socket while this object lives, before
+/// the server starts and after it ends too.
 public final class PortReservation: Sendable {
     /// The port.
     public let port: Int

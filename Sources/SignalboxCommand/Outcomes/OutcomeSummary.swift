@@ -1,4 +1,4 @@
-/// What became of the arrivals whose lines were written, and where it differs from a recorded run.
+/// Counts the outcomes of the lines that were written, and compares those lines with a recorded run.
 struct OutcomeSummary: Sendable {
     /// How many were settled.
     private(set) var settled = 0
