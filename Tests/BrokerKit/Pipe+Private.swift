@@ -5,10 +5,12 @@ extension Pipe {
     /// from ever seeing that nobody writes, or reads, any more; tests that run in processes of their own inherit whatever is
     /// not closed for them.
     public static func unshared() -> Pipe {
-        let pipe = Pipe()
-        for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
-            _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+        ProcessStart.alone {
+            let pipe = Pipe()
+            for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+                _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+            }
+            return pipe
         }
-        return pipe
     }
 }

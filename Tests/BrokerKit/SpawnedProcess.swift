@@ -6,11 +6,11 @@ import Synchronization
 ///
 /// Foundation's `Process` is not used: it was seen to crash, once in some ten thousand starts.
 public final class SpawnedProcess: Sendable {
-    /// Descriptors of this process that a program gets as its standard streams; `/dev/null` where there is none.
+    /// The descriptors that become a program's standard streams. A missing one becomes `/dev/null`.
     public struct Streams: Sendable {
         let descriptors: [Int32?]
 
-        /// Streams as given; the caller closes them when the program has begun.
+        /// The caller closes its descriptors after the start.
         public init(input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil) {
             descriptors = [input, output, errors]
         }
@@ -38,7 +38,7 @@ public final class SpawnedProcess: Sendable {
     ) throws {
         var command = [program] + arguments
         #if os(Linux)
-        // The call that changes the folder is none of POSIX, and Swift does not see it.
+        // Swift does not import posix_spawn_file_actions_addchdir_np from Glibc.
         if let folder { command = ["/usr/bin/env", "-C", folder.path] + command }
         #endif
         let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }

@@ -43,10 +43,12 @@ final class ChromiumProcess: Sendable {
 
     // Above the two numbers that the browser gets its ends as, and none of a program that is started meanwhile.
     private static func pipe() throws -> (read: Int32, write: Int32) {
-        var ends: [Int32] = [-1, -1]
-        guard Foundation.pipe(&ends) == 0 else { throw BrokerKitError("no pipe is left (errno \(errno))") }
-        defer { for end in ends { close(end) } }
-        let moved = ends.map { fcntl($0, F_DUPFD_CLOEXEC, 10) }
+        let moved = try ProcessStart.alone {
+            var ends: [Int32] = [-1, -1]
+            guard Foundation.pipe(&ends) == 0 else { throw BrokerKitError("no pipe is left (errno \(errno))") }
+            defer { for end in ends { close(end) } }
+            return ends.map { fcntl($0, F_DUPFD_CLOEXEC, 10) }
+        }
         guard moved.allSatisfy({ $0 >= 0 }) else {
             for end in moved where end >= 0 { close(end) }
             throw BrokerKitError("no descriptor is left (errno \(errno))")
