@@ -50,6 +50,17 @@ public enum LoopbackPort {
         }
     }
 
+    /// Binds a socket to 127.0.0.`host`. On Linux all these addresses are this machine.
+    static func binds(_ socket: Int32, toHost host: UInt8) -> Bool {
+        var address = loopback(port: 0)
+        address.sin_addr.s_addr = (0x7F00_0000 | in_addr_t(host)).bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+
     /// A TCP socket for IPv4, which the caller closes; no program that is started gets it.
     public static func makeSocket() throws -> Int32 {
         #if os(Linux)

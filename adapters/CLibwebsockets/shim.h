@@ -159,6 +159,9 @@ static inline void *clws_alert_owner(const SSL *connection, int place) {
     return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), place);
 }
 
+// The options that disable everything before TLS 1.2 (RFC 8996). Swift cannot import these macros.
+static inline long clws_old_tls(void) { return (long)(SSL_OP_NO_SSLv3 | SSL_OP_NO_TLSv1 | SSL_OP_NO_TLSv1_1); }
+
 // Whether the other side says that something is wrong, not only that it closes.
 static inline int clws_is_fault(int where, int value) {
     return (where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && (value & 0xff) != SSL_AD_CLOSE_NOTIFY;

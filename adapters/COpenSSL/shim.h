@@ -161,7 +161,8 @@ static inline int cssl_use_shared_key(SSL_CTX *context, struct cssl_record *reco
     memcpy(record->key, key, length);
     record->key_length = length;
     SSL_CTX_set_psk_client_callback(context, cssl_key);
-    int is_set = SSL_CTX_set_cipher_list(context, "PSK") == 1;
+    // "PSK" alone also selects suites without encryption.
+    int is_set = SSL_CTX_set_cipher_list(context, "PSK:!eNULL:!aNULL:!MD5") == 1;
     ERR_clear_error();
     return is_set;
 }

@@ -19,10 +19,13 @@ final class RawPeer: Sendable {
         self.socket = socket
     }
 
-    /// - Parameter receiveBytes: how much the system holds of what is not read, about; as much as it likes when `nil`.
-    init?(port: UInt16, receiveBytes: Int32? = nil) {
+    /// - Parameters:
+    ///   - address: the last number of the loopback address to connect from, 1 for 127.0.0.1; the system's choice if `nil`.
+    ///   - receiveBytes: roughly how many unread bytes the system buffers; its default if `nil`.
+    init?(port: UInt16, from address: UInt8? = nil, receiveBytes: Int32? = nil) {
         guard let socket = try? LoopbackPort.makeSocket() else { return nil }
         self.socket = socket
+        if let address, !LoopbackPort.binds(socket, toHost: address) { return nil }
         if var receiveBytes {
             setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &receiveBytes, socklen_t(MemoryLayout<Int32>.size))
         }

@@ -1,3 +1,4 @@
+import AdapterThreads
 import Dispatch
 import SignalboxTesting
 import Testing

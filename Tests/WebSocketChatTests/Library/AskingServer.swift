@@ -9,13 +9,14 @@ final class AskingServer: Sendable {
     private let input: FileHandle
     private let output: FileHandle
 
-    static func start(_ authority: TestAuthority) async throws -> AskingServer {
+    /// - Parameter more: further arguments for `openssl s_server`.
+    static func start(_ authority: TestAuthority, _ more: [String] = []) async throws -> AskingServer {
         let (input, output) = (Pipe.unshared(), Pipe.unshared())
         let arguments = [
             "s_server", "-accept", "127.0.0.1:0", "-naccept", "1", "-Verify", "1", "-verify_return_error", "-CAfile",
             authority.authorityFile, "-cert", authority.certificateFile, "-key", authority.keyFile,
         ]
-        let program = try RunningProgram("openssl", arguments, input: input, output: output, errors: nil)
+        let program = try RunningProgram("openssl", arguments + more, input: input, output: output, errors: nil)
         let told = await heard(from: output.fileHandleForReading, of: program) { text in
             text.range(of: "ACCEPT [^\n]*\n", options: .regularExpression) != nil
         }

@@ -1,3 +1,4 @@
+import AdapterThreads
 import SignalboxCore
 import SignalboxRoutes
 import Testing
@@ -46,7 +47,7 @@ import Testing
         }
         for (address, isLoopback) in [
             ("127.9.9.9", true), ("::1", true), ("0.0.0.0", false), ("::", false), ("192.0.2.1", false),
-            ("::ffff:127.0.0.1", false),
+            ("::ffff:127.0.0.1", true), ("::ffff:192.0.2.1", false),
         ] {
             #expect(NumericAddress(address)?.isLoopback == isLoopback, "\(address)")
         }
@@ -92,6 +93,37 @@ import Testing
         for (index, (isFine, change)) in changes.enumerated() {
             #expect((Self.fault(change) == nil) == isFine, "\(index)")
         }
+    }
+
+    @Test func everyRangeOfHTTPConnectionsIsChecked() {
+        let changes: [(Bool, @Sendable (inout WebSocketServerConfiguration) -> Void)] = [
+            (false, { $0.httpConnections = 0 }), (true, { $0.httpConnections = 1_000_000 }),
+            (false, { $0.httpConnections = 1_000_001 }),
+            (false, { $0.httpConnectionsPerAddress = 0 }), (true, { $0.httpConnectionsPerAddress = 1 }),
+            (true, { $0.httpConnectionsPerAddress = 250 }), (false, { $0.httpConnectionsPerAddress = 251 }),
+            (true, { ($0.httpConnections, $0.httpConnectionsPerAddress) = (1_000_000, 1_000_000) }),
+            (false, { ($0.httpConnections, $0.httpConnectionsPerAddress) = (1_000_000, 1_000_001) }),
+            (false, { ($0.httpConnections, $0.httpConnectionsPerAddress) = (10, 11) }),
+            (true, { ($0.connections, $0.httpConnectionsPerAddress) = (1, 32) }),
+            (false, { ($0.connections, $0.httpConnectionsPerAddress) = (1, 33) }),
+            (false, { $0.httpRequests = 0 }), (true, { $0.httpRequests = 1_000_000 }),
+            (false, { $0.httpRequests = 1_000_001 }),
+            (false, { $0.httpTimeout = .milliseconds(999) }), (true, { $0.httpTimeout = .seconds(1) }),
+            (true, { $0.httpTimeout = .seconds(3_600) }), (false, { $0.httpTimeout = .milliseconds(3_600_001) }),
+        ]
+        for (index, (isFine, change)) in changes.enumerated() {
+            #expect((Self.fault(change) == nil) == isFine, "\(index)")
+        }
+    }
+
+    @Test func faultsOfHTTPConnectionsNameTheProperty() {
+        #expect(Self.fault { $0.httpConnections = 0 } == "httpConnections is 1 to 1000000")
+        #expect(Self.fault { $0.httpRequests = 0 } == "httpRequests is 1 to 1000000")
+        #expect(Self.fault { $0.httpTimeout = .zero } == "httpTimeout is 1 s to 1 h")
+        #expect(
+            Self.fault { ($0.httpConnections, $0.httpConnectionsPerAddress) = (10, 11) }
+                == "httpConnectionsPerAddress is at most httpConnections, which is 10"
+        )
     }
 
     @Test func principalsHaveNamesOfTheirOwn() {

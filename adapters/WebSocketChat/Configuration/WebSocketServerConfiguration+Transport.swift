@@ -17,7 +17,19 @@ extension WebSocketServerConfiguration {
         place.subprotocols = subprotocols.filter { $0 != BearerToken.companion } + [BearerToken.companion]
         place.compresses = compression
         place.pages = ServerPages.all(of: self)
+        place.http = httpLimits
         return place
+    }
+
+    /// The limits for HTTP connections, with defaults where the configuration has `nil`.
+    var httpLimits: HTTPLimits {
+        var limits = HTTPLimits()
+        limits.connections = httpConnections ?? max(32, connections / 4)
+        limits.connectionsPerAddress = httpConnectionsPerAddress ?? max(1, limits.connections / 2)
+        limits.sockets = connections + limits.connections
+        limits.requests = httpRequests
+        limits.lifetime = httpTimeout
+        return limits
     }
 
     var transportLimits: TransportLimits {

@@ -1,3 +1,4 @@
+import AdapterThreads
 import SignalboxCore
 
 extension WebSocketServerConfiguration {
@@ -74,6 +75,9 @@ extension WebSocketServerConfiguration {
         guard handshakeTimeout.isWholeSeconds(in: 1...3_600) else {
             throw fault("the handshake timeout is a whole number of seconds, 1 to 3600")
         }
+        guard (Duration.seconds(1) ... .seconds(3_600)).contains(httpTimeout) else {
+            throw fault("httpTimeout is 1 s to 1 h")
+        }
         guard (Duration.seconds(1) ... .seconds(3_600)).contains(messageTimeout) else {
             throw fault("the message timeout is 1 s to 1 h")
         }
@@ -92,6 +96,7 @@ extension WebSocketServerConfiguration {
 
     private func validateBounds() throws(WebSocketChatError) {
         guard (1...1_000_000).contains(connections) else { throw fault("the connections are 1 to 1000000") }
+        try validateHTTPBounds()
         guard (1...10_000).contains(connectionWindow) else { throw fault("a connection's window is 1 to 10000") }
         guard (1_024...1 << 30).contains(waitingBytes) else {
             throw fault("the bytes that may wait on one connection are 1 KiB to 1 GiB")
@@ -107,6 +112,19 @@ extension WebSocketServerConfiguration {
         }
         guard tags.allSatisfy({ (1...ChatHub.tagLength).contains($0.utf8.count) }) else {
             throw fault("a tag has 1 to \(ChatHub.tagLength) bytes")
+        }
+    }
+
+    private func validateHTTPBounds() throws(WebSocketChatError) {
+        for (name, count) in [
+            ("httpConnections", httpConnections), ("httpConnectionsPerAddress", httpConnectionsPerAddress),
+            ("httpRequests", httpRequests),
+        ] as [(String, Int?)] where !(1...1_000_000).contains(count ?? 1) {
+            throw fault("\(name) is 1 to 1000000")
+        }
+        let limits = httpLimits
+        guard limits.connectionsPerAddress <= limits.connections else {
+            throw fault("httpConnectionsPerAddress is at most httpConnections, which is \(limits.connections)")
         }
     }
 
@@ -151,4 +169,9 @@ extension Duration {
     fileprivate func isWholeSeconds(in range: ClosedRange<Int64>) -> Bool {
         components.attoseconds == 0 && range.contains(components.seconds)
     }
+}
+
+extension WebSocketServerConfiguration {
+    /// Whether only this machine can reach a numeric address.
+    package static func isLocal(_ address: String) -> Bool { NumericAddress(address)?.isLoopback ?? false }
 }

@@ -61,6 +61,27 @@ public struct WebSocketServerConfiguration: Sendable {
     /// How many connections there may be, 1 to 1,000,000; 1,000 by default. Further ones are answered with 503. Each may
     /// hold an unfinished message of up to ``limits`` in memory for ``messageTimeout``.
     public var connections = 1_000
+    /// The maximum number of HTTP connections (``pages``, ``healthPath``), 1 to 1,000,000; `nil`, the default: a quarter of
+    /// ``connections``, at least 32. An HTTP connection is one that has not upgraded.
+    ///
+    /// At the limit a new request evicts the connection that has been idle longest. If none is idle, it evicts one that is
+    /// being answered, from an address with at least two more than its own; otherwise the new connection is closed.
+    ///
+    /// Connections without a request count towards the limit of all connections, which is the sum of ``connections`` and
+    /// this. At that limit, or when the process runs short of descriptors, a new connection evicts the oldest one without a
+    /// request. An address with more than four connections that could be evicted is the first to lose one.
+    public var httpConnections: Int?
+    /// The same for one address, 1 to ``httpConnections``; `nil`, the default: half of ``httpConnections``. Clients behind a
+    /// proxy share one address. IPv6 addresses are grouped by /64, so that a /48 has 65,536 of these limits.
+    public var httpConnectionsPerAddress: Int?
+    /// The maximum number of requests on one HTTP connection, 1 to 1,000,000; 100 by default. The last answer closes it.
+    public var httpRequests = 100
+    /// The maximum lifetime of an HTTP connection, and the maximum time to send one document, 1 s to 1 h; 30 s by default.
+    ///
+    /// A document may be requested until the lifetime ends, so a connection lasts at most twice as long. An answer after half
+    /// of the lifetime says `Connection: close`. A connection that is idle between two requests is closed after
+    /// ``handshakeTimeout``.
+    public var httpTimeout: Duration = .seconds(30)
     /// How many messages of one connection may be without an outcome, 1 to 10,000; 64 by default. From there on nothing is
     /// read from it until half of them have one, so that it cannot fill the source's window alone. One frame that brings
     /// an array may go beyond it.

@@ -1,3 +1,4 @@
+import AdapterThreads
 import SignalboxRoutes
 
 /// Where a client connects to: `ws://host:port/path?query`, or `wss://` for TLS. RFC 6455, section 3.
@@ -74,4 +75,9 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
     private static func fault(_ detail: String) -> WebSocketChatError {
         WebSocketChatError(.invalidURL, detail)
     }
+}
+
+extension WebSocketURL {
+    /// Whether the server is on this machine.
+    package var isLocal: Bool { NumericAddress.isLoopback(host: host) }
 }

@@ -38,6 +38,7 @@ public final class WebSocketFeed: Adapter {
         self.surroundings = surroundings
         self.logger = logger
         state = FeedState(configuration)
+        if configuration.url.isSecure, !configuration.url.isLocal { WebSocketFaults.warn(to: logger) }
     }
 
     /// The configured source.

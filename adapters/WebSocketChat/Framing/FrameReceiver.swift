@@ -34,10 +34,16 @@ protocol ServerFrameReceiver: FrameReceiver {
     func refused(status: Int, from address: String)
     /// A connection was cut before its request, as the process has hardly a descriptor left.
     func cutForDescriptors()
+    /// An HTTP connection was closed to make room for another.
+    func evicted()
+    /// A connection was closed on arrival or at its first request, as the limit of HTTP connections was reached.
+    func turnedAway()
 }
 
 extension ServerFrameReceiver {
     func listens(on port: UInt16) {}
     func refused(status: Int, from address: String) {}
     func cutForDescriptors() {}
+    func evicted() {}
+    func turnedAway() {}
 }

@@ -18,4 +18,6 @@ struct ServerPlace: Sendable {
     var compresses = false
     /// Documents by path, for GET.
     var pages: [String: ServedPage] = [:]
+    /// Limits for HTTP connections.
+    var http = HTTPLimits()
 }

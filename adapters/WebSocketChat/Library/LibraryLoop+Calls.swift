@@ -22,6 +22,7 @@ extension LibraryLoop {
             closed(handle)
         case LWS_CALLBACK_WSI_DESTROY:
             pagesUnderWay[handle] = nil
+            http.remove(handle)
             // Most have ended before; one that never opened has not.
             if let connection = connection(of: handle) { finish(connection, connection.end ?? ending(connection)) }
         default:

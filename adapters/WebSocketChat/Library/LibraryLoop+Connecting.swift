@@ -1,3 +1,4 @@
+import AdapterThreads
 import CLibwebsockets
 
 #if canImport(Darwin)

@@ -1,17 +1,7 @@
+import AdapterThreads
 import CLibwebsockets
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 extension LibraryLoop {
-    /// How many descriptors a server leaves to the rest of the process; connections beyond are closed at once.
-    private static let descriptorsForOthers = 32
-
     /// Begins to listen.
     ///
     /// - Returns: the port.
@@ -42,6 +32,7 @@ extension LibraryLoop {
         }
         if place.compresses { info.extensions = UnsafePointer(tables.extensions) }
         if let identity = place.identity {
+            info.ssl_options_set = clws_old_tls()
             info.ssl_cert_filepath = tables.keep(identity.certificateFile)
             info.ssl_private_key_filepath = tables.keep(identity.keyFile)
             info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
@@ -68,9 +59,10 @@ extension LibraryLoop {
     ) -> Int32 {
         switch reason {
         case LWS_CALLBACK_FILTER_NETWORK_CONNECTION:
-            guard isTooHigh(descriptor: Int(bitPattern: input)) else { return 0 }
-            server?.receiver.cutForDescriptors()
-            return -1
+            return accept(descriptor: Int(bitPattern: input))
+        case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+            http.add(handle, from: LibraryLoop.quotaAddress(LibraryLoop.peerAddress(of: handle)), at: .now)
+            return 0
         case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return confirmUpgrade(handle)
         case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return decide(handle)
         case LWS_CALLBACK_CONFIRM_EXTENSION_OKAY: return agrees(handle) ? 0 : 1
@@ -93,27 +85,13 @@ extension LibraryLoop {
         }
     }
 
-    // Without a descriptor left, nothing else in the process could open a file, and the library would ask for the waiting
-    // connection again and again.
-    private func isTooHigh(descriptor: Int) -> Bool {
-        var limit = rlimit()
-        guard LibraryLoop.systemLimit(&limit) else { return false }
-        return descriptor >= Int(clamping: limit.rlim_cur) - LibraryLoop.descriptorsForOthers
-    }
-
-    private static func systemLimit(_ limit: inout rlimit) -> Bool {
-        #if canImport(Glibc)
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
-        #else
-        getrlimit(RLIMIT_NOFILE, &limit) == 0
-        #endif
-    }
-
     private func decide(_ handle: OpaquePointer) -> Int32 {
-        guard let server, !queue.isStopping else { return -1 }
+        // The receiver counts the connection once it has decided, so everything that can fail comes first.
+        guard let server, !queue.isStopping, !http.closing.contains(handle) else { return -1 }
         let connection = LibraryConnection(.next())
         let request = LibraryLoop.request(of: handle)
         if let refusal = server.receiver.decide(request, for: connection.id).refusal { return refuse(handle, refusal) }
+        http.remove(handle)
         connection.handle = handle
         connection.handshake.request = request
         connections[connection.id] = connection
@@ -139,10 +117,13 @@ extension LibraryLoop {
         return request
     }
 
+    /// The numeric address; empty when the client has gone.
     static func peerAddress(of handle: OpaquePointer) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
             guard let start = buffer.baseAddress, let text = lws_get_peer_simple(handle, start, 64) else { return "" }
             let address = String(cString: text)
+            // The library writes the error there when the client has gone.
+            guard !address.hasPrefix("getpeername:") else { return "" }
             // An IPv4 peer of a socket for both.
             return address.hasPrefix("::ffff:") && address.contains(".") ? String(address.dropFirst(7)) : address
         }

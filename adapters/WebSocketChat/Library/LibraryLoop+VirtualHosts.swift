@@ -43,6 +43,7 @@ extension LibraryLoop {
         info.connect_timeout_secs = limits.connectWithin
         info.options = UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
         info.http_proxy_address = tables.noProxy
+        info.ssl_client_options_set = clws_old_tls()
         if case .authority(let file) = key.security {
             info.client_ssl_ca_filepath = tables.keep(file)
             info.options |= UInt64(LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS)

@@ -19,6 +19,8 @@ final class LibraryLoop {
     /// Whether the message that the library is given right now is compressed.
     var sendsCompressed = false
     var pagesUnderWay: [OpaquePointer: PageTransfer] = [:]
+    /// A server's HTTP connections: those that have not upgraded.
+    var http: HTTPConnections<OpaquePointer>
     private(set) var isDestroying = false
     // The library sets it to NULL when the context is gone.
     private let contextPlace: UnsafeMutablePointer<OpaquePointer?>
@@ -48,6 +50,7 @@ final class LibraryLoop {
         self.limits = limits
         self.receiver = receiver
         self.server = server
+        http = HTTPConnections(server?.place.http ?? HTTPLimits())
         tables = LibraryTables(
             receiveBytes: receiveBytes,
             subprotocols: server?.place.subprotocols ?? [],
@@ -119,6 +122,7 @@ final class LibraryLoop {
         guard let context else { return }
         ticking.start(context, seconds: LibraryLoop.tickSeconds) { [unowned self] in
             watchPaused()
+            closeOverdueHTTP()
             receiver.ticked()
             tick()
         }

@@ -53,15 +53,28 @@ final class ServerLog: Sendable {
     }
 
     func refused(_ status: Int, peer: String, why: String) {
-        log.say(.warning, "refused \(status)", "refused \(peer) with \(status): \(why)")
+        log.say(
+            .warning,
+            "refused \(status)",
+            "refused \(peer.isEmpty ? "a client that has gone" : peer) with \(status): \(why)"
+        )
     }
 
     func cutForDescriptors() {
         log.say(
             .error,
             "descriptors",
-            "cut a connection before its request, as the process has hardly a descriptor left; let it have more (ulimit -n, "
-                + "LimitNOFILE=) than the configuration's connections and 64"
+            "cut a connection before its request, as the process has hardly a descriptor left; allow it at least "
+                + "connections + httpConnections + 96 (ulimit -n, LimitNOFILE=)"
+        )
+    }
+
+    func turnedAway() {
+        log.say(
+            .warning,
+            "http",
+            "closed a connection: the limit of HTTP connections is reached (in all or for one address); raise httpConnections "
+                + "or httpConnectionsPerAddress if this is expected traffic"
         )
     }
 

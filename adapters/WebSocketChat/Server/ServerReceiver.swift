@@ -63,6 +63,15 @@ final class ServerReceiver: ServerFrameReceiver {
         run.log.cutForDescriptors()
     }
 
+    func evicted() {
+        run.counters.change { $0.crowdedOut += 1 }
+    }
+
+    func turnedAway() {
+        run.counters.change { $0.turnedAway += 1 }
+        run.log.turnedAway()
+    }
+
     private func tellRefused(_ status: Int, _ address: String, _ why: String) {
         run.counters.refused(status)
         run.log.refused(status, peer: address, why: why)

@@ -21,6 +21,7 @@ public final class WebSocketServer: Adapter {
     public init(_ configuration: WebSocketServerConfiguration, logger: Logger) throws(WebSocketChatError) {
         try configuration.validate()
         self.configuration = configuration
+        if configuration.identity != nil { WebSocketFaults.warn(to: logger) }
         log = ServerLog(logger, source: configuration.source)
         hub = ChatHub(
             ChatHub.Limits(

@@ -21,6 +21,10 @@ public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
     public internal(set) var unavailable = 0
     /// Connections cut before their request, as the process had hardly a descriptor left.
     public internal(set) var withoutDescriptor = 0
+    /// HTTP connections that were evicted to make room for others.
+    public internal(set) var crowdedOut = 0
+    /// Connections that were closed on arrival or at their first request, as the limit of HTTP connections was reached.
+    public internal(set) var turnedAway = 0
     /// Connections closed with 1013, as they read too slowly.
     public internal(set) var slowReaders = 0
     /// Connections closed with 1001, as they sent no message for the idle timeout.

@@ -1,3 +1,5 @@
+import AdapterThreads
+
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)

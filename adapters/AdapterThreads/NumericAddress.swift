@@ -1,0 +1,47 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// An IPv4 or IPv6 address as people write it, without brackets.
+package struct NumericAddress {
+    /// Whether only this machine can reach it: 127.0.0.0/8, also as an IPv4-mapped address, and ::1.
+    package let isLoopback: Bool
+    package let isIPv6: Bool
+    /// As written in a URL.
+    package let inURL: String
+
+    /// `nil` when the text is no address.
+    package init?(_ text: String) {
+        var four = in_addr()
+        var six = in6_addr()
+        if inet_pton(AF_INET, text, &four) == 1 {
+            isLoopback = withUnsafeBytes(of: &four) { $0[0] == 127 }
+            isIPv6 = false
+            inURL = text
+        } else if inet_pton(AF_INET6, text, &six) == 1 {
+            isLoopback = withUnsafeBytes(of: &six) { bytes in
+                let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+                return isMapped ? bytes[12] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
+            }
+            isIPv6 = true
+            inURL = "[\(text)]"
+        } else {
+            return nil
+        }
+    }
+}
+
+extension NumericAddress {
+    /// Whether a URL's host is this machine: a loopback address, with or without brackets, or `localhost` (RFC 6761, 6.3).
+    package static func isLoopback(host: String) -> Bool {
+        var host = host.lowercased()
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        if host.hasSuffix(".") { host.removeLast() }
+        if host == "localhost" || host.hasSuffix(".localhost") { return true }
+        return NumericAddress(host)?.isLoopback ?? false
+    }
+}

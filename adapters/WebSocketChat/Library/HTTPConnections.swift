@@ -1,0 +1,167 @@
+/// Limits for HTTP connections.
+struct HTTPLimits: Equatable, Sendable {
+    /// The maximum number of sockets, WebSockets included. Evicted connections do not count.
+    var sockets = 1_250
+    /// The maximum number of HTTP connections that have made a request.
+    var connections = 250
+    /// The same for one address.
+    var connectionsPerAddress = 125
+    /// The maximum number of requests on one connection.
+    var requests = 100
+    /// The maximum lifetime of an HTTP connection, and the maximum time to send one document.
+    var lifetime: Duration = .seconds(30)
+}
+
+/// Tracks connections that have not upgraded and decides which to evict.
+///
+/// A connection is *silent* until its first request, *busy* while it is being answered, and *idle* between two requests.
+/// Belongs to one thread.
+struct HTTPConnections<Handle: Hashable> {
+    enum Decision: Equatable {
+        case admitted
+        /// Admitted, and this connection must be closed.
+        case evicting(Handle)
+        /// A limit is reached and no connection can be evicted.
+        case refused
+        /// The connection has used up its requests or its lifetime, or was evicted.
+        case expired
+    }
+
+    private struct Entry {
+        let address: String
+        let began: ContinuousClock.Instant
+        var requests = 0
+        /// When the request that is being answered began.
+        var busySince: ContinuousClock.Instant?
+    }
+
+    /// An address with more connections than this evicts its own. Up to this number only age decides, as nearly every address
+    /// would be the busiest one while a crowd connects.
+    private static var fairShare: Int { 4 }
+
+    let limits: HTTPLimits
+    private var entries: [Handle: Entry] = [:]
+    private var silent = ConnectionQueue<Handle>()
+    private var idle = ConnectionQueue<Handle>()
+    private var busy = ConnectionQueue<Handle>()
+    /// Idle and busy connections.
+    private var requesting = AddressCounts()
+    /// Evicted or refused, but not yet destroyed by the library.
+    private(set) var closing: Set<Handle> = []
+
+    init(_ limits: HTTPLimits) {
+        self.limits = limits
+    }
+
+    /// Without evicted connections.
+    var count: Int { entries.count }
+
+    /// Whether nothing is stored.
+    var isEmpty: Bool {
+        entries.isEmpty && silent.isEmpty && idle.isEmpty && busy.isEmpty && requesting.isEmpty && closing.isEmpty
+    }
+
+    // MARK: - Arrival
+
+    /// Decides whether one more connection is accepted.
+    ///
+    /// - Parameter isFull: whether descriptors run short, so that a connection is evicted even below the limit of sockets.
+    mutating func admit(webSockets: Int, isFull: Bool = false) -> Decision {
+        let isAtLimit = webSockets + count >= limits.sockets
+        guard isAtLimit || isFull else { return .admitted }
+        let share = HTTPConnections.fairShare
+        if let victim = silent.oldest(share: share) ?? idle.oldest(share: share) { return evict(victim) }
+        return isAtLimit ? .refused : .admitted
+    }
+
+    /// Adds a connection that was accepted.
+    mutating func add(_ handle: Handle, from address: String, at now: ContinuousClock.Instant) {
+        remove(handle)
+        entries[handle] = Entry(address: address, began: now)
+        silent.append(handle, from: address)
+    }
+
+    // MARK: - Requests
+
+    /// Begins a request. A connection that is refused, or has expired, must be closed.
+    mutating func beginRequest(_ handle: Handle, at now: ContinuousClock.Instant) -> Decision {
+        guard var entry = entries[handle] else { return .expired }
+        guard entry.requests < limits.requests, now - entry.began < limits.lifetime else {
+            close(handle)
+            return .expired
+        }
+        var decision = Decision.admitted
+        if entry.requests == 0 {
+            decision = makeRoom(for: entry.address)
+            guard decision != .refused else {
+                close(handle)
+                return .refused
+            }
+            requesting.increase(entry.address)
+        }
+        entry.requests += 1
+        entry.busySince = now
+        entries[handle] = entry
+        silent.remove(handle)
+        idle.remove(handle)
+        busy.append(handle, from: entry.address)
+        return decision
+    }
+
+    /// Whether the request that is being answered is the last on its connection.
+    func isLast(_ handle: Handle) -> Bool {
+        guard let entry = entries[handle], let busySince = entry.busySince else { return true }
+        return entry.requests >= limits.requests || busySince - entry.began >= limits.lifetime / 2
+    }
+
+    /// The answer has been sent, and the connection may make another request.
+    mutating func answered(_ handle: Handle) {
+        guard let entry = entries[handle], entry.busySince != nil else { return }
+        entries[handle]?.busySince = nil
+        busy.remove(handle)
+        idle.append(handle, from: entry.address)
+    }
+
+    private mutating func makeRoom(for address: String) -> Decision {
+        let own = requesting[address]
+        if own >= limits.connectionsPerAddress { return evict(idle.oldest(of: address)) }
+        guard requesting.total >= limits.connections else { return .admitted }
+        if let victim = idle.oldest(share: HTTPConnections.fairShare) { return evict(victim) }
+        // Otherwise a few addresses with slow readers would keep all others out. Nothing is evicted if the newcomer's address
+        // would then have as many connections as the busiest one, or the two would evict each other in turn.
+        guard let busiest = requesting.busiest, busiest.count > own + 1 else { return .refused }
+        return evict(busy.oldest(of: busiest.address))
+    }
+
+    // MARK: - End
+
+    /// A connection has ended, or is about to upgrade.
+    mutating func remove(_ handle: Handle) {
+        closing.remove(handle)
+        guard let entry = entries.removeValue(forKey: handle) else { return }
+        if entry.requests > 0 { requesting.decrease(entry.address) }
+        silent.remove(handle)
+        idle.remove(handle)
+        busy.remove(handle)
+    }
+
+    /// Evicts connections past their lifetime, and those that take too long to read a document.
+    mutating func evictOverdue(at now: ContinuousClock.Instant) {
+        var overdue: [Handle] = []
+        for (handle, entry) in entries where now - (entry.busySince ?? entry.began) >= limits.lifetime {
+            overdue.append(handle)
+        }
+        for handle in overdue { close(handle) }
+    }
+
+    private mutating func evict(_ handle: Handle?) -> Decision {
+        guard let handle else { return .refused }
+        close(handle)
+        return .evicting(handle)
+    }
+
+    private mutating func close(_ handle: Handle) {
+        remove(handle)
+        closing.insert(handle)
+    }
+}
