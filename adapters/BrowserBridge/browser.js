@@ -1,32 +1,63 @@
-// The way from a page in a browser to the program: a WebSocket to the server that this script came from, for bridge.js.
-// The page's first line of a message says what it is, the lines behind it are JSON:
+// Connects bridge.js to the program: a WebSocket to the server in this script's `src`.
+// The first line of a message from the page says what it is, and the lines after it are JSON:
 //   call NUMBER TIMEOUT [HANDLER as JSON]   large NUMBER   answer NUMBER KIND   title
-// and the program's are:
+// The program's messages are:
 //   reply NUMBER   refuse NUMBER   message NUMBER ACTION, whose second line is the id or empty
 (function (settings, bridge) {
 'use strict';
-if (globalThis.signalbox) return;
-// Taken now, as a page may change its globals.
-const { WebSocket, setTimeout, clearTimeout, sessionStorage } = openStorage(globalThis);
+const { defineProperties, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf, hasOwn } = Object;
+// An element with this id answers `globalThis.signalbox`, but is not an own property.
+if (hasOwn(globalThis, 'signalbox')) return;
+// Captured once, because a page may change its globals and prototypes later. Members come from the prototypes: a named
+// element shadows any member of `document` (HTML, 3.1.6). On `window` it answers only names that neither the object nor
+// its prototypes have (7.2.2.3), such as `signalbox`, `webkit` and `then`.
+const { CloseEvent, Document, Element, EventTarget, History, HTMLScriptElement, MessageEvent, MutationObserver } = globalThis;
+const { RegExp, Storage, String, TextEncoder, Uint8Array, URL, WebSocket } = globalThis;
+const { console, document, history, location, performance } = globalThis;
 const { stringify, parse } = JSON;
-const { min, random } = Math;
+const { min, ceil, random } = Math;
+const { iterator } = Symbol;
+const { bind, call } = Function.prototype;
+// Turns a method into a function whose first argument is the receiver.
+const method = bind.bind(call);
+const getter = (type, name) => method(getOwnPropertyDescriptor(type.prototype, name).get);
+const listen = method(EventTarget.prototype.addEventListener);
+const send = method(WebSocket.prototype.send);
+const replaceState = method(History.prototype.replaceState);
+const stateOf = getter(History, 'state');
+const getItem = method(Storage.prototype.getItem);
+const setItem = method(Storage.prototype.setItem);
+const titleOf = getter(Document, 'title');
+const dataOf = getter(MessageEvent, 'data');
+const codeOf = getter(CloseEvent, 'code');
+const lengthOf = getter(getPrototypeOf(Uint8Array), 'length');
+const codePointAt = method(String.prototype.codePointAt);
+const indexOf = method(String.prototype.indexOf);
+const slice = method(String.prototype.slice);
+const execute = method(RegExp.prototype.exec);
+const setTimeout = globalThis.setTimeout.bind(globalThis);
+const clearTimeout = globalThis.clearTimeout.bind(globalThis);
 const now = performance.now.bind(performance);
-const encoder = new TextEncoder();
-const place = new URL(settings.path, document.currentScript.src);
-place.protocol = place.protocol.replace('http', 'ws');
-const storageKey = 'signalbox:' + place;
-// A frame's page does not see who surrounds it: it gets no connection.
+const encode = TextEncoder.prototype.encode.bind(new TextEncoder());
+const log = console.warn.bind(console);
+const warn = (text) => log('signalbox: ' + text);
+// Copies the prototype's methods onto the object, so that later changes to the prototype do not reach it.
+const fixed = (made) => defineProperties(made, getOwnPropertyDescriptors(getPrototypeOf(made)));
+// A framed page cannot tell which site embeds it, so it gets no connection.
 const isFramed = globalThis.top !== globalThis;
+const place = findServer();
+const storageKey = 'signalbox:' + place;
+const storage = openStorage();
 
-// Calls that wait to be sent, { number, head, name, json, since, due }, from `first` on; and the numbers of those that wait
-// for their outcome.
-let waiting = [];
-let first = 0;
-const flying = new Set();
-// Calls of the program that wait for the page's answer: each of one connection.
-const asked = new Map();
+// Calls that wait to be sent: a linked list of { number, head, isWhole, name, json, since, due, next }.
+let first, final;
+let waiting = 0;
+// The numbers of calls that wait for their outcome.
+const flying = fixed(new Set());
+// Calls of the program that wait for the page's answer. Each belongs to one connection.
+const asked = fixed(new Map());
 let lastAsked = 0;
-let refused = [];
+const refused = fixed(new Set());
 let token;
 let socket;
 let isOpen = false;
@@ -36,39 +67,79 @@ let failures = 0;
 let reconnecting;
 let expiring;
 let toldTitle;
+let hasWarned = false;
 
-function openStorage(window) {
-  const { WebSocket, setTimeout, clearTimeout } = window;
-  const bound = { WebSocket, setTimeout: setTimeout.bind(window), clearTimeout: clearTimeout.bind(window) };
-  // A browser that keeps nothing for the page throws.
-  try { return { ...bound, sessionStorage: window.sessionStorage }; } catch { return bound; }
+// Resolves the script's `src` against the page's URL. `<base>` is ignored, because injected markup could redirect the
+// token with it. A module has no `currentScript`, and an inline script no `src`.
+function findServer() {
+  const script = getter(Document, 'currentScript')(document);
+  const source = script instanceof HTMLScriptElement ? method(Element.prototype.getAttribute)(script, 'src') : null;
+  if (source === null || isFramed) return undefined;
+  try {
+    const server = new URL(settings.path, new URL(source, location.href));
+    const scheme = { __proto__: null, 'http:': 'ws:', 'https:': 'wss:' }[server.protocol];
+    return scheme && scheme + '//' + server.host + server.pathname;
+  } catch { return undefined; }
 }
 
-// The token is in the URL once: neither the history nor who reads the address sees it afterwards.
-function takeToken() {
-  const parts = location.hash.slice(1).split('&');
-  const found = parts.find((part) => /^signalbox=[\w-]+$/.test(part));
-  if (found) {
-    const rest = parts.filter((part) => part !== found).join('&');
-    history.replaceState(history.state, '', location.href.split('#')[0] + (rest && '#' + rest));
-    token = found.slice('signalbox='.length);
-    try { sessionStorage.setItem(storageKey, token); } catch { /* It lasts until the page goes. */ }
-    return true;
+// Where the browser blocks storage, the getter throws.
+function openStorage() {
+  try { return globalThis.sessionStorage; } catch { return undefined; }
+}
+
+// Removes every token, even where the page has no use for it: scripts and the browser's history see the address.
+function cutFromAddress() {
+  let { hash } = location, found, cut;
+  while ((found = execute(/(?:^#|&)signalbox=([\w-]+)(?=&|$)/, hash))) {
+    cut ??= found[1];
+    const before = slice(hash, 0, found.index), after = slice(hash, found.index + found[0].length);
+    hash = before || !after ? before + after : '#' + slice(after, 1);
   }
-  try { token ??= sessionStorage.getItem(storageKey) ?? undefined; } catch { /* There is none. */ }
-  return false;
+  const { href } = location;
+  if (cut) replaceState(history, stateOf(history), '', slice(href, 0, indexOf(href, '#')) + hash);
+  return cut;
+}
+
+// Whether the address had a token.
+function takeToken() {
+  const cut = cutFromAddress();
+  if (!place) return false;
+  token = cut ?? token;
+  try {
+    if (cut) setItem(storage, storageKey, cut);
+    else token ??= getItem(storage, storageKey) ?? undefined;
+  } catch { /* Without storage the token lasts as long as the document. */ }
+  return !!cut;
 }
 
 // MARK: The connection
 
 function connect() {
   clearTimeout(reconnecting);
-  if (socket || hasEnded || isFramed || !token) return;
-  const current = new WebSocket(place, ['signalbox', 'signalbox.bearer.' + token]);
+  if (socket || hasEnded || isFramed || !token || !place) return;
+  let current;
+  try {
+    current = new WebSocket(place, both('signalbox', 'signalbox.bearer.' + token));
+  } catch (error) {
+    if (!hasWarned) log('signalbox: the browser refuses to connect to the program:', error);
+    hasWarned = true;
+    return lost(1006);
+  }
   socket = current;
-  current.onopen = () => opened();
-  current.onmessage = ({ data }) => received(current, data);
-  current.onclose = ({ code }) => lost(code);
+  listen(current, 'open', opened);
+  listen(current, 'message', (event) => received(current, dataOf(event)));
+  listen(current, 'close', (event) => lost(codeOf(event)));
+}
+
+// An iterable of two strings that does not depend on `Array.prototype`.
+function both(one, other) {
+  return {
+    __proto__: null,
+    [iterator]() {
+      let taken = 0;
+      return { __proto__: null, next: () => ({ done: ++taken > 2, value: taken === 1 ? one : other }) };
+    },
+  };
 }
 
 function opened() {
@@ -77,8 +148,7 @@ function opened() {
   clearTimeout(expiring);
   expiring = undefined;
   toldTitle = undefined;
-  tellTitle();
-  pump();
+  try { tellTitle(); } finally { pump(); }
 }
 
 function lost(code) {
@@ -86,14 +156,13 @@ function lost(code) {
   socket = undefined;
   isOpen = false;
   asked.clear();
-  const numbers = [...flying];
-  flying.clear();
-  // 1000 comes when the program closed the page, 1001 when it stops: then all that it took has had its outcome.
+  // 1000: the program closed the page. 1001: it stops, and every call that it accepted has had its outcome.
   if (code === 1000) return end();
-  for (const number of numbers) {
-    if (code === 1001) page.refuse(number, 'drain', 'the program let go of the message: drain', undefined, 'abandoned');
-    else page.refuse(number, 'closed', 'the connection to the program is lost');
-  }
+  flying.forEach((number) => {
+    flying.delete(number);
+    if (code === 1001) refuse(number, 'drain', 'the program let go of the message: drain', undefined, 'abandoned');
+    else refuse(number, 'closed', 'the connection to the program is lost');
+  });
   reconnecting = setTimeout(connect, random() * min(settings.longestWait, settings.firstWait * 2 ** failures));
   failures += 1;
   expire();
@@ -101,8 +170,9 @@ function lost(code) {
 
 function end() {
   hasEnded = true;
-  waiting = [];
-  first = 0;
+  flying.clear();
+  first = final = undefined;
+  waiting = 0;
   page.close('the program closed the page');
 }
 
@@ -115,68 +185,72 @@ function retry() {
 // MARK: Calls of the page
 
 const isLarge = (text) =>
-  text.length > settings.limit || (text.length * 3 > settings.limit && encoder.encode(text).length > settings.limit);
+  text.length > settings.limit || (text.length * 3 > settings.limit && lengthOf(encode(text)) > settings.limit);
 
 function post(handler, json, number, timeout) {
-  if (waiting.length - first + flying.size >= settings.waiting) return refuseSoon(number);
-  let head = 'call ' + number;
-  if (isLarge(json)) {
-    head = 'large ' + number;
-    json = json.slice(0, settings.limit / 3);
-  }
+  if (waiting + flying.size >= settings.waiting) return refuseSoon(number);
+  const isWhole = !isLarge(json);
+  const head = (isWhole ? 'call ' : 'large ') + number;
+  if (!isWhole) json = slice(json, 0, settings.limit / 3);
   const since = now();
-  // A longer name names no action either.
-  const name = handler === null ? '' : ' ' + stringify(handler.slice(0, 100));
-  waiting.push({ number, head, name, json, since, due: timeout && since + timeout });
+  // No action has a longer name.
+  const name = handler === null ? '' : ' ' + stringify(slice(handler, 0, 100));
+  const call = { number, head, isWhole, name, json, since, due: timeout && since + timeout, next: undefined };
+  if (final) final.next = call;
+  else first = call;
+  final = call;
+  waiting += 1;
   if (isOpen) pump();
   else expire();
 }
 
-// Taken from the front without moving what is behind it each time.
 function takeFirst() {
-  const call = waiting[first];
-  waiting[first] = undefined;
-  first += 1;
-  if (first === waiting.length || (first >= 1024 && first * 2 >= waiting.length)) {
-    waiting = waiting.slice(first);
-    first = 0;
-  }
+  const call = first;
+  first = call.next;
+  if (!first) final = undefined;
+  waiting -= 1;
   return call;
 }
 
-// By a timer: one that tries for ever must not hold its thread.
-function refuseSoon(number) {
-  refused.push(number);
-  if (refused.length > 1) return;
-  setTimeout(() => {
-    const numbers = refused;
-    refused = [];
-    for (const number of numbers) {
-      page.refuse(number, 'full', settings.waiting + ' calls wait for the program, as many as may');
-    }
-  }, 0);
-}
-
-// Not more than the program reads: so what it asks the page is answered in between.
-function pump() {
-  while (isOpen && first < waiting.length && flying.size < settings.inFlight) {
-    const { number, head, name, json, due } = takeFirst();
-    const left = due && Math.ceil(due - now());
-    if (due && left <= 0) {
-      page.refuse(number, 'timeout', 'no connection to the program, or no room there, in time');
-      continue;
-    }
-    flying.add(number);
-    const line = head.startsWith('large') ? head : head + ' ' + min(left, 1e12) + name;
-    socket.send(line + '\n' + json);
+// A rejection that throws must not block the calls behind it, nor keep a timer from being set.
+function refuse(number, code, message, path, outcome) {
+  try {
+    page.refuse(number, code, message, path, outcome);
+  } catch (error) {
+    setTimeout(() => { throw error; }, 0);
   }
 }
 
-// While there is no connection a call waits so long and no longer.
+// By a timer, so that a page which calls again at once does not block its own thread.
+function refuseSoon(number) {
+  refused.add(number);
+  if (refused.size > 1) return;
+  setTimeout(() => refused.forEach((number) => {
+    refused.delete(number);
+    refuse(number, 'full', settings.waiting + ' calls wait for the program: the limit is reached');
+  }), 0);
+}
+
+// Sends no more than the program reads, so that answers to its own calls get through in between.
+function pump() {
+  while (isOpen && first && flying.size < settings.inFlight) {
+    const { number, head, isWhole, name, json, due } = takeFirst();
+    const left = due && ceil(due - now());
+    if (due && left <= 0) {
+      refuse(number, 'timeout', 'no connection to the program, or no room there, in time');
+      continue;
+    }
+    flying.add(number);
+    const line = isWhole ? head + ' ' + min(left, 1e12) + name : head;
+    send(socket, line + '\n' + json);
+  }
+}
+
+// Bounds how long a call waits for a connection.
 function expire() {
   if (isOpen || expiring !== undefined) return;
-  while (first < waiting.length) {
-    const left = waiting[first].since + settings.patience - now();
+  while (first) {
+    const left = first.since + settings.patience - now();
     if (left > 0) {
       expiring = setTimeout(() => {
         expiring = undefined;
@@ -184,78 +258,92 @@ function expire() {
       }, left);
       return;
     }
-    page.refuse(takeFirst().number, 'closed', trouble());
+    refuse(takeFirst().number, 'closed', trouble());
   }
 }
 
 function trouble() {
   if (isFramed) return 'a page in a frame gets no connection to the program';
+  if (!place) {
+    return 'load the bridge with <script src="\u2026/signalbox.js">; an inline script or a module does not work';
+  }
   if (!token) return 'open the page by the address that the program tells: its token is missing';
   return 'there is no connection to the program';
 }
 
 // MARK: The program's messages
 
+// In place of `split`, which looks up `String.prototype[Symbol.split]` with each call.
+function wordAt(line, start) {
+  const end = indexOf(line, ' ', start);
+  return slice(line, start, end < 0 ? line.length : end);
+}
+
 function received(from, text) {
-  const end = text.indexOf('\n');
-  const [kind, digits, action] = (end < 0 ? text : text.slice(0, end)).split(' ');
-  const rest = end < 0 ? undefined : text.slice(end + 1);
-  const number = +digits;
-  if (kind === 'message') return deliver(from, number, action, rest);
+  const end = indexOf(text, '\n');
+  const line = end < 0 ? text : slice(text, 0, end);
+  const rest = end < 0 ? undefined : slice(text, end + 1);
+  const kind = wordAt(line, 0), digits = wordAt(line, kind.length + 1), number = +digits;
+  if (kind === 'message') return deliver(from, number, wordAt(line, kind.length + digits.length + 2), rest);
   if (!flying.delete(number)) return;
   if (kind === 'reply') {
     page.reply(number, rest);
   } else {
-    const [code, message, path, outcome] = parse(rest);
-    page.refuse(number, code, message, path, outcome);
+    const why = parse(rest);
+    refuse(number, why[0], why[1], why[2], why[3]);
   }
   pump();
 }
 
 function deliver(from, number, action, rest) {
-  const end = rest.indexOf('\n');
-  const id = end > 0 ? parse(rest.slice(0, end)) : null;
+  const end = indexOf(rest, '\n');
+  const id = end > 0 ? parse(slice(rest, 0, end)) : null;
   let question = 0;
   if (number) {
     question = ++lastAsked;
     asked.set(question, { from, number });
   }
-  page.receive(action, id, rest.slice(end + 1), question);
+  page.receive(action, id, slice(rest, end + 1), question);
 }
 
 function answer(question, kind, text) {
   const found = asked.get(question);
   asked.delete(question);
-  // Another connection knows nothing of it.
+  // Another connection does not know the number.
   if (!found || found.from !== socket || !isOpen) return;
   let json = kind === 'returned' || text === undefined ? text : stringify(text);
   if (json !== undefined && isLarge(json)) {
     kind = 'invalidReply';
     json = stringify('the answer has more than ' + settings.limit + ' bytes');
   }
-  socket.send('answer ' + found.number + ' ' + kind + (json === undefined ? '' : '\n' + json));
+  send(socket, 'answer ' + found.number + ' ' + kind + (json === undefined ? '' : '\n' + json));
 }
 
 function tellTitle() {
-  const { title } = document;
+  const title = titleOf(document);
   if (!isOpen || title === toldTitle) return;
   toldTitle = title;
-  // By characters, as half of one has no form in JSON.
-  socket.send('title\n' + stringify([...title.slice(0, 2000)].slice(0, 500).join('')));
+  let end = 0;
+  // By code points: half of a surrogate pair is not well-formed text.
+  for (let count = 0; count < 500 && end < title.length; count += 1) end += codePointAt(title, end) > 0xffff ? 2 : 1;
+  send(socket, 'title\n' + stringify(slice(title, 0, end)));
 }
 
 const page = bridge({
+  __proto__: null,
   messagesWithoutListener: settings.withoutListener,
   post,
   answer,
-  warn: (text) => console.warn('signalbox: ' + text),
+  warn,
 });
 if (!isFramed) {
   takeToken();
-  new MutationObserver(tellTitle).observe(document.head, { subtree: true, childList: true, characterData: true });
-  addEventListener('hashchange', () => takeToken() && retry());
-  addEventListener('online', retry);
-  addEventListener('pageshow', retry);
+  if (!place) warn(trouble());
+  const changes = { __proto__: null, subtree: true, childList: true, characterData: true };
+  new MutationObserver(tellTitle).observe(getter(Document, 'head')(document) ?? document, changes);
+  listen(globalThis, 'hashchange', () => takeToken() && retry());
+  listen(globalThis, 'online', retry);
+  listen(globalThis, 'pageshow', retry);
   connect();
 }
 })

@@ -2,26 +2,48 @@
 // answer(number, kind, text), warn(text), messagesWithoutListener, perhaps timers.
 (function (transport) {
 'use strict';
-// Taken now, as a page may change its globals.
+// Captured once, because a page may change its globals and prototypes later.
 const { stringify, parse } = JSON;
+const { Error, Map, Set, Number, Promise, Proxy, String } = globalThis;
 const { setTimeout = globalThis.setTimeout, clearTimeout = globalThis.clearTimeout } = transport;
-const calls = new Map();
-const listeners = new Map();
-let held = [];
+const { create, defineProperties, defineProperty, freeze, getOwnPropertyDescriptors, getPrototypeOf, hasOwn } = Object;
+const { isArray } = Array;
+const { isFinite } = Number;
+const { min } = Math;
+const { then } = Promise.prototype;
+const { apply } = Reflect;
+const method = Function.prototype.bind.bind(Function.prototype.call);
+const slice = method(String.prototype.slice);
+// `instanceof` asks the class first, which a page may change.
+const isInstance = method(Function.prototype[Symbol.hasInstance]);
+const resolved = Promise.resolve();
+// `then` must create a built-in promise, so the species lookup finds nothing here.
+defineProperty(resolved, 'constructor', { __proto__: null, value: undefined });
+// Copies the prototype's methods onto the object: later changes do not reach it.
+const fixed = (made) => defineProperties(made, getOwnPropertyDescriptors(getPrototypeOf(made)));
+const calls = fixed(new Map());
+const listeners = fixed(new Map());
+// Messages without a listener, in order.
+const held = fixed(new Set());
+const { next } = getPrototypeOf(held.values());
+const none = create(null);
 let last = 0;
 let closing;
 
 class SignalboxError extends Error {
   constructor(code, message, path, outcome) {
     super(message);
-    Object.assign(this, { code }, path && { path }, outcome && { outcome });
+    give(this, 'code', code);
+    if (path) give(this, 'path', path);
+    if (outcome) give(this, 'outcome', outcome);
   }
   get name() { return 'SignalboxError'; }
 }
 
 const invalid = (path, message) => new SignalboxError('invalidArgument', path + ': ' + message, path);
-const refused = (error, path) => (error instanceof SignalboxError ? error : invalid(path, text(error)));
+const refused = (error, path) => (isInstance(SignalboxError, error) ? error : invalid(path, text(error)));
 
+const own = (object, name) => (object && hasOwn(object, name) ? object[name] : undefined);
 const isText = (value) => typeof value === 'string';
 
 function need(condition, path, what) {
@@ -29,39 +51,40 @@ function need(condition, path, what) {
 }
 
 function text(error) {
-  try { return String(error).slice(0, 500); } catch { return 'no text'; }
+  try { return slice(String(error), 0, 500); } catch { return 'no text'; }
 }
 
-// What JSON would leave out or change is refused.
+// Refuses what JSON would leave out or change.
 function write(value, root) {
-  const open = [];
+  // A stack of the open containers, innermost first.
+  let open = null;
   try {
     return stringify(value, function (key, item) {
-      if (item instanceof Number) item = +item;
+      if (isInstance(Number, item)) item = +item;
       const type = typeof item;
-      while (open.length && open.at(-1).item !== this) open.pop();
-      const holder = open.at(-1);
-      const isMember = holder && !Array.isArray(this);
+      while (open && open.item !== this) open = open.outer;
+      const isMember = open && !isArray(this);
       if (isText(item) || type === 'boolean' || item === null || (isMember && type === 'undefined')) return item;
-      if (type === 'number' && Number.isFinite(item)) return item;
-      const path = !holder ? root : holder.path + (isMember ? '.' + key : '[' + key + ']');
-      if (type !== 'object' || item instanceof Map || item instanceof Set) throw invalid(path, type + ' has no JSON form');
-      open.push({ item, path });
+      if (type === 'number' && isFinite(item)) return item;
+      const path = !open ? root : open.path + (isMember ? '.' + key : '[' + key + ']');
+      const isPlain = type === 'object' && !isInstance(Map, item) && !isInstance(Set, item);
+      if (!isPlain) throw invalid(path, type + ' has no JSON form');
+      open = { item, path, outer: open };
       return item;
     });
   } catch (error) {
-    throw refused(error, open.length ? open.pop().path : root);
+    throw refused(error, open ? open.path : root);
   }
 }
 
 function post(handler, json, timeout, resolve, reject) {
-  // By a timer: one that tries for ever must not hold its thread.
+  // By a timer: a page that calls again at once must not block its thread.
   if (closing) return void setTimeout(() => reject(closing), 0);
   const number = ++last;
   const timer = timeout && setTimeout(() => {
     take(number);
     reject(new SignalboxError('timeout', 'no answer in ' + timeout + ' ms'));
-  }, Math.min(timeout, 2 ** 31 - 1));
+  }, min(timeout, 2 ** 31 - 1));
   calls.set(number, { resolve, reject, timer });
   transport.post(handler, json, number, timeout);
 }
@@ -77,10 +100,10 @@ function call(action, body, options) {
   const hasBody = arguments.length > 1;
   return new Promise((resolve, reject) => {
     try {
-      const { timeout, id } = options || {};
+      const timeout = own(options, 'timeout'), id = own(options, 'id');
       need(isText(action), 'action', 'a string');
       need(id === undefined || isText(id), 'id', 'a string');
-      need(timeout === undefined || (timeout > 0 && Number.isFinite(timeout)), 'timeout', 'milliseconds');
+      need(timeout === undefined || (timeout > 0 && isFinite(timeout)), 'timeout', 'milliseconds');
       let json = '{"action":' + stringify(action);
       if (id !== undefined) json += ',"id":' + stringify(id);
       if (hasBody) json += ',"body":' + write(body, 'body');
@@ -95,7 +118,7 @@ function postMessage(handler, values) {
   const promise = new Promise((resolve, reject) => {
     post(handler, values.length ? write(values[0], 'message') : 'null', 0, resolve, reject);
   });
-  promise.catch(() => {});
+  try { apply(then, promise, [undefined, () => {}]); } catch { /* The page replaced Promise.prototype.constructor. */ }
   return promise;
 }
 
@@ -103,13 +126,12 @@ function on(action, listener) {
   need(isText(action), 'action', 'a string');
   need(typeof listener === 'function', 'listener', 'a function');
   listeners.set(action, listener);
-  const waiting = held;
-  held = [];
-  for (const message of waiting) {
-    // Each by itself: one may throw.
-    if (message.action === action) Promise.resolve(message).then(deliver);
-    else held.push(message);
-  }
+  held.forEach((message) => {
+    if (message.action !== action) return;
+    held.delete(message);
+    // One at a time, as a listener may throw.
+    apply(then, resolved, [() => deliver(message)]);
+  });
   return () => {
     if (listeners.get(action) === listener) listeners.delete(action);
   };
@@ -119,15 +141,15 @@ function deliver(message) {
   const { action, id, json, number } = message;
   const listener = listeners.get(action);
   if (!listener) return hold(message);
-  const values = [parse(json), id === null ? { action } : { action, id }];
-  if (number) answer(number, listener, values);
-  else listener(...values);
+  const body = parse(json), info = id === null ? { action } : { action, id };
+  if (number) answer(number, listener, body, info);
+  else listener(body, info);
 }
 
-async function answer(number, listener, values) {
+async function answer(number, listener, body, info) {
   let kind = 'threw', reply;
   try {
-    const value = await listener(...values);
+    const value = await listener(body, info);
     kind = 'invalidReply';
     if (value !== undefined) reply = write(value, 'reply');
     kind = 'returned';
@@ -138,33 +160,44 @@ async function answer(number, listener, values) {
 }
 
 function hold(message) {
-  held.push(message);
-  if (held.length <= transport.messagesWithoutListener) return;
-  const { action, number } = held.shift();
+  held.add(message);
+  if (held.size <= transport.messagesWithoutListener) return;
+  const oldest = apply(next, held.values(), none).value;
+  held.delete(oldest);
+  const { action, number } = oldest;
   const why = 'too many wait for a listener';
   transport.warn(why + '; dropped: ' + action);
   if (number) transport.answer(number, 'full', why);
 }
 
-globalThis.window ??= globalThis;
-globalThis.webkit ??= {};
-globalThis.signalbox = Object.freeze({ call, on });
-webkit.messageHandlers = new Proxy(Object.create(null), {
+// Defines an own property: an assignment could hit an element of that name or an inherited setter.
+function give(object, name, value) {
+  const open = { __proto__: null, value, enumerable: true, configurable: true, writable: true };
+  defineProperty(object, name, hasOwn(object, name) ? { __proto__: null, value } : open);
+}
+
+if (!hasOwn(globalThis, 'window')) give(globalThis, 'window', globalThis);
+if (!hasOwn(globalThis, 'webkit') || !globalThis.webkit) give(globalThis, 'webkit', {});
+give(globalThis, 'signalbox', freeze({ call, on }));
+give(globalThis.webkit, 'messageHandlers', new Proxy(create(null), {
+  __proto__: null,
   get(made, name) {
     if (isText(name)) return made[name] ??= { postMessage: (...values) => postMessage(name, values) };
   },
-});
+}));
 
 return {
   reply(number, json) {
     const call = take(number);
     try { call?.resolve(json && parse(json)); } catch (error) { call.reject(refused(error, 'reply')); }
   },
-  refuse: (number, ...reason) => take(number)?.reject(new SignalboxError(...reason)),
+  refuse(number, code, message, path, outcome) {
+    take(number)?.reject(new SignalboxError(code, message, path, outcome));
+  },
   receive: (action, id, json, number) => deliver({ action, id, json, number }),
   close(message) {
     closing = new SignalboxError('closed', message);
-    for (const number of [...calls.keys()]) take(number).reject(closing);
+    calls.forEach((_, number) => take(number).reject(closing));
   },
 };
 })

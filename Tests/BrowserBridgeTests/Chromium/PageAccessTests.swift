@@ -21,19 +21,16 @@ extension InChromium {
             """
 
         @Test func aPageOfAnAllowedOriginIsLetInAndAForeignOneIsNot() async throws {
-            let (friend, stranger) = (try WebSite(), try WebSite())
-            defer {
-                friend.close()
-                stranger.close()
-            }
-            let friendly = try WebOrigin(friend.origin)
+            let sites = try TwoSites()
+            defer { sites.close() }
+            let (friend, stranger) = (sites.friend, sites.stranger)
             let trial = try BrowserTrial(configure: { configuration in
-                configuration.origins = [friendly]
+                configuration.origins = [sites.friendly]
                 configuration.connectionPatience = .milliseconds(500)
             })
-            let any = AccessRule.script(origin: friendly, mainFrameOnly: false)
+            let any = AccessRule.script(origin: sites.friendly, mainFrameOnly: false)
             try trial.supervisor.register("framed", as: RawBody.self, from: any) { _, _ in 1 }
-            try trial.supervisor.register("main", as: RawBody.self, from: .script(origin: friendly)) { _, _ in 1 }
+            try trial.supervisor.register("main", as: RawBody.self, from: .script(origin: sites.friendly)) { _, _ in 1 }
             try await trial.run {
                 let (port, fragment) = (try await trial.port(), try await trial.engine.fragment())
                 for site in [friend, stranger] { site.set("/", .html(Self.page(port))) }
@@ -60,13 +57,11 @@ extension InChromium {
         }
 
         @Test func noFrameHasAWayToTheProgram() async throws {
-            let (friend, stranger) = (try WebSite(), try WebSite())
-            defer {
-                friend.close()
-                stranger.close()
-            }
+            let sites = try TwoSites()
+            defer { sites.close() }
+            let (friend, stranger) = (sites.friend, sites.stranger)
             let trial = try BrowserTrial(configure: { configuration in
-                configuration.origins = [friend.origin].compactMap { try? WebOrigin($0) }
+                configuration.origins = [sites.friendly]
                 configuration.connectionPatience = .seconds(5)
             })
             try await trial.run {

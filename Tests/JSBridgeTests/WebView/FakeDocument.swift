@@ -1,5 +1,6 @@
 /// What a test's page has of a browser, in one scope for both of WebKit's worlds, as events alone go between them: a
-/// document and a window with listeners, `CustomEvent`, timers that the test fires, and WebKit's own names, read-only.
+/// document and a window with listeners, two kinds of events, timers that the test fires, and WebKit's own names,
+/// read-only.
 enum FakeDocument {
     /// Before relay.js. `native` has `post(text)`, `report(text)`.
     ///
@@ -10,29 +11,46 @@ enum FakeDocument {
         """
         (function (native) {
         class CustomEvent {
+          #detail;
           defaultPrevented = false;
-          constructor(type, { detail = null, cancelable = false } = {}) { Object.assign(this, { type, detail, cancelable }); }
+          constructor(type, { detail = null, cancelable = false } = {}) {
+            Object.assign(this, { type, cancelable });
+            this.#detail = detail;
+          }
+          get detail() { return this.#detail; }
           preventDefault() { if (this.cancelable) this.defaultPrevented = true; }
         }
+        class PromiseRejectionEvent {
+          #reason;
+          constructor(type, { promise, reason }) {
+            Object.assign(this, { type, promise });
+            this.#reason = reason;
+          }
+          get reason() { return this.#reason; }
+        }
         const show = (error) => String(error && error.message || error);
-        const make = () => {
-          const all = new Map();
-          return {
-            addEventListener(type, listener) { all.set(type, (all.get(type) || new Set()).add(listener)); },
-            removeAll() { all.clear(); },
-            dispatchEvent(event) {
-              for (const listener of [...all.get(event.type) || []]) {
-                try { listener(event); } catch (error) { native.report('a listener threw: ' + show(error)); }
-              }
-              return !event.defaultPrevented;
-            },
-          };
+        const all = new Map();
+        const listeners = (target, type) => {
+          if (!all.has(target)) all.set(target, new Map());
+          if (!all.get(target).has(type)) all.get(target).set(type, new Set());
+          return all.get(target).get(type);
         };
-        const view = make();
+        class EventTarget {
+          addEventListener(type, listener) { listeners(this, type).add(listener); }
+          dispatchEvent(event) {
+            for (const listener of [...listeners(this, event.type)]) {
+              try { listener(event); } catch (error) { native.report('a listener threw: ' + show(error)); }
+            }
+            return !event.defaultPrevented;
+          }
+        }
+        const { addEventListener, dispatchEvent } = EventTarget.prototype;
+        const tell = (event) => dispatchEvent.call(globalThis, event);
         const timers = [];
         Object.assign(globalThis, {
-          CustomEvent, location: { origin: '\(origin)' }, origin: '\(isOpaque ? "null" : origin)',
-          document: make(), addEventListener: view.addEventListener,
+          CustomEvent, EventTarget, PromiseRejectionEvent, location: { origin: '\(origin)' },
+          origin: '\(isOpaque ? "null" : origin)', document: new EventTarget(),
+          addEventListener: addEventListener.bind(globalThis),
           crypto: { getRandomValues: (bytes) => bytes.map(() => Math.floor(Math.random() * 256)) },
           setTimeout(work, delay) { return timers.push({ work, delay }); },
           clearTimeout(id) { if (timers[id - 1]) timers[id - 1].work = undefined; },
@@ -48,10 +66,11 @@ enum FakeDocument {
               }
             },
             failed: (message) =>
-              view.dispatchEvent({ type: 'error', message, filename: 'https://app.example/a.js?secret=1', lineno: 3, colno: 4 }),
-            rejected: (promise, reason) => view.dispatchEvent({ type: 'unhandledrejection', reason }),
-            openAnew() { document.removeAll(); view.removeAll(); },
-            comeBack: () => view.dispatchEvent({ type: 'pageshow', persisted: true }),
+              tell({ type: 'error', message, filename: 'https://app.example/a.js?secret=1', lineno: 3, colno: 4 }),
+            rejected: (promise, reason) =>
+              tell(new PromiseRejectionEvent('unhandledrejection', { promise, reason })),
+            openAnew() { all.clear(); },
+            comeBack: () => tell({ type: 'pageshow', persisted: true }),
           },
           webkit: { messageHandlers: { signalbox: { postMessage: native.post } } },
         });

@@ -3,13 +3,25 @@
 //   native.schedule(id, delay in ms), native.cancel(id), native.log(level, text), native.failed(text), native.timerLimit
 (function (native) {
   'use strict';
-  // Taken now, as a page may change its globals.
+  // Captured once, because a page may change its globals and prototypes later.
   const { stringify } = JSON;
   const { min, max } = Math;
-  const toNumber = Number;
+  const { Error, Number, RangeError, String, TypeError } = globalThis;
+  const { then } = Promise.prototype;
+  const { apply } = Reflect;
+  // Turns a method into a function whose first argument is the receiver.
+  const method = Function.prototype.bind.bind(Function.prototype.call);
+  const indexOf = method(String.prototype.indexOf);
+  const slice = method(String.prototype.slice);
+  const execute = method(RegExp.prototype.exec);
+  // `instanceof` asks the class first, which a page may change.
+  const isInstance = method(Function.prototype[Symbol.hasInstance]);
   const resolved = Promise.resolve();
+  // `then` must create a built-in promise, so the species lookup finds nothing here.
+  Object.defineProperty(resolved, 'constructor', { __proto__: null, value: undefined });
   const longest = 2 ** 31 - 1;
-  const timers = new Map();
+  // Copies the prototype's methods onto the object, so that later changes to the prototype do not reach it.
+  const timers = Object.defineProperties(new Map(), Object.getOwnPropertyDescriptors(Map.prototype));
   let lastTimer = 0;
   let counted = 0;
 
@@ -18,7 +30,7 @@
     if (isCounted && counted >= native.timerLimit) {
       throw new RangeError('a page has at most ' + native.timerLimit + ' timers at once');
     }
-    const wait = min(max(toNumber(delay) || 0, repeats ? 1 : 0), longest);
+    const wait = min(max(Number(delay) || 0, repeats ? 1 : 0), longest);
     const id = ++lastTimer;
     timers.set(id, { callback, values, repeats, isCounted, wait });
     if (isCounted) counted += 1;
@@ -27,7 +39,7 @@
   }
 
   function stop(handle) {
-    const id = toNumber(handle);
+    const id = Number(handle);
     const timer = timers.get(id);
     if (!timer) return;
     timers.delete(id);
@@ -40,21 +52,33 @@
     const { callback, values, repeats, wait } = timers.get(id);
     if (repeats) native.schedule(id, wait);
     else stop(id);
-    callback(...values);
+    apply(callback, undefined, values);
   }
 
-  // An error that our own functions made is the page's that called them.
+  // In place of `split`, which looks up `String.prototype[Symbol.split]` with each call.
+  function forEachLine(text, visit) {
+    for (let start = 0, end; start <= text.length; start = end + 1) {
+      end = indexOf(text, '\n', start);
+      if (end < 0) end = text.length;
+      visit(slice(text, start, end));
+    }
+  }
+
+  // Skips the frames of the bridge: an error that it throws belongs to the page's script that called it.
   function place(error) {
-    const isOurs = (text) => text.includes('signalbox:');
-    const frame = String(error.stack).split('\n').find((line) => /:\d+:\d+$/.test(line) && !isOurs(line));
-    if (frame) return frame.slice(frame.indexOf('@') + 1) + ': ';
+    const isOurs = (text) => indexOf(text, 'signalbox:') >= 0;
+    let frame;
+    forEachLine(String(error.stack), (line) => {
+      if (frame === undefined && execute(/:\d+:\d+$/, line) && !isOurs(line)) frame = line;
+    });
+    if (frame !== undefined) return slice(frame, indexOf(frame, '@') + 1) + ': ';
     return error.sourceURL && !isOurs(error.sourceURL) ? error.sourceURL + ':' + error.line + ': ' : '';
   }
 
-  // What was thrown, with its place where it has one. It may be anything, also something that throws when looked at.
+  // What was thrown, preceded by its place if it has one. It may be any value, even one that throws when it is read.
   function describe(thrown) {
     try {
-      return thrown instanceof Error ? place(thrown) + thrown : 'thrown: ' + shown(thrown);
+      return isInstance(Error, thrown) ? place(thrown) + thrown : 'thrown: ' + shown(thrown);
     } catch {
       return 'thrown: a value without text';
     }
@@ -63,20 +87,29 @@
   function shown(value) {
     if (typeof value === 'string') return value;
     try {
-      if (value instanceof Error) {
-        return value + (value.stack ? ' (' + String(value.stack).replaceAll('\n', ', ') + ')' : '');
-      }
+      if (isInstance(Error, value)) return value + stackOf(value);
       return (typeof value === 'object' && stringify(value)) || String(value);
     } catch {
       return '[a value without text]';
     }
   }
 
+  function stackOf(error) {
+    if (!error.stack) return '';
+    let frames;
+    forEachLine(String(error.stack), (line) => { frames = frames === undefined ? line : frames + ', ' + line; });
+    return ' (' + frames + ')';
+  }
+
   const define = (name, value) =>
-    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+    Object.defineProperty(globalThis, name, { __proto__: null, value, configurable: true, writable: true });
   const console = {};
   for (const level of ['debug', 'log', 'info', 'warn', 'error']) {
-    console[level] = (...values) => native.log(level, values.map(shown).join(' '));
+    console[level] = (...values) => {
+      let text = '';
+      for (let index = 0; index < values.length; index += 1) text += (index ? ' ' : '') + shown(values[index]);
+      native.log(level, text);
+    };
   }
   define('console', console);
   define('setTimeout', (callback, delay, ...values) => start(callback, delay, values, false, true));
@@ -85,9 +118,9 @@
   define('clearInterval', stop);
   define('queueMicrotask', (callback) => {
     if (typeof callback !== 'function') throw new TypeError('queueMicrotask calls a function');
-    resolved.then(() => void callback());
+    apply(then, resolved, [() => void callback()]);
   });
-  // A page has one thread: waiting for another would last for ever, and could not be ended. Nor could WebAssembly's loops.
+  // A page has one thread: a wait for another would never end. Nothing can interrupt such a wait, or a WebAssembly loop.
   delete Atomics.wait;
   delete globalThis.WebAssembly;
 

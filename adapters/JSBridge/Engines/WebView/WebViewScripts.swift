@@ -46,14 +46,17 @@ struct WebViewScripts: Sendable {
         zoom = page.disablesZoom ? WebViewScripts.keepScale : nil
     }
 
-    private static let keepScale = """
+    /// Reads members through `Document.prototype`, because a named element shadows those of `document` (HTML, 3.1.6).
+    static let keepScale = """
         (function () {
         'use strict';
-        let meta = document.querySelector('meta[name="viewport"]');
+        const { prototype } = Document;
+        const get = (name) => Object.getOwnPropertyDescriptor(prototype, name).get.call(document);
+        let meta = prototype.querySelector.call(document, 'meta[name="viewport"]');
         if (!meta) {
-          meta = document.createElement('meta');
+          meta = prototype.createElement.call(document, 'meta');
           meta.name = 'viewport';
-          (document.head ?? document.documentElement).append(meta);
+          Node.prototype.appendChild.call(get('head') ?? get('documentElement'), meta);
         }
         meta.content = 'width=device-width, initial-scale=1, maximum-scale=1, user-scalable=no';
         })();

@@ -2,36 +2,52 @@
 // transport. Evaluated to a function of bridge.js and settings: origins, handlers, messagesWithoutListener.
 (function (bridge, settings) {
 'use strict';
-if (globalThis.origin !== location.origin || !settings.origins.includes(location.origin)) return;
-// After the page's document.open(), which takes the listeners away, this may run again in the same document.
+// After the page's document.open(), which removes the listeners, this may run again in the same document. By then the page
+// may have changed the prototypes. The key is a symbol: a named element shadows even own members of `document`.
 const listening = Symbol.for('signalbox:listen');
-if (document[listening]) return void document[listening]();
+if (Object.hasOwn(document, listening)) return void document[listening]();
+const { origin } = location;
+let isListed = false;
+for (let index = 0; index < settings.origins.length; index += 1) isListed ||= settings.origins[index] === origin;
+if (globalThis.origin !== origin || !isListed) return;
 
-// Taken now, as a page may change its globals.
+// Captured once, because a page may change its globals and prototypes later. Members come from the prototypes: a named
+// element shadows any member of `document` (HTML, 3.1.6). On `window` it answers only names that neither the object nor
+// its prototypes have (7.2.2.3), such as `signalbox` and `then`.
 const { stringify, parse } = JSON;
 const { setTimeout, CustomEvent, String, Error } = globalThis;
-const [dispatch, add, addToWindow] = [
-  document.dispatchEvent.bind(document), document.addEventListener.bind(document), globalThis.addEventListener,
-];
-const define = (object, name, value, isOpen) =>
-  Object.defineProperty(object, name, { value, enumerable: true, configurable: isOpen, writable: isOpen });
+const { bind, call } = Function.prototype;
+// Turns a method into a function whose first argument is the receiver.
+const method = bind.bind(call);
+const getter = (type, name) => method(Object.getOwnPropertyDescriptor(type.prototype, name).get);
+const add = method(EventTarget.prototype.addEventListener);
+const dispatch = method(EventTarget.prototype.dispatchEvent);
+const detailOf = getter(CustomEvent, 'detail');
+const reasonOf = getter(PromiseRejectionEvent, 'reason');
+const slice = method(String.prototype.slice);
+const toWellFormed = method(String.prototype.toWellFormed);
+const isInstance = method(Function.prototype[Symbol.hasInstance]);
+const define = (object, name, value, isOpen) => Object.defineProperty(object, name, {
+  __proto__: null, value, enumerable: true, configurable: isOpen, writable: isOpen,
+});
 
-// The engine's own names are read-only, and lead past the bridge.
+// The engine's own `webkit` is read-only and bypasses the bridge.
 let scope = {};
 try { define(globalThis, 'webkit', scope, false); } catch { scope = globalThis.webkit; }
 define(scope, 'messageHandlers', undefined, true);
 
-// Half a surrogate pair is no text to the program.
-const quote = (text) => stringify(text.toWellFormed());
+// The program reads only well-formed text.
+const quote = (text) => stringify(toWellFormed(text));
+const short = (text) => quote(slice(text, 0, 1000));
 
-// Numbers of calls that have not settled, or not in the program's eyes.
-const pending = new Set();
+// Numbers of calls without an outcome from the program.
+const pending = Object.defineProperties(new Set(), Object.getOwnPropertyDescriptors(Set.prototype));
 
-// Whether the relay has heard it.
+// Whether the relay took it.
 function up(head, handler, json) {
   listen();
   const detail = head + '\n' + handler + '\n' + json;
-  return !dispatch(new CustomEvent('signalbox:up', { detail, cancelable: true }));
+  return !dispatch(document, new CustomEvent('signalbox:up', { __proto__: null, detail, cancelable: true }));
 }
 
 const functions = bridge({
@@ -39,61 +55,66 @@ const functions = bridge({
   post(handler, json, number, timeout) {
     pending.add(number);
     if (up('call ' + number + ' ' + timeout, handler === null ? '' : quote(handler), json)) return;
-    setTimeout(() => words.refuse(number, 'closed', 'the way to the program is gone: the document was opened anew'), 0);
+    setTimeout(() => refuse(number, 'closed', 'the connection to the program is gone: the document was reopened'), 0);
   },
   answer(number, kind, text) {
     up('answer ' + number + ' ' + kind, '', text === undefined ? '' : kind === 'returned' ? text : quote(text));
   },
-  warn: (text) => up('warn', '', quote(text.slice(0, 1000))),
+  warn: (text) => up('warn', '', short(text)),
 });
 
+function refuse(number, code, text, path, outcome) {
+  pending.delete(number);
+  functions.refuse(number, code, text, path, outcome);
+}
+
+// Handlers for the program's records, by the record's first element.
 const words = {
-  reply(number, json) {
-    pending.delete(number);
-    functions.reply(number, json ?? undefined);
+  __proto__: null,
+  reply(record) {
+    pending.delete(record[1]);
+    functions.reply(record[1], record[2] ?? undefined);
   },
-  refuse(number, ...reason) {
-    pending.delete(number);
-    functions.refuse(number, ...reason);
-  },
-  receive: functions.receive,
-  lost(message) {
-    for (const number of [...pending]) words.refuse(number, 'closed', message);
-  },
-  close(message) {
+  refuse: (record) => refuse(record[1], record[2], record[3], record[4], record[5]),
+  receive: (record) => functions.receive(record[1], record[2], record[3], record[4]),
+  lost: (record) => pending.forEach((number) => refuse(number, 'closed', record[1])),
+  close(record) {
     pending.clear();
-    functions.close(message);
+    functions.close(record[1]);
   },
 };
 
-function hear({ detail }) {
-  for (const [word, ...values] of parse(detail)) {
-    // Each by itself: a listener of the page may throw.
-    try { words[word](...values); } catch (error) { setTimeout(() => { throw error; }, 0); }
+function hear(event) {
+  const records = parse(detailOf(event));
+  for (let index = 0; index < records.length; index += 1) {
+    const record = records[index];
+    // Each in its own `try`, as a listener of the page may throw.
+    try { words[record[0]](record); } catch (error) { setTimeout(() => { throw error; }, 0); }
   }
 }
 
-function rejected({ reason }) {
+function rejected(event) {
   let text;
   try {
-    text = reason instanceof Error ? String(reason) : 'rejected: ' + String(reason);
+    const reason = reasonOf(event);
+    text = isInstance(Error, reason) ? String(reason) : 'rejected: ' + String(reason);
   } catch {
     text = 'rejected: a value without text';
   }
-  up('error', '', quote(text.slice(0, 1000)));
+  up('error', '', short(text));
 }
 
-// Listening twice is listening once.
+// The same listener is added only once.
 function listen() {
-  add('signalbox:down', hear);
-  addToWindow('unhandledrejection', rejected);
+  add(document, 'signalbox:down', hear);
+  add(globalThis, 'unhandledrejection', rejected);
 }
 
 const made = scope.messageHandlers;
 const handlers = Object.create(null);
 for (const name of settings.handlers) handlers[name] = Object.freeze({ postMessage: made[name].postMessage });
 define(scope, 'messageHandlers', Object.freeze(handlers), false);
-// Held by the document: what nothing holds the engine lets go and makes anew, with its own names in it.
+// The document keeps `scope` alive: the engine would replace an unreferenced one, with its own handlers in it.
 Object.defineProperty(document, listening, { value: Object.freeze(Object.assign(listen, { scope })) });
 listen();
 })

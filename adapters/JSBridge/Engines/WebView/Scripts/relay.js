@@ -6,9 +6,14 @@
 // They differ where a policy (CSP sandbox) took the document its origin, or it has that of the document that made it.
 const origin = location.origin;
 if (globalThis.origin !== origin || !settings.origins.includes(origin)) return;
-// After the page's document.open(), which takes the listeners away, this may run again in the same document.
-if (globalThis.signalboxRelay?.document === document) return void signalboxRelay.listen();
+// After the page's document.open(), which removes the listeners, this may run again in the same document.
+const isThere = Object.hasOwn(globalThis, 'signalboxRelay') && signalboxRelay.document === document;
+if (isThere) return void signalboxRelay.listen();
 
+// Captured from the prototype: a page's element named `dispatchEvent` shadows `document.dispatchEvent`, in this world
+// too (HTML, 3.1.6). On `window` an element answers only names that neither the object nor its prototypes have
+// (7.2.2.3), such as `signalboxRelay`. This world does not see what scripts of the page change.
+const { addEventListener, dispatchEvent } = EventTarget.prototype;
 const port = webkit.messageHandlers.signalbox;
 const batchRecords = 256;
 const batchUnits = 1024 * 1024;
@@ -60,7 +65,7 @@ function post(records) {
   Promise.resolve(port.postMessage(token + ' ' + origin + '\n' + records.join('\n'))).catch(() => {});
 }
 
-const tell = (pieces) => document.dispatchEvent(new CustomEvent('signalbox:down', { detail: pieces }));
+const tell = (pieces) => dispatchEvent.call(document, new CustomEvent('signalbox:down', { detail: pieces }));
 
 function hear(event) {
   const text = event.detail;
@@ -185,22 +190,22 @@ function cameBack({ persisted }) {
   open();
 }
 
-// Listening twice is listening once.
+// The same listener is added only once.
 function listen() {
-  document.addEventListener('signalbox:up', hear);
-  addEventListener('error', failed);
-  addEventListener('pageshow', cameBack);
+  addEventListener.call(document, 'signalbox:up', hear);
+  addEventListener.call(globalThis, 'error', failed);
+  addEventListener.call(globalThis, 'pageshow', cameBack);
 }
 
 // What the program evaluates: for which document, what that may send in all, and what it is told.
-globalThis.signalboxRelay = function (to, messages, units, answers, pieces) {
+const relay = function (to, messages, units, answers, pieces) {
   if (to !== token) return;
   listen();
   credit = { messages, units, answers };
   if (pieces !== '[]') tell(pieces);
   flush();
 };
-Object.assign(signalboxRelay, { document, listen });
+Object.defineProperty(globalThis, 'signalboxRelay', { value: Object.assign(relay, { document, listen }), configurable: true });
 listen();
 open();
 })
