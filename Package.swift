@@ -204,11 +204,17 @@ let package = Package(
             path: "Tests/LedgerPublisher",
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "PageProcess",
+            dependencies: ["JSBridge"],
+            path: "Tests/PageProcess",
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "MQTTPushTests",
             dependencies: [
                 "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "SignalboxTesting",
-                "BrokerKit", "LedgerPublisher",
+                "BrokerKit", "LedgerPublisher", "COpenSSL",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -226,7 +232,7 @@ let package = Package(
             name: "JSBridgeTests",
             dependencies: [
                 "JSBridge", "Signalbox", "SignalboxCore", "SignalboxRoutes", "NavigationChain", "AdapterThreads",
-                "SignalboxTesting", "BrokerKit",
+                "SignalboxTesting", "BrokerKit", "PageProcess",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

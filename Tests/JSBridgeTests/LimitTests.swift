@@ -104,6 +104,36 @@ import Testing
         #expect(error?.code == .heapLimit)
     }
 
+    @Test(arguments: [
+        "const kept = []; for (;;) kept.push(new Array(1000).fill(kept.length));",
+        "let kept = {}; for (;;) kept = { kept, text: 'x' + Math.random() };",
+        "const kept = []; for (;;) kept.push(new Uint8Array(1e6).fill(1));",
+        "Promise.resolve().then(() => { const kept = []; for (;;) kept.push({}, [kept.length]); });",
+    ])
+    func aTurnWhoseObjectsTakeTooMuchEnds(script: String) async throws {
+        let trial = try PageTrial(
+            script,
+            configure: { configuration in
+                configuration.heapLimit = 64 * 1_048_576
+                configuration.executionTimeLimit = .seconds(600)
+            }
+        )
+        let error = await #expect(throws: JSBridgeError.self) { try await trial.untilEnd() }
+        #expect(error?.code == .heapLimit)
+    }
+
+    @Test func garbageWithinATurnDoesNotCount() async throws {
+        let trial = try PageTrial(
+            "for (let i = 0; i < 5000; i += 1) new Uint8Array(1e6).fill(1); report('done');",
+            configure: { configuration in
+                configuration.heapLimit = 64 * 1_048_576
+                configuration.executionTimeLimit = .seconds(600)
+                configuration.endsWhenIdle = true
+            }
+        )
+        #expect(try await trial.untilEnd() == [#""done""#])
+    }
+
     @Test func garbageDoesNotCount() async throws {
         let trial = try PageTrial(
             """

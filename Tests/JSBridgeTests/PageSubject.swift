@@ -28,7 +28,8 @@ struct PageSubject: ConformanceSubject {
     private let engine: JavaScriptCoreEngine
     private let answers: AnswerLog
 
-    init(_ source: SourceName) throws {
+    /// - Parameter process: where the page's scripts run; `nil`: in this process.
+    init(_ source: SourceName, in process: ScriptProcess? = nil) throws {
         let answers = AnswerLog()
         var configuration = JavaScriptCoreConfiguration(
             source: source,
@@ -37,6 +38,7 @@ struct PageSubject: ConformanceSubject {
         configuration.batchMessages = 64
         configuration.consoleLinesPerSecond = 1_000_000
         configuration.limits = MessageLimits(bytes: 1_024 * 1_024)
+        configuration.process = process
         batchBound = configuration.batchMessages
         engine = try JavaScriptCoreEngine(configuration, logger: Logger(label: "page") { _ in answers })
         adapter = engine

@@ -48,6 +48,11 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         self.detail = detail
     }
 
+    /// A turn took too long.
+    static func overrun(_ limit: Duration, source: SourceName) -> JSBridgeError {
+        JSBridgeError(.executionTimeLimit, "a script ran for \(limit) without giving the thread back", source: source)
+    }
+
     /// The source and the detail.
     public var description: String { "source \(source): \(detail)" }
 }

@@ -13,6 +13,14 @@ extension JavaScriptCoreConfiguration {
             throw fault("the messages without a listener are 1 to 1000000")
         }
         guard (1...1_000).contains(batchMessages) else { throw fault("the messages of a batch are 1 to 1000") }
+        if let process {
+            guard process.program.hasPrefix("/") else {
+                throw fault("the program of the page's process must be an absolute path")
+            }
+            guard process.memoryLimit >= 64 << 20 else {
+                throw fault("the memory limit of a process must be at least 64 MiB")
+            }
+        }
         guard consoleLinesPerSecond >= 1 else { throw fault("the console lines a second are at least 1") }
     }
 

@@ -14,8 +14,9 @@ public struct JavaScriptCoreConfiguration: Sendable {
     /// default. A page that uses more is closed; a chain of promises without end may use some times as much first. Not
     /// enforced on Apple platforms, where the call for it is private.
     public var executionTimeLimit: Duration = .seconds(10)
-    /// How much memory the scripts' objects may take, in bytes, at least 1 MiB; 256 MiB by default. Looked at between
-    /// turns, so one turn may reach over it; a page that stays over it is closed. Not enforced on Apple platforms.
+    /// How much memory the scripts' objects may take, in bytes, at least 1 MiB; 256 MiB by default. Checked at most ten
+    /// times a second, between turns and within them, so a page may exceed it for a moment; one that stays over it is closed. A
+    /// single call into the library, such as a sort, is not interrupted. Not enforced on Apple platforms.
     public var heapLimit = 256 * 1_024 * 1_024
     /// The most timers at once, 1 to 1,000,000; 1,000 by default. `setTimeout` throws a `RangeError` beyond it.
     public var timerLimit = 1_000
@@ -33,6 +34,9 @@ public struct JavaScriptCoreConfiguration: Sendable {
     /// The most lines a second that `console` may log, at least 1; 100 by default. What is over is counted and told in one
     /// line.
     public var consoleLinesPerSecond = 100
+
+    /// The process in which the scripts run; `nil` (default): the program's own.
+    public var process: ScriptProcess?
 
     /// A page of these scripts, with the defaults.
     public init(source: SourceName, scripts: [PageScript]) {

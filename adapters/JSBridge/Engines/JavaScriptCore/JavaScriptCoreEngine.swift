@@ -19,15 +19,27 @@ public final class JavaScriptCoreEngine: Adapter {
     private let mailbox: PageMailbox
     private let errors = ScriptErrorCount()
     private let logger: Logger
+    private let endProcess: (@Sendable (JSBridgeError) -> Never)?
 
     /// - Parameters:
     ///   - configuration: checked here.
     ///   - logger: hears of script errors, of `console`, and of dropped messages.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
-    public init(_ configuration: JavaScriptCoreConfiguration, logger: Logger) throws(JSBridgeError) {
+    public convenience init(_ configuration: JavaScriptCoreConfiguration, logger: Logger) throws(JSBridgeError) {
+        try self.init(configuration, logger: logger, endProcess: nil)
+    }
+
+    /// - Parameter endProcess: ends the process, which has only this page; called when a turn goes on although the library should
+    ///   have ended it.
+    init(
+        _ configuration: JavaScriptCoreConfiguration,
+        logger: Logger,
+        endProcess: (@Sendable (JSBridgeError) -> Never)?
+    ) throws(JSBridgeError) {
         try configuration.validate()
         self.configuration = configuration
         self.logger = logger
+        self.endProcess = endProcess
         mailbox = PageMailbox(
             title: configuration.title,
             bound: configuration.messagesToPage,
@@ -70,13 +82,27 @@ public final class JavaScriptCoreEngine: Adapter {
             throw JSBridgeError(.noResources, error.description, source: source)
         }
         // Not a part of this task: it watches while this one is cancelled, too.
-        let watch = Task { [limit = configuration.executionTimeLimit] in await control.watch(limit) }
+        let watch = Task { [configuration, endProcess] in
+            let limit = configuration.executionTimeLimit
+            if let endProcess {
+                await control.untilOverrun(limit)
+                if !Task.isCancelled { endProcess(JSBridgeError.overrun(limit, source: configuration.source)) }
+            } else if configuration.process == nil {
+                // A separate process has its own watch, and can be killed.
+                await control.watch(limit)
+            }
+        }
         defer { watch.cancel() }
         try await withTaskCancellationHandler {
             try await serve(control, thread, intake)
         } onCancel: {
             control.stop()
         }
+    }
+
+    /// The page's answer to a call, as JSON.
+    func answer(of action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes? {
+        try await mailbox.call(action, body: body, timeout: timeout)
     }
 
     /// The page's thread.
@@ -96,9 +122,15 @@ public final class JavaScriptCoreEngine: Adapter {
                     errors: errors
                 )
             )
-            let page = try HeadlessPage(parts)
-            mailbox.attach(control)
-            try page.run()
+            if let process = configuration.process {
+                let page = try RemotePage(parts, in: process)
+                mailbox.attach(control)
+                try page.run()
+            } else {
+                let page = try HeadlessPage(parts)
+                mailbox.attach(control)
+                try page.run()
+            }
             control.end(nil)
         } catch {
             control.end(error)

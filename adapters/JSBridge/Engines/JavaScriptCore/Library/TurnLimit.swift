@@ -1,4 +1,5 @@
-/// How long JavaScript may run without giving the thread back, and whether it was ended. Belongs to the page's thread.
+/// Bounds how long JavaScript may run, and how much memory it may take, before it gives the thread back; says whether it was
+/// ended. Belongs to the page's thread.
 ///
 /// The engine counts from each entry, and each microtask is one; so it is asked to come back after a slice of the time, and
 /// what counts is what the thread has used since the turn began.
@@ -12,6 +13,10 @@ final class TurnLimit {
     private(set) var hasEnded = false
     /// Whether it was because the turn lasted too long.
     private(set) var wasReached = false
+    /// Whether it was because its objects took too much memory.
+    private(set) var wasOverMemory = false
+    /// Whether the objects take too much memory; asked between slices.
+    var isOverMemory: () -> Bool = { false }
     /// The page's last turn is not ended by what ended the page.
     var isLastTurn = false
 
@@ -29,6 +34,7 @@ final class TurnLimit {
         began = ThreadTime.ofThisThread
         hasEnded = false
         wasReached = false
+        wasOverMemory = false
     }
 
     /// Called after each slice.
@@ -36,7 +42,8 @@ final class TurnLimit {
     /// - Returns: whether JavaScript ends now.
     func sliceUsed() -> Bool {
         wasReached = ThreadTime.ofThisThread - began >= limit
-        hasEnded = wasReached || (!isLastTurn && mustEnd())
+        wasOverMemory = wasOverMemory || (!wasReached && !isLastTurn && isOverMemory())
+        hasEnded = wasReached || wasOverMemory || (!isLastTurn && mustEnd())
         return hasEnded
     }
 }

@@ -42,6 +42,7 @@ final class HeadlessPage {
             throw JSBridgeError(.noResources, "no memory for a page", source: parts.configuration.source)
         }
         self.context = context
+        limit.isOverMemory = { [unowned self] in isOverMemory }
         do throws(JSBridgeError) {
             functions = try PageFunctions(self)
         } catch {
@@ -82,12 +83,7 @@ final class HeadlessPage {
         while !mustEnd, let id = timers.take(dueAt: now, setBy: last) { fire(id) }
         calls.submit()
         log.tellWithheld(at: now)
-        if !mustEnd && heap.isOver(context, at: now) {
-            fail(
-                .heapLimit,
-                "its objects take more than \(configuration.heapLimit) bytes; raise the limit or keep less"
-            )
-        }
+        if !mustEnd && heap.isOver(context, at: now) { failForMemory() }
     }
 
     /// Runs JavaScript, and the microtasks it leaves.
@@ -101,9 +97,23 @@ final class HeadlessPage {
         control.countTurn()
         heap.scriptRan()
         if context.limit.wasReached || control.hasOverrun {
-            let limit = configuration.executionTimeLimit
-            fail(.executionTimeLimit, "a script ran for \(limit) without giving the thread back")
+            let error = JSBridgeError.overrun(configuration.executionTimeLimit, source: configuration.source)
+            fail(error.code, error.detail)
         }
+        if context.limit.wasOverMemory { failForMemory() }
+    }
+
+    /// Checked within a turn too, as a single turn can take all the memory there is.
+    private var isOverMemory: Bool {
+        heap.scriptRan()
+        return heap.isOver(context, at: .now)
+    }
+
+    private func failForMemory() {
+        fail(
+            .heapLimit,
+            "its objects take more than \(configuration.heapLimit) bytes; raise the limit or keep less"
+        )
     }
 
     private func pause() {

@@ -1,0 +1,229 @@
+import AdapterThreads
+import Logging
+import SignalboxCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// One run of a page in a separate process: passes calls to the intake and their outcomes back. Belongs to the page's thread.
+///
+/// The process is not trusted: what it sends is bounded and parsed again here, and its end is noticed whatever it does.
+final class RemotePage {
+    private let parts: HeadlessPage.Parts
+    private let limits: ScriptProcess
+    private let child: ChildProcess
+    private let calls: RemoteCalls
+    private var reader: WorkerFrameReader
+    /// Whether the reader may have whole frames.
+    private var holdsFrames = false
+    /// Bytes that wait to be written.
+    private var pending: [UInt8] = []
+    private var settlements: [(token: UInt64, outcome: Outcome)] = []
+    private var hasSaidStop = false
+    private var hasEnded = false
+    private var failure: JSBridgeError?
+    private var lastLook = ContinuousClock.now
+
+    /// How often the memory is checked.
+    private static let lookInterval: Duration = .milliseconds(50)
+
+    private var control: PageControl { parts.control }
+    private var configuration: JavaScriptCoreConfiguration { parts.configuration }
+
+    /// - Throws: `noResources` when the process cannot be started.
+    init(_ parts: HeadlessPage.Parts, in process: ScriptProcess) throws(JSBridgeError) {
+        self.parts = parts
+        limits = process
+        calls = RemoteCalls(parts)
+        // Room for a message, and beside it for a name, a sentence, escapes and numbers.
+        reader = WorkerFrameReader(limit: parts.configuration.limits.bytes + 65_536)
+        do {
+            child = try ChildProcess(process)
+        } catch {
+            throw JSBridgeError(.noResources, "\(error)", source: parts.configuration.source)
+        }
+    }
+
+    /// Runs the page to its end.
+    ///
+    /// - Throws: `executionTimeLimit` and `heapLimit`, and `pageFailed` when its process ended by itself; only after everything
+    ///   it submitted is settled.
+    func run() throws(JSBridgeError) {
+        var begin = WorkerFrame(kind: .begin)
+        begin.texts = [Array((try? BodyWriter.write(WorkerOrder(configuration))) ?? Bytes([]))]
+        pending += begin.bytes
+        while !hasEnded, failure == nil, !control.isClosing {
+            send()
+            takeFrames()
+            calls.submit()
+            look()
+            wait()
+        }
+        finish()
+        if let failure { throw failure }
+    }
+
+    // MARK: - To the page
+
+    private func send() {
+        control.exchange(&settlements)
+        for (token, outcome) in settlements where calls.settle(token) { tell(token, outcome) }
+        settlements.removeAll(keepingCapacity: true)
+        for token in calls.takeRefused() { tell(token, .abandoned(.drain)) }
+        for message in parts.mailbox.takeMessages() {
+            var frame = WorkerFrame(kind: .message, number: message.number)
+            frame.texts = [Array(message.action.bytes), Array((message.id?.text ?? "").utf8), Array(message.body)]
+            pending += frame.bytes
+        }
+        if control.isStopping, !hasSaidStop {
+            hasSaidStop = true
+            pending += WorkerFrame(kind: .stop).bytes
+        }
+        flush()
+    }
+
+    private func tell(_ token: UInt64, _ outcome: Outcome) {
+        var frame = WorkerFrame(kind: .settled, number: token)
+        frame.texts = WorkerOutcome.texts(outcome)
+        pending += frame.bytes
+    }
+
+    private func flush() {
+        while !pending.isEmpty {
+            let count = pending.withUnsafeBytes { child.offer($0) }
+            if count < 0 && errno == EINTR { continue }
+            // If the process has ended, reading notices.
+            guard count > 0 else { return }
+            pending.removeFirst(count)
+        }
+    }
+
+    // MARK: - From the page
+
+    private func wait() {
+        // While the program has no room nothing is read, so that the page blocks in its calls.
+        let reads = !calls.isFull && !holdsFrames
+        var entries = [
+            pollfd(
+                // Left out while nothing is read: poll would report a closed socket at once, every time.
+                fd: reads ? child.socket : -1,
+                events: Int16(POLLIN) | Int16(pending.isEmpty ? 0 : POLLOUT),
+                revents: 0
+            ),
+            pollfd(fd: control.wake.readEnd, events: Int16(POLLIN), revents: 0),
+        ]
+        let limit = holdsFrames && !calls.isFull ? 0 : RemotePage.lookInterval.pollMilliseconds
+        guard poll(&entries, nfds_t(entries.count), limit) > 0 else { return }
+        if entries[1].revents != 0 { control.wake.drain() }
+        if entries[0].revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { readSome() }
+    }
+
+    private func readSome() {
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        let count = read(child.socket, &chunk, chunk.count)
+        if count < 0 && (errno == EINTR || errno == EAGAIN) { return }
+        guard count > 0 else { return fail(.pageFailed, "its process ended \(child.reap())") }
+        chunk.withUnsafeBytes { reader.take(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        holdsFrames = true
+    }
+
+    /// Takes what was read, up to as many calls as the intake gets at once.
+    private func takeFrames() {
+        do throws(WorkerFrameError) {
+            while holdsFrames, !hasEnded, !calls.isFull {
+                if let frame = try reader.next() { take(frame) } else { holdsFrames = false }
+            }
+        } catch {
+            fail(.pageFailed, "its process sent an invalid frame")
+        }
+    }
+
+    private func take(_ frame: WorkerFrame) {
+        switch frame.kind {
+        case .call: calls.take(frame)
+        case .answer: answered(frame)
+        case .log: log(frame)
+        case .ended:
+            hasEnded = true
+            guard let code = JSBridgeError.Code(ofPage: frame.text(0)) else { return }
+            failure = JSBridgeError(code, String(frame.text(1).prefix(500)), source: configuration.source)
+        case .begin, .settled, .message, .stop: fail(.pageFailed, "its process sent an invalid frame")
+        }
+    }
+
+    private func answered(_ frame: WorkerFrame) {
+        let detail = String(frame.text(1).prefix(PageCallError.longestDetail))
+        guard frame.text(0) == "returned" else {
+            let error =
+                frame.text(0) == "closed"
+                ? PageCallError(.closed, detail) : PageCallError(answered: frame.text(0), detail)
+            return parts.mailbox.finish(frame.number, .failure(error))
+        }
+        guard frame.texts.count > 1 else { return parts.mailbox.finish(frame.number, .success(nil)) }
+        let limit = configuration.limits.bytes
+        guard frame.texts[1].count <= limit else {
+            return parts.mailbox.finish(frame.number, .failure(.answerTooLong(limit: limit)))
+        }
+        parts.mailbox.finish(frame.number, .success(Bytes(frame.texts[1])))
+    }
+
+    private func log(_ frame: WorkerFrame) {
+        let error = "script error: "
+        let text = frame.text(0)
+        if text.hasPrefix(error) {
+            parts.log.failed(String(text.dropFirst(error.count)))
+        } else {
+            let levels = Logger.Level.allCases
+            parts.log.console(levels[min(Int(frame.value & 0xFF), levels.count - 1)], text)
+        }
+    }
+
+    // MARK: - Bounds and the end
+
+    private func look() {
+        let now = ContinuousClock.now
+        guard now - lastLook >= RemotePage.lookInterval else { return }
+        lastLook = now
+        parts.log.tellWithheld(at: now)
+        if let memory = child.memory, memory > limits.memoryLimit {
+            fail(.heapLimit, "its process takes more than \(limits.memoryLimit) bytes; raise the limit or keep less")
+        } else if pending.count > 64 << 20 {
+            fail(.pageFailed, "its process does not read what it is sent")
+        }
+    }
+
+    private func fail(_ code: JSBridgeError.Code, _ detail: String) {
+        if failure == nil { failure = JSBridgeError(code, detail, source: configuration.source) }
+    }
+
+    /// Kills the process, and waits until the program has settled everything it submitted.
+    private func finish() {
+        calls.submit(isLast: true)
+        child.end()
+        parts.mailbox.detach(control, hasFailed: failure != nil)
+        parts.log.tellWithheld(isLast: true)
+        while calls.unsettled > 0 {
+            control.exchange(&settlements)
+            for (token, _) in settlements { _ = calls.settle(token) }
+            settlements.removeAll(keepingCapacity: true)
+            if calls.unsettled > 0 { control.wake.wait(for: nil) }
+        }
+    }
+}
+
+extension JSBridgeError.Code {
+    /// Why a page's process says that it ended; `nil` for an orderly end.
+    fileprivate init?(ofPage word: String) {
+        switch word {
+        case "": return nil
+        case JSBridgeError.Code.executionTimeLimit.description: self = .executionTimeLimit
+        case JSBridgeError.Code.heapLimit.description: self = .heapLimit
+        default: self = .pageFailed
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import AdapterThreads
+import Logging
+import SignalboxCore
+import Synchronization
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// What a page's process runs: see ``ScriptProcess``.
+public enum ScriptWorker {
+    /// Serves one page over descriptor 3, and exits when the page ends. Call it first in the program that ``ScriptProcess``
+    /// names, while no other thread runs.
+    public static func serve() async -> Never {
+        boundResources()
+        let socket = WorkerSocket()
+        let page = WorkerPage(socket)
+        do throws(NoSystemResource) {
+            let thread = try OwnedThread {
+                // The program's first frame may hold scripts of any length.
+                socket.readAll(limit: 1 << 30) { page.take($0) }
+                // The program is gone.
+                _exit(0)
+            }
+            thread.leave()
+        } catch {
+            _exit(1)
+        }
+        leave(socket, await page.run())
+    }
+
+    /// Says how the page ended, and ends the process.
+    fileprivate static func leave(_ socket: WorkerSocket, _ failure: JSBridgeError?) -> Never {
+        var end = WorkerFrame(kind: .ended)
+        end.texts = [Array((failure?.code.description ?? "").utf8), Array((failure?.detail ?? "").utf8)]
+        socket.send(end)
+        _exit(0)
+    }
+
+    /// A page needs no files, and its memory must not end up in a core file.
+    private static func boundResources() {
+        bound(RLIMIT_CORE, to: 0)
+        bound(RLIMIT_FSIZE, to: 0)
+        bound(RLIMIT_NOFILE, to: 64)
+        signal(SIGPIPE, SIG_IGN)
+        // Standard error may be a file, to which RLIMIT_FSIZE applies.
+        signal(SIGXFSZ, SIG_IGN)
+    }
+
+    #if canImport(Glibc)
+    private static func bound(_ resource: __rlimit_resource, to value: rlim_t) {
+        var limit = rlimit(rlim_cur: value, rlim_max: value)
+        setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
+    }
+    #else
+    private static func bound(_ resource: Int32, to value: rlim_t) {
+        var limit = rlimit(rlim_cur: value, rlim_max: value)
+        setrlimit(resource, &limit)
+    }
+    #endif
+}
+
+/// The page in its process: an engine whose intake is the program.
+private final class WorkerPage: Sendable {
+    private struct State {
+        var engine: JavaScriptCoreEngine?
+        var run: Task<JSBridgeError?, Never>?
+        /// Whether the program asked to stop, perhaps before the run began.
+        var isStopped = false
+    }
+
+    private let socket: WorkerSocket
+    private let intake: WorkerIntake
+    private let state = Mutex(State())
+    private let begun = AsyncStream.makeStream(of: Result<JavaScriptCoreEngine, JSBridgeError>.self)
+
+    init(_ socket: WorkerSocket) {
+        self.socket = socket
+        intake = WorkerIntake(socket)
+    }
+
+    /// Waits until the program says what the page is, and runs it to its end.
+    func run() async -> JSBridgeError? {
+        for await made in begun.stream {
+            switch made {
+            case .success(let engine): return await run(engine)
+            case .failure(let error): return error
+            }
+        }
+        return nil
+    }
+
+    private func run(_ engine: JavaScriptCoreEngine) async -> JSBridgeError? {
+        let run = Task { [intake] () -> JSBridgeError? in
+            do {
+                try await engine.run(into: intake)
+                return nil
+            } catch {
+                return error as? JSBridgeError
+            }
+        }
+        let isStopped = state.withLock { state in
+            state.run = run
+            return state.isStopped
+        }
+        if isStopped { run.cancel() }
+        return await run.value
+    }
+
+    /// Handles a frame from the program. On the reading thread.
+    func take(_ frame: WorkerFrame) {
+        switch frame.kind {
+        case .begin: begin(frame)
+        case .settled: intake.settled(frame)
+        case .message: deliver(frame)
+        case .stop:
+            let run = state.withLock { state in
+                state.isStopped = true
+                return state.run
+            }
+            run?.cancel()
+        case .call, .answer, .log, .ended: break
+        }
+    }
+
+    private func begin(_ frame: WorkerFrame) {
+        let json = Bytes(frame.texts.first ?? [])
+        // As long as it is: it comes from the program.
+        let limits = MessageLimits(bytes: max(json.count, 1))
+        guard let order = try? Body(json: json, limits: limits).decode(WorkerOrder.self) else { _exit(1) }
+        let logger = Logger(label: "page") { [socket] _ in WorkerLog(socket) }
+        do throws(JSBridgeError) {
+            let engine = try JavaScriptCoreEngine(order.configuration, logger: logger) { [socket] error in
+                ScriptWorker.leave(socket, error)
+            }
+            // Set before it runs, because the program's next frame may be a message for it.
+            state.withLock { $0.engine = engine }
+            begun.continuation.yield(.success(engine))
+        } catch {
+            begun.continuation.yield(.failure(error))
+        }
+    }
+
+    private func deliver(_ frame: WorkerFrame) {
+        guard let engine = state.withLock({ $0.engine }), let action = try? ActionName(frame.text(0)) else { return }
+        let id = ActionID(frame.text(1))
+        let body = Bytes(frame.texts.count > 2 ? frame.texts[2] : [])
+        guard frame.number > 0 else {
+            try? engine.page.send(action, id: id, body: body)
+            return
+        }
+        Task { [socket] in
+            var answer = WorkerFrame(kind: .answer, number: frame.number)
+            do throws(PageCallError) {
+                // The program has its own timeout, and ignores late answers.
+                let reply = try await engine.answer(of: action, body: body, timeout: .seconds(86_400))
+                answer.texts = [Array("returned".utf8)] + (reply.map { [Array($0)] } ?? [])
+            } catch {
+                answer.texts = [Array(error.code.description.utf8), Array(error.detail.utf8)]
+            }
+            socket.send(answer)
+        }
+    }
+}
+
+/// Sends log lines as frames.
+private struct WorkerLog: LogHandler {
+    let socket: WorkerSocket
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .trace
+
+    init(_ socket: WorkerSocket) {
+        self.socket = socket
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var frame = WorkerFrame(kind: .log)
+        frame.value = UInt64(Logger.Level.allCases.firstIndex(of: event.level) ?? 0)
+        frame.texts = [Array("\(event.message)".utf8)]
+        socket.send(frame)
+    }
+}

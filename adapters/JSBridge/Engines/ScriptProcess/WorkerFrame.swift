@@ -1,0 +1,110 @@
+import SignalboxCore
+
+/// A message between the program and a page's process: a kind, two numbers, and up to four texts, each preceded by its length.
+struct WorkerFrame: Equatable {
+    enum Kind: UInt8 {
+        // From the program.
+        case begin = 1
+        case settled, message, stop
+        // From the page's process.
+        case call = 16
+        case answer, log, ended
+    }
+
+    /// The bytes before a frame's content: its length and its kind.
+    static let headBytes = 5
+
+    let kind: Kind
+    var number: UInt64 = 0
+    /// A second number: a timeout in microseconds, or a log level.
+    var value: UInt64 = 0
+    var texts: [[UInt8]] = []
+
+    /// The encoded frame, which begins with its length.
+    var bytes: [UInt8] {
+        var content: [UInt8] = []
+        content.reserveCapacity(texts.reduce(17) { $0 + $1.count + 4 })
+        content.append(littleEndian: number)
+        content.append(littleEndian: value)
+        content.append(UInt8(texts.count))
+        for text in texts {
+            content.append(littleEndian: UInt32(text.count))
+            content += text
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(content.count + WorkerFrame.headBytes)
+        bytes.append(littleEndian: UInt32(content.count))
+        bytes.append(kind.rawValue)
+        return bytes + content
+    }
+
+    /// The text at an index; empty if there is none.
+    func text(_ place: Int) -> String {
+        texts.indices.contains(place) ? String(decoding: texts[place], as: UTF8.self) : ""
+    }
+}
+
+/// Reads frames from bytes that come in pieces. An attacker may control the process that wrote them.
+struct WorkerFrameReader {
+    /// The maximum number of bytes of a frame's content.
+    let limit: Int
+    private var buffer: [UInt8] = []
+    private var start = 0
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    mutating func take(_ bytes: UnsafeRawBufferPointer) {
+        if start > 0, start * 2 > buffer.count {
+            buffer.removeFirst(start)
+            start = 0
+        }
+        buffer += bytes
+    }
+
+    /// The next whole frame; `nil` until it has come.
+    ///
+    /// - Throws: ``WorkerFrameError`` if the bytes are not a frame; nothing must be read after it.
+    mutating func next() throws(WorkerFrameError) -> WorkerFrame? {
+        guard buffer.count - start >= WorkerFrame.headBytes else { return nil }
+        let length = Int(UInt32(truncatingIfNeeded: littleEndian(start, bytes: 4)))
+        guard length <= limit, let kind = WorkerFrame.Kind(rawValue: buffer[start + 4]) else {
+            throw WorkerFrameError()
+        }
+        let first = start + WorkerFrame.headBytes
+        guard buffer.count - first >= length else { return nil }
+        let frame = try read(kind, first..<first + length)
+        start = first + length
+        return frame
+    }
+
+    private func read(_ kind: WorkerFrame.Kind, _ range: Range<Int>) throws(WorkerFrameError) -> WorkerFrame {
+        guard range.count >= 17 else { throw WorkerFrameError() }
+        var frame = WorkerFrame(kind: kind)
+        frame.number = littleEndian(range.lowerBound, bytes: 8)
+        frame.value = littleEndian(range.lowerBound + 8, bytes: 8)
+        var place = range.lowerBound + 17
+        for _ in 0..<min(buffer[range.lowerBound + 16], 4) {
+            guard range.upperBound - place >= 4 else { throw WorkerFrameError() }
+            let length = Int(littleEndian(place, bytes: 4))
+            guard range.upperBound - place - 4 >= length else { throw WorkerFrameError() }
+            frame.texts.append(Array(buffer[place + 4..<place + 4 + length]))
+            place += 4 + length
+        }
+        return frame
+    }
+
+    private func littleEndian(_ place: Int, bytes count: Int) -> UInt64 {
+        buffer[place..<place + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
+
+/// The bytes are not a frame.
+struct WorkerFrameError: Error {}
+
+extension [UInt8] {
+    fileprivate mutating func append<Number: FixedWidthInteger>(littleEndian number: Number) {
+        Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+    }
+}
