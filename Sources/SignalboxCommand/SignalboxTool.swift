@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JSBridge
 
 /// The entry point of the program `signalbox`, whose executable target is one line: a library can be tested from another package.
 package enum SignalboxEntry {
@@ -34,8 +35,12 @@ struct SignalboxTool: AsyncParsableCommand {
     )
 
     static func main() async {
+        if PageWorker.isAskedFor { await ScriptWorker.serve() }
         // A reader that went away is an error of write(2), which is handled, and not the end of the process.
         signal(SIGPIPE, SIG_IGN)
+        // Likewise for a file that has reached its size limit.
+        signal(SIGXFSZ, SIG_IGN)
+        disableCoreFiles()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -49,6 +54,17 @@ struct SignalboxTool: AsyncParsableCommand {
         } catch {
             exit(withError: error)
         }
+    }
+
+    /// Disables core files, which would contain passwords and tokens.
+    private static func disableCoreFiles() {
+        if let setting = getenv("SIGNALBOX_CORE_FILES"), setting.pointee != 0 { return }
+        var limit = rlimit(rlim_cur: 0, rlim_max: 0)
+        #if canImport(Glibc)
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
+        #else
+        setrlimit(RLIMIT_CORE, &limit)
+        #endif
     }
 
     /// Ends the program at once. Its own output is out; the ends of the libraries, which `exit` would run while threads of

@@ -26,6 +26,20 @@ import Testing
         #expect(slow == [.seconds(30), .seconds(45), .seconds(60)])
     }
 
+    /// Without a lower bound a plugin that gives everything back would be called again at once.
+    @Test func aWaitWhileMessagesAreGivenBackIsAtLeastHalfOfItsCeiling() {
+        var backoff = waits.backoff
+        let least = (0..<5).map { _ in backoff.next(isConfigurationFault: false, isHeld: true, share: 0) }
+        #expect(least == [.milliseconds(500), .seconds(1), .seconds(2), .milliseconds(2_500), .milliseconds(2_500)])
+        let most = backoff.next(isConfigurationFault: false, isHeld: true, share: 1)
+        #expect(most == .seconds(5))
+        let unbounded = backoff.next(isConfigurationFault: false, share: 0)
+        #expect(unbounded == .zero)
+        backoff.succeeded()
+        let first = backoff.next(isConfigurationFault: false, isHeld: true, share: 0)
+        #expect(first == .milliseconds(500))
+    }
+
     @Test func aFaultOfTheConfigurationWaitsLongAndLeavesTheCeiling() {
         var backoff = waits.backoff
         #expect(next(&backoff, slow: true) == .seconds(60))

@@ -229,7 +229,7 @@ struct SecurityTests {
         }
     }
 
-    private static let key = "0123456789abcdefCANARY".replacing("CANARY", with: "00ff")
+    private static let key = "0123456789abcdef0123456789abCANARY".replacing("CANARY", with: "00ff")
 
     private func file(_ text: String, _ body: (Secret) async throws -> Void) async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString)")
@@ -263,6 +263,17 @@ struct SecurityTests {
             try await file("no hexadecimal digits") { none in
                 let error = try await refusal(broker, .preSharedKey(identity: "kiosk", key: none))
                 #expect(error.code == .secretUnavailable && !error.detail.contains("no hexadecimal digits"))
+            }
+        }
+    }
+
+    @Test func aShortKeyIsTakenWhereItIsAllowed() async throws {
+        let short = String(Self.key.prefix(30))
+        try await Broker.with(options(.sharedKeys(["kiosk": short]))) { broker in
+            try await file(short) { key in
+                let error = try await refusal(broker, .preSharedKey(identity: "kiosk", key: key))
+                #expect(error.code == .secretUnavailable && error.detail.contains("of 15 bytes"), "\(error)")
+                try await receives(broker, .preSharedKey(identity: "kiosk", key: key, allowsShort: true))
             }
         }
     }

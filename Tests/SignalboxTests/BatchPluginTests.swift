@@ -69,9 +69,9 @@ final class CollectingPlugin: BatchPlugin {
     let action: ActionName = "collect"
     let calls = Mutex<[[Int]]>([])
     private let gate: Gate?
-    private let failure: Broken?
+    private let failure: (any Error)?
 
-    init(gate: Gate? = nil, failure: Broken? = nil) {
+    init(gate: Gate? = nil, failure: (any Error)? = nil) {
         self.gate = gate
         self.failure = failure
     }

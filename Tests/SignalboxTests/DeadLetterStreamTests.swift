@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-@testable import struct Signalbox.DropReport
+@testable import struct Signalbox.CountReport
 
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterStreamTests {
     private static func unknown(_ ids: Range<Int>) -> [Arrival] {
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func aReportHasNothingToTellTwice() {
-        var report = DropReport(ticksBetweenLines: 10)
+        var report = CountReport(ticksBetweenLines: 10)
         #expect(report.take(of: 0, at: 1) == 0)
         #expect(report.take(of: 3, at: 2) == 3)
         #expect(report.take(of: 3, at: 20) == 0)

@@ -24,12 +24,14 @@ package struct ReconnectBackoff {
 
     /// The wait after a connection ended.
     ///
-    /// - Parameter share: drawn at random from 0 to 1: where in its range the wait lies.
-    package mutating func next(isConfigurationFault: Bool, share: Double) -> Duration {
+    /// - Parameters:
+    ///   - isHeld: whether a retry is useless until a cause is removed; the wait is then at least half of its ceiling.
+    ///   - share: drawn at random from 0 to 1: where in its range the wait lies.
+    package mutating func next(isConfigurationFault: Bool, isHeld: Bool = false, share: Double) -> Duration {
         if isConfigurationFault {
             return slow.lowerBound + (slow.upperBound - slow.lowerBound) * share
         }
         defer { ceiling = min(ceiling * 2, cap) }
-        return ceiling * share
+        return isHeld ? ceiling / 2 + ceiling / 2 * share : ceiling * share
     }
 }

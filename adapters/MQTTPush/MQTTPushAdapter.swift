@@ -129,6 +129,7 @@ public struct MQTTPushAdapter: Adapter {
     ///   and `subscriptionRefused` where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it, of the publishing
     ///   client too.
     public func run(into intake: any Intake) async throws {
+        MosquittoFaults.warn(of: configuration.broker, configuration.version, configuration.security, to: logger)
         guard let publisher else { return try await receive(into: intake) }
         let publishing = try publisher.begin()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -75,6 +75,8 @@ struct BreakerState: Sendable {
     private mutating func settleWhileClosed(_ count: Int, _ outcome: Outcome, at now: UInt64) -> Change? {
         switch outcome {
         case .handled: phase = .closed(failures: 0)
+        // Not counted: an open breaker would turn later arrivals into dead letters.
+        case .failed(let failure) where failure.whenExhausted == .abandon: break
         case .failed where count + 1 >= failures:
             phase = .open(until: now + openTicks)
             return .opened

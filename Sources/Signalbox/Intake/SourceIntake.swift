@@ -167,7 +167,8 @@ extension SourceIntake {
     /// Records the one outcome of an arrival and tells the adapter, and the same of its repeats. Any thread, without a lock
     /// held.
     ///
-    /// A dead letter is stored before the adapter may acknowledge, so that the message is never nowhere.
+    /// A dead letter is stored before the adapter may acknowledge, so that the message is never lost. An arrival that its
+    /// plugin gives back is abandoned, provided that the source redelivers it.
     func settle(
         _ arrival: Arrival,
         _ outcome: Outcome,
@@ -175,6 +176,10 @@ extension SourceIntake {
         sink: any SettlementSink,
         _ attempts: AttemptsMade
     ) {
+        var outcome = outcome
+        if let reason = outcome.reasonToGiveBack(plugin), isRedelivered(arrival) {
+            outcome = .abandoned(.givenBack(reason))
+        }
         counters.count(outcome)
         switch outcome {
         case .handled: break
@@ -191,6 +196,8 @@ extension SourceIntake {
             settleRepeat(follower.arrival, outcome, plugin: plugin, sink: follower.sink)
         }
     }
+
+    private func isRedelivered(_ arrival: Arrival) -> Bool { holdTicks != nil && arrival.origin.facts.isRedelivered }
 
     /// Records the outcome of an arrival that repeats another, and tells the adapter.
     private func settleRepeat(
@@ -315,5 +322,20 @@ extension SourceIntake {
     /// Forgets all lanes.
     func forgetLanes() {
         state.withLock { $0.lanes = [:] }
+    }
+}
+
+extension Outcome {
+    /// Why the plugin gives the arrival back, or `nil` when it does not.
+    fileprivate func reasonToGiveBack(_ plugin: PluginEntry?) -> String? {
+        switch self {
+        case .failed(let failure):
+            let exhaustion = failure.reason == .timeout ? plugin?.options.whenUnavailable : failure.whenExhausted
+            return exhaustion == .abandon ? failure.description : nil
+        case .rejected(let rejection):
+            guard rejection.reason == .unavailable, plugin?.options.whenUnavailable == .abandon else { return nil }
+            return rejection.description
+        case .handled, .abandoned: return nil
+        }
     }
 }

@@ -1,6 +1,6 @@
 /// Every field that a log line may have: of the supervisor, of an adapter and of the command.
 package enum LogField: String, CaseIterable, Sendable {
-    case source, action, id, plugin, outcome, code, attempts, advice, unavailable, failures, openFor, why
+    case source, action, id, plugin, outcome, code, attempts, advice, unavailable, givenBack, failures, openFor, why
     case rejectedMeanwhile, dropped, droppedInAll, call, limit, linesWithheldBefore, body
     case file, at, key, problem, sourcesAdded, sourcesChanged, sourcesRemoved, pluginsAdded, pluginsChanged,
         pluginsRemoved
@@ -18,9 +18,10 @@ package enum LogField: String, CaseIterable, Sendable {
             "how many attempts at a call were begun, middleware and decoding included; missing when none was"
         case .advice: "what whoever reads the line can do"
         case .unavailable: "how many arrivals a stalled plugin made unavailable since the last such line"
+        case .givenBack: "how many arrivals plugins gave back since the last such line"
         case .failures: "how many failed actions in a row opened the circuit breaker"
         case .openFor: "how long it stays open before an action is tried"
-        case .why: "the last of these failures; escaped and redacted"
+        case .why: "the last of these failures, or the last reason for giving an arrival back; escaped and redacted"
         case .rejectedMeanwhile: "how many arrivals were refused while it was open"
         case .dropped: "how many dead letters the store dropped since the last such line"
         case .droppedInAll: "how many it has dropped in all"

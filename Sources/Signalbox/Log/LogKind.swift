@@ -2,7 +2,8 @@ import Logging
 
 /// Every kind of line that the supervisor writes, with its level and its text. A line has exactly one event.
 enum LogKind: String, CaseIterable, Sendable {
-    case deadLetter, abandoned, lateReturn, stalled, breakerOpened, breakerClosed, dropped, withheld, sourceEnded,
+    case deadLetter, abandoned, givenBack, lateReturn, stalled, breakerOpened, breakerClosed, dropped, withheld,
+        sourceEnded,
         sourceFailed, sourceRemoved, draining, notReturned
 
     /// - `error`: somebody must act, and it does not mend itself.
@@ -12,7 +13,7 @@ enum LogKind: String, CaseIterable, Sendable {
     /// - `debug`: for whoever looks for a fault. No level has a line for what was handled.
     var level: Logger.Level {
         switch self {
-        case .stalled, .sourceFailed, .notReturned: .error
+        case .givenBack, .stalled, .sourceFailed, .notReturned: .error
         case .deadLetter, .breakerOpened, .dropped, .withheld: .warning
         case .abandoned, .lateReturn, .breakerClosed: .notice
         case .draining: .info
@@ -25,6 +26,7 @@ enum LogKind: String, CaseIterable, Sendable {
         switch self {
         case .deadLetter: "dead letter"
         case .abandoned: "abandoned, not acknowledged"
+        case .givenBack: "plugin cannot do its work now; its messages are not acknowledged and come again"
         case .lateReturn: "plugin returned after its call was settled; its result was not sent"
         case .stalled: "plugin has not returned; arrivals for it become dead letters"
         case .breakerOpened:
@@ -46,7 +48,9 @@ enum LogKind: String, CaseIterable, Sendable {
         case .deadLetter:
             "one per arrival, within the source's budget; none for what the supervisor says is unavailable, as a stalled"
                 + " plugin and a circuit breaker have lines of their own"
-        case .abandoned, .lateReturn: "one per arrival, within the source's budget"
+        case .abandoned: "one per arrival, within the source's budget; none for what a plugin gave back"
+        case .lateReturn: "one per arrival, within the source's budget"
+        case .givenBack: "one a minute per source, and one at the end"
         case .stalled: "one a minute per plugin that does not return"
         case .breakerOpened, .breakerClosed: "one each time, so at most two per plugin in the time it stays open"
         case .dropped: "one a minute, and one at the end"
@@ -64,6 +68,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .deadLetter, .abandoned:
             [.action, .id, .plugin, .outcome, .code, .attempts, .advice, .linesWithheldBefore]
         case .lateReturn: [.action, .id, .plugin, .linesWithheldBefore]
+        case .givenBack: [.plugin, .givenBack, .why, .advice]
         case .stalled: [.plugin, .unavailable, .advice]
         case .breakerOpened: [.plugin, .failures, .openFor, .why, .advice]
         case .breakerClosed: [.plugin, .rejectedMeanwhile, .advice]

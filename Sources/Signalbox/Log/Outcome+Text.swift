@@ -7,7 +7,7 @@ extension Outcome {
         case .handled: name
         case .rejected(let rejection): rejection.description
         case .failed(let failure): failure.description
-        case .abandoned(let abandonment): abandonment.description
+        case .abandoned(let abandonment): abandonment.text
         }
     }
 
@@ -20,9 +20,10 @@ extension Outcome {
             failure.reason == .timeout
                 ? "give the plugin a longer timeout, or find out what it waits for"
                 : "see the plugin; the original message is in the dead letter"
+        case .abandoned(.holdLimit): "the plugin is slower than its source may wait; the source sends it again"
         case .abandoned(let abandonment):
-            abandonment == .holdLimit
-                ? "the plugin is slower than its source may wait; the source sends it again"
+            abandonment.isGivenBack
+                ? "remove the cause; until then the source redelivers the message after growing pauses"
                 : "the source sends it again where it can"
         }
     }
@@ -37,6 +38,7 @@ extension Outcome.Rejection {
         case .invalidBody: "compare the sender's body with the plugin's Info"
         case .expired: "see whether the plugin or its source is too slow"
         case .idConflict: "let the sender give each message an id of its own, or turn repeats off for the source"
+        case .deliveryLimit: "find out why this message ends the program; it is in the dead letter"
         case .overloaded: "let the source send less, or raise its rate limit"
         default: "find out what the plugin waits for"
         }

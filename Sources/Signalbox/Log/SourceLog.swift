@@ -8,6 +8,14 @@ final class SourceLog: Sendable {
     let logger: Logger
     private let core: SupervisorCore
     private let budget: Mutex<LineBudget>
+    private let returns: Mutex<Returns>
+
+    /// The arrivals that plugins gave back.
+    private struct Returns {
+        var report: CountReport
+        var total = 0
+        var last: (plugin: PluginEntry?, outcome: Outcome)?
+    }
 
     init(source: SourceName, core: SupervisorCore) {
         var logger = core.logger
@@ -15,6 +23,7 @@ final class SourceLog: Sendable {
         self.logger = logger
         self.core = core
         budget = Mutex(LineBudget(linesPerSecond: core.configuration.logLinesPerSecond))
+        returns = Mutex(Returns(report: CountReport(ticksBetweenLines: core.ticksBetweenStallLines)))
     }
 
     func deadLetter(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptsMade, plugin: PluginEntry?) {
@@ -26,7 +35,24 @@ final class SourceLog: Sendable {
     }
 
     func abandoned(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptsMade, plugin: PluginEntry?) {
-        write(.abandoned, arrival, outcome, attempts.begun, plugin)
+        guard case .abandoned(let abandonment) = outcome, abandonment.isGivenBack else {
+            return write(.abandoned, arrival, outcome, attempts.begun, plugin)
+        }
+        returns.withLock { returns in
+            returns.total += 1
+            returns.last = (plugin, outcome)
+        }
+        tellOfReturns(at: core.now)
+    }
+
+    /// Writes one line for everything given back since the last such line, as one fault affects every arrival.
+    private func tellOfReturns(at now: UInt64?) {
+        let (count, last) = returns.withLock { ($0.report.take(of: $0.total, at: now), $0.last) }
+        guard count > 0, let last else { return }
+        var fields: LogFields = [.givenBack: "\(count)", .why: last.outcome.text]
+        fields[.plugin] = last.plugin?.action.text
+        fields[.advice] = last.outcome.advice
+        logger.write(.givenBack, nil, fields)
     }
 
     func lateReturn(_ arrival: Arrival, plugin: PluginEntry) {
@@ -69,8 +95,9 @@ final class SourceLog: Sendable {
         logger.write(kind, outcome?.text, fields)
     }
 
-    /// Tells of lines that were withheld when nothing else does.
+    /// Reports what no later line will: arrivals that were given back, and lines that were withheld.
     func flush() {
+        tellOfReturns(at: nil)
         let withheld = budget.withLock { $0.takeWithheld() }
         guard withheld > 0 else { return }
         logger.write(.withheld, nil, [.linesWithheldBefore: "\(withheld)"])

@@ -8,6 +8,7 @@ struct LaneOptions: Sendable {
     let maxConcurrent: Int
     let retry: RetryPolicy?
     let circuitBreaker: CircuitBreakerPolicy?
+    let whenUnavailable: RetryExhaustion
     let middleware: [any Middleware]
     /// What decoding a body as the plugin's `Info` finds wrong, or `nil`. For explanations: it calls no plugin, and is
     /// slower than the plugin's own decoding.
@@ -27,6 +28,7 @@ struct LaneOptions: Sendable {
         maxConcurrent = options.maxConcurrent
         retry = options.retry
         circuitBreaker = options.circuitBreaker
+        whenUnavailable = options.whenUnavailable
         middleware = options.middleware
         check = { body in
             do throws(BodyError) {

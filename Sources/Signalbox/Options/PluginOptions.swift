@@ -1,3 +1,5 @@
+public import SignalboxCore
+
 /// How the calls of one plugin are bounded and ordered.
 public struct PluginOptions<Info>: Sendable {
     /// How long one call may take, each attempt for itself, above zero; the supervisor's own when `nil`.
@@ -10,6 +12,9 @@ public struct PluginOptions<Info>: Sendable {
     public var retry: RetryPolicy?
     /// Whether the plugin is left alone after failures; never when `nil`, which is the default.
     public var circuitBreaker: CircuitBreakerPolicy?
+    /// What happens to an action whose call timed out, or was not made because an earlier call has not returned or the circuit
+    /// breaker is open; a dead letter by default.
+    public var whenUnavailable: RetryExhaustion
     /// What stands around each call of this plugin, the outermost first.
     public var middleware: [any Middleware]
 
@@ -20,6 +25,7 @@ public struct PluginOptions<Info>: Sendable {
         maxConcurrent: Int = 1,
         retry: RetryPolicy? = nil,
         circuitBreaker: CircuitBreakerPolicy? = nil,
+        whenUnavailable: RetryExhaustion = .deadLetter,
         middleware: [any Middleware] = []
     ) {
         self.timeout = timeout
@@ -27,6 +33,7 @@ public struct PluginOptions<Info>: Sendable {
         self.maxConcurrent = maxConcurrent
         self.retry = retry
         self.circuitBreaker = circuitBreaker
+        self.whenUnavailable = whenUnavailable
         self.middleware = middleware
         check()
     }

@@ -167,12 +167,21 @@ extension Outcome {
     static func failed(threw error: any Error) -> Outcome {
         if let failure = error as? Failure {
             let detail = Redaction.detail(failure.detail)
-            return .failed(Failure(failure.reason, detail: detail, isRetryable: failure.isRetryable))
+            return .failed(
+                Failure(
+                    failure.reason,
+                    detail: detail,
+                    isRetryable: failure.isRetryable,
+                    whenExhausted: failure.whenExhausted
+                )
+            )
         }
         if let declined = error as? PluginDeclined {
             return .rejected(Rejection(.invalidBody, detail: Redaction.detail(declined.description)))
         }
-        let isRetryable = (error as? any RetryableError)?.isRetryable ?? false
-        return .failed(Failure(.threw, detail: Redaction.detail("\(error)"), isRetryable: isRetryable))
+        let detail = Redaction.detail("\(error)")
+        guard let error = error as? any RetryableError else { return .failed(Failure(.threw, detail: detail)) }
+        let (isRetryable, exhaustion) = (error.isRetryable, error.whenExhausted)
+        return .failed(Failure(.threw, detail: detail, isRetryable: isRetryable, whenExhausted: exhaustion))
     }
 }

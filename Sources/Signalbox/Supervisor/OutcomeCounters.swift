@@ -7,6 +7,7 @@ final class OutcomeCounters: Sendable {
     let rejected = Atomic<Int>(0)
     let failed = Atomic<Int>(0)
     let abandoned = Atomic<Int>(0)
+    let givenBack = Atomic<Int>(0)
     let lateReturns = Atomic<Int>(0)
     let repeats = Atomic<Int>(0)
 
@@ -15,7 +16,9 @@ final class OutcomeCounters: Sendable {
         case .handled: handled.wrappingAdd(1, ordering: .relaxed)
         case .rejected: rejected.wrappingAdd(1, ordering: .relaxed)
         case .failed: failed.wrappingAdd(1, ordering: .relaxed)
-        case .abandoned: abandoned.wrappingAdd(1, ordering: .relaxed)
+        case .abandoned(let abandonment):
+            abandoned.wrappingAdd(1, ordering: .relaxed)
+            if abandonment.isGivenBack { givenBack.wrappingAdd(1, ordering: .relaxed) }
         }
     }
 
@@ -25,6 +28,7 @@ final class OutcomeCounters: Sendable {
             rejected: rejected.load(ordering: .relaxed),
             failed: failed.load(ordering: .relaxed),
             abandoned: abandoned.load(ordering: .relaxed),
+            givenBack: givenBack.load(ordering: .relaxed),
             lateReturns: lateReturns.load(ordering: .relaxed),
             repeats: repeats.load(ordering: .relaxed)
         )

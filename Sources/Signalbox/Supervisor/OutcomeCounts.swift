@@ -8,6 +8,8 @@ public struct OutcomeCounts: Sendable, Hashable {
     public var failed: Int
     /// Let go of undecided, not acknowledged.
     public var abandoned: Int
+    /// How many of the abandoned arrivals a plugin gave back. Not an outcome of its own.
+    public var givenBack: Int
     /// Calls that returned after they had been settled; their results were not sent. Not an outcome of its own.
     public var lateReturns: Int
     /// How many of the arrivals repeated an earlier one and had its outcome without a call. Not an outcome of its own.
@@ -19,6 +21,7 @@ public struct OutcomeCounts: Sendable, Hashable {
         rejected: Int = 0,
         failed: Int = 0,
         abandoned: Int = 0,
+        givenBack: Int = 0,
         lateReturns: Int = 0,
         repeats: Int = 0
     ) {
@@ -26,6 +29,7 @@ public struct OutcomeCounts: Sendable, Hashable {
         self.rejected = rejected
         self.failed = failed
         self.abandoned = abandoned
+        self.givenBack = givenBack
         self.lateReturns = lateReturns
         self.repeats = repeats
     }
@@ -39,6 +43,7 @@ public struct OutcomeCounts: Sendable, Hashable {
             rejected: left.rejected + right.rejected,
             failed: left.failed + right.failed,
             abandoned: left.abandoned + right.abandoned,
+            givenBack: left.givenBack + right.givenBack,
             lateReturns: left.lateReturns + right.lateReturns,
             repeats: left.repeats + right.repeats
         )

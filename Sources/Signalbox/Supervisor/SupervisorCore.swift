@@ -11,7 +11,7 @@ final class SupervisorCore: Sendable {
     let middleware = MiddlewareList()
     let deadLetters: DeadLetterStore
     /// When the log tells of dead letters that were dropped.
-    let drops: Mutex<DropReport>
+    let drops: Mutex<CountReport>
     private let ticks = Atomic<UInt64>(0)
 
     /// Where the lanes' tasks run; anywhere when `nil`.
@@ -28,7 +28,7 @@ final class SupervisorCore: Sendable {
         ticksBetweenReports = TickCount.ticks(in: .seconds(1), of: configuration.tick)
         deadLetters = DeadLetterStore(limits: configuration.deadLetters)
         ticksBetweenStallLines = TickCount.ticks(in: .seconds(60), of: configuration.tick)
-        drops = Mutex(DropReport(ticksBetweenLines: ticksBetweenStallLines))
+        drops = Mutex(CountReport(ticksBetweenLines: ticksBetweenStallLines))
     }
 
     /// The timer's count of ticks: the supervisor's only clock for waits.

@@ -17,6 +17,6 @@ public struct SupervisorReport: Sendable, Hashable {
     /// How many of the dead letters were dropped because the store was full.
     public let deadLettersDropped: Int
 
-    /// Whether nothing was abandoned and no call is left running: what a drain should end in.
-    public var isClean: Bool { total.abandoned == 0 && unsettled == 0 && callsStillRunning.isEmpty }
+    /// Whether nothing was abandoned except what plugins gave back, and no call is left running: what a drain should end in.
+    public var isClean: Bool { total.abandoned == total.givenBack && unsettled == 0 && callsStillRunning.isEmpty }
 }

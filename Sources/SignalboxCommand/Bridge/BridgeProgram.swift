@@ -47,7 +47,8 @@ enum BridgeProgram {
         var page = parts.source.script.page(
             from: parts.source.name,
             scripts: scripts,
-            limits: parts.configuration.limits
+            limits: parts.configuration.limits,
+            in: .own
         )
         page.endsWhenIdle = true
         let engine = try JavaScriptCoreEngine(page, logger: parts.logger.withoutSecrets)

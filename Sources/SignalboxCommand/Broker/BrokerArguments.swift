@@ -49,6 +49,9 @@ struct BrokerArguments: ParsableArguments {
     )
     var sharedKeyFile: String?
 
+    @Flag(name: .customLong("psk-allow-short"), help: "Accept a key shorter than 16 bytes, which is weak.")
+    var allowsShortKey = false
+
     @Flag(name: .customLong("v311"), help: "Speak MQTT 3.1.1 in place of 5.")
     var isOld = false
 
@@ -108,7 +111,7 @@ struct BrokerArguments: ParsableArguments {
         ].filter(\.1).map(\.0)
         let keyOptions = [
             ("--psk-identity", sharedKeyIdentity != nil), ("--psk-env", sharedKeyVariable != nil),
-            ("--psk-file", sharedKeyFile != nil),
+            ("--psk-file", sharedKeyFile != nil), ("--psk-allow-short", allowsShortKey),
         ].filter(\.1).map(\.0)
         if !broker.usesTLS, let option = (given + keyOptions).first {
             throw ValidationError("\(option) is about TLS: write mqtts://, whose port is 8883 where none is written")
@@ -133,7 +136,7 @@ struct BrokerArguments: ParsableArguments {
         guard let sharedKeyIdentity, let secret else {
             throw ValidationError("--psk-identity goes together with --psk-env or --psk-file")
         }
-        return .preSharedKey(identity: sharedKeyIdentity, key: secret)
+        return .preSharedKey(identity: sharedKeyIdentity, key: secret, allowsShort: allowsShortKey)
     }
 
     private func trust() throws(ValidationError) -> MQTTTrust {

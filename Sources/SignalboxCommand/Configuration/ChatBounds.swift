@@ -2,6 +2,14 @@
 struct ChatBounds: Sendable, Hashable {
     /// How many connections there may be.
     var connections: Int?
+    /// The maximum number of HTTP connections.
+    var httpConnections: Int?
+    /// The maximum number of HTTP connections from one address.
+    var httpConnectionsPerAddress: Int?
+    /// The maximum number of requests on one HTTP connection.
+    var httpRequests: Int?
+    /// How long an HTTP connection may last.
+    var httpTimeout: Duration?
     /// How many messages of one connection may be without an outcome.
     var connectionWindow: Int?
     /// How long each step of opening may take.

@@ -61,6 +61,6 @@ struct ChatSection: Sendable, Hashable {
     /// Whether only this machine can reach it.
     var isLocal: Bool {
         guard let address else { return true }
-        return address.hasPrefix("127.") || address == "::1"
+        return WebSocketServerConfiguration.isLocal(address)
     }
 }

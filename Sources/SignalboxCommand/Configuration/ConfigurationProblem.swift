@@ -1,3 +1,5 @@
+import Logging
+
 /// One mistake in a configuration file: where it is, which key it is about, what was expected.
 struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// Counted from 1.
@@ -19,5 +21,12 @@ struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible 
     var description: String {
         let place = path.isEmpty ? "" : "\(path): "
         return "\(line):\(column): " + LineEscape.escaped(place + message)
+    }
+}
+
+extension ConfigurationProblem {
+    /// The metadata of a log line about the problem.
+    func metadata(in file: String) -> Logger.Metadata {
+        ["at": "\(file):\(line):\(column)", "key": "\(path)", "code": "\(code.rawValue)", "problem": "\(message)"]
     }
 }

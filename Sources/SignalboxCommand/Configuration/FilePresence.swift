@@ -8,6 +8,12 @@ enum FilePresence: Sendable, Hashable {
     case readable
     case unreadable
 
+    /// Whether every user of the machine may read the file at the path.
+    static func isOpenToOthers(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
+    }
+
     /// - Parameter path: relative to the working directory.
     init(path: String) {
         var status = stat()

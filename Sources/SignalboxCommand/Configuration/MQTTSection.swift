@@ -33,6 +33,10 @@ struct MQTTSection: Sendable, Hashable {
     var announcesConnections = false
     /// Further connections.
     var connections: [ConnectionSection] = []
+    /// How often a message may be delivered if the process dies while handling it.
+    var maxDeliveries = 5
+    /// The file that counts deliveries; `nil`: one beside the ledger of the first plugin `file`, if there is one.
+    var deliveriesFile: String?
     /// The second connection, which publishes; `nil`: there is none.
     var publishing: PublishingSection?
 

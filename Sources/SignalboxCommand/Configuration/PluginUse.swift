@@ -1,3 +1,5 @@
+import SignalboxCore
+
 /// What a plugin of a configuration does.
 enum PluginUse: Sendable, Hashable {
     /// Writes a log line to stderr.
@@ -23,6 +25,14 @@ enum PluginUse: Sendable, Hashable {
     case leave(tag: String?)
     /// Publishes the action's body through a broker's source, and returns when the broker has it.
     case publish(PublishSection)
+
+    /// What happens to an action while the plugin does not answer: one that must not be lost is given back.
+    var whenUnavailable: RetryExhaustion {
+        switch self {
+        case .file, .publish: .abandon
+        default: .deadLetter
+        }
+    }
 
     /// Those that can have a tag.
     static let withTags = ["broadcast", "join", "leave"]

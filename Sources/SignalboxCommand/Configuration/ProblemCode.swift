@@ -31,4 +31,10 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case uncheckedCertificate
     case tokenInURL
     case openAddress
+    // Secrets that others can read.
+    case credentialsInClear
+    case readableSecret
+
+    /// Whether `run` logs it too.
+    var isExposure: Bool { self == .credentialsInClear || self == .readableSecret }
 }

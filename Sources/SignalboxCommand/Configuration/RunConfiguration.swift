@@ -21,4 +21,13 @@ struct RunConfiguration: Sendable {
     var logLinesPerSecond = 50
     /// Who decides which URLs a page may load, where that is said.
     var navigation: NavigationSection?
+    /// Warnings about secrets that others can read, which `run` logs too.
+    var exposures: [ConfigurationProblem] = []
+}
+
+extension RunConfiguration {
+    /// The ledger of the first plugin `file`, if there is one.
+    var firstLedger: String? {
+        plugins.lazy.compactMap { if case .file(let path) = $0.use { path } else { nil } }.first
+    }
 }

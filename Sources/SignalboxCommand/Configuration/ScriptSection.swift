@@ -8,6 +8,10 @@ struct ScriptSection: Sendable, Hashable {
     var executionTimeLimit: Duration?
     /// How much memory the scripts' objects may take, in bytes.
     var heapLimit: Int?
+    /// Where the scripts run; `nil` if the command decides: `bridge` gives them a separate process, `run` does not.
+    var process: ScriptPlace?
+    /// How much resident memory a separate process may take, in bytes.
+    var memoryLimit: Int?
     /// The most timers at once.
     var timerLimit: Int?
     /// The most calls and messages that wait for the page.

@@ -8,6 +8,8 @@ struct Surroundings: Sendable {
     let content: @Sendable (String) -> Result<[UInt8], FileReadError>
     /// What there is at a path.
     var presence: @Sendable (String) -> FilePresence = { FilePresence(path: $0) }
+    /// Whether every user may read the file.
+    var isOpenToOthers: @Sendable (String) -> Bool = { FilePresence.isOpenToOthers($0) }
 
     /// The process's own environment and files.
     static let process = Surroundings(

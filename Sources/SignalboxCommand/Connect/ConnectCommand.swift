@@ -34,8 +34,8 @@ struct ConnectCommand: AsyncParsableCommand {
     @Option(help: "End after this time: \(TimeoutOption.form).")
     var timeout: String?
 
-    @Flag(help: "Write each message as it came, with a newline behind it, and nothing else.")
-    var raw = false
+    @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("each message"))
+    var raw: RawOutput?
 
     @Flag(help: "Connect again when the connection breaks or cannot be made; else that is the end.")
     var reconnect = false
@@ -56,6 +56,7 @@ struct ConnectCommand: AsyncParsableCommand {
     var logLevel: LogChoice?
 
     func validate() throws {
+        try RawOutput.validate(raw)
         let request = try request()
         guard let url = request.url, request.config == nil else { return }
         do throws(WebSocketChatError) {
@@ -86,7 +87,7 @@ struct ConnectCommand: AsyncParsableCommand {
         guard source == nil || config != nil else {
             throw ValidationError("--source is a name in a configuration; say which with --config")
         }
-        guard !raw || config == nil else {
+        guard raw == nil || config == nil else {
             throw ValidationError("--raw is about messages as they came; with --config there are outcomes")
         }
         return ConnectRequest(
@@ -96,7 +97,7 @@ struct ConnectCommand: AsyncParsableCommand {
             source: source,
             count: count,
             timeout: try timeout.map(TimeoutOption.duration),
-            isRaw: raw,
+            raw: raw,
             outgoing: outgoing.request(isInteractive: ConnectCommand.isInteractive)
         )
     }

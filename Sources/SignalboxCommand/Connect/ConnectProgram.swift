@@ -105,7 +105,7 @@ extension ConnectProgram {
 extension ConnectRequest {
     /// What is written for a message, with its newline.
     fileprivate func line(for body: RawBody, _ context: ActionContext, isTerminal: Bool) -> [UInt8] {
-        guard !isRaw else { return Array(body.bytes) + [UInt8(ascii: "\n")] }
+        if let raw { return raw.line(Array(body.bytes), isTerminal: isTerminal) }
         let record = FrameRecord(payload: body, context: context)
         return isTerminal ? record.terminalLine : record.jsonLine
     }

@@ -20,7 +20,7 @@ struct ConnectRequest: Sendable {
     let source: String?
     let count: Int?
     let timeout: Duration?
-    let isRaw: Bool
+    let raw: RawOutput?
     let outgoing: OutgoingRequest
 
     /// Whether it was said when the request is fulfilled; else any end is in order.

@@ -84,7 +84,7 @@ struct OutcomeLine {
         case .handled: ""
         case .rejected(let rejection): rejection.description
         case .failed(let failure): failure.description
-        case .abandoned(let abandonment): abandonment.description
+        case .abandoned(let abandonment): abandonment.text
         }
     }
 }
@@ -102,7 +102,9 @@ extension JSONObject {
         case .failed(let failure):
             add("reason", failure.reason.description)
             add("detail", failure.detail)
-        case .abandoned(let abandonment): add("reason", abandonment.description)
+        case .abandoned(let abandonment):
+            add("reason", abandonment.description)
+            if !abandonment.detail.isEmpty { add("detail", abandonment.detail) }
         }
     }
 }

@@ -39,6 +39,8 @@ enum CommandStatus: Int32, CaseIterable {
     case notSecured = 81
     /// `connect`: the server closed with a code that tells of an error: any but 1000 and 1001.
     case closedWithError = 82
+    /// `run`, `serve`: everything was settled, but dead letters were kept only in memory and are lost.
+    case deadLettersLost = 83
     /// A second SIGINT ended it at once, or the first one before `subscribe`, `publish`, `request`, `connect`, `bridge` or
     /// `send` had what it waits for.
     case interrupted = 130
@@ -76,6 +78,7 @@ enum CommandStatus: Int32, CaseIterable {
         case .drainIncomplete: "arrivals were abandoned, or a call had not returned"
         case .notSecured: "TLS failed: the server's certificate is not trusted, or not for this host"
         case .closedWithError: "the server closed with a code that tells of an error"
+        case .deadLettersLost: "dead letters were lost with the process; --outcomes writes them to stdout"
         case .interrupted:
             "a second SIGINT; subscribe, publish, request, connect, bridge, send: a SIGINT before the end"
         case .terminated:

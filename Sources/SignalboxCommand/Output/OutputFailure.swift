@@ -1,5 +1,7 @@
-/// Why a line was not written.
-enum OutputFailure: Error, Sendable, Hashable, CustomStringConvertible {
+import SignalboxCore
+
+/// Why a line was not written. The fault is not in the line, so its action is given back.
+enum OutputFailure: RetryableError, Sendable, Hashable, CustomStringConvertible {
     /// Nobody reads any more: the pipe's other end is closed.
     case closed
     /// Too much waits to be written.
@@ -8,6 +10,12 @@ enum OutputFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case stalled
     /// The system refused.
     case system(String)
+
+    /// Whether another attempt may succeed.
+    var isRetryable: Bool { self != .closed && self != .stalled }
+
+    /// `abandon`.
+    var whenExhausted: RetryExhaustion { .abandon }
 
     /// In words.
     var description: String {

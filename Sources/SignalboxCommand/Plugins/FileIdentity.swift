@@ -10,10 +10,10 @@ struct FileIdentity: Sendable, Hashable {
         number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// The file that the path leads to, or `nil` when there is none or it cannot be seen.
+    /// The file at the path, or the symbolic link if there is one; `nil` when nothing is there or it cannot be seen.
     init?(path: String) {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard lstat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 }

@@ -12,7 +12,8 @@ final class Ledger: Sendable {
 
     /// Opens or creates the file, readable and writable for its owner alone, and locks it against other processes.
     ///
-    /// - Throws: ``LedgerError`` when it is no regular file, is locked by another process or cannot be opened.
+    /// - Throws: ``LedgerError`` when it cannot be opened, is locked by another process, or is not a regular file with a
+    ///   single name that only this user can read and write.
     init(path: String) throws(LedgerError) {
         let file = try LedgerFile(path: path)
         identity = file.identity

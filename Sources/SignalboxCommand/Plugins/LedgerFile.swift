@@ -11,9 +11,15 @@ final class LedgerFile: Sendable {
 
     init(path: String) throws(LedgerError) {
         // Non-blocking, so that opening a FIFO by mistake does not wait for a reader; regular files know no such thing.
-        let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK
+        let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
         descriptor = open(path, flags, 0o600)
-        guard descriptor >= 0 else { throw LedgerError(path, SystemError.last.description) }
+        guard descriptor >= 0 else {
+            let error = SystemError.last
+            throw LedgerError(
+                path,
+                LedgerFile.isLink(path) ? "it is a symbolic link; name its target" : error.description
+            )
+        }
         do throws(LedgerError) {
             identity = try LedgerFile.prepare(descriptor, path)
         } catch {
@@ -24,6 +30,11 @@ final class LedgerFile: Sendable {
 
     deinit {
         close(descriptor)
+    }
+
+    private static func isLink(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
     }
 
     /// Writes whole lines and returns when they are durable.
@@ -41,6 +52,11 @@ final class LedgerFile: Sendable {
             refuseFromNowOn("an earlier fsync failed (\(failure)); check the disk and start again")
             throw .system(failure)
         }
+        // A file without a name is deleted when it is closed.
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
+            throw .system("the ledger's file was removed; restart the program to create a new one")
+        }
     }
 
     private func refuseFromNowOn(_ why: String) {
@@ -53,12 +69,28 @@ final class LedgerFile: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw LedgerError(path, "it is not a regular file; 'use: print' writes to stdout")
         }
+        if let fault = strangerFault(status) { throw LedgerError(path, fault) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw LedgerError(path, "another process has it open as a ledger")
         }
         try endTornLine(descriptor, path, size: status.st_size)
         try makeEntryDurable(path)
         return FileIdentity(status)
+    }
+
+    /// Why the file is unsafe: another user may own it, read it or have planted it.
+    private static func strangerFault(_ status: stat) -> String? {
+        if status.st_uid != geteuid() {
+            return "user \(status.st_uid) owns it, and this process runs as user \(geteuid()); name another file"
+        }
+        if status.st_nlink != 1 {
+            return "it has \(status.st_nlink) hard links; name a file that has only one"
+        }
+        let mode = status.st_mode & 0o777
+        guard mode & 0o077 != 0 else { return nil }
+        let digits = String(mode, radix: 8)
+        return
+            "others may read or change it (mode \(String(repeating: "0", count: 4 - digits.count))\(digits)); run chmod 600 on it"
     }
 
     /// A process that was killed while it wrote may have left a part of a line, of a message that was never

@@ -6,6 +6,8 @@ struct PublishFailure: RetryableError, CustomStringConvertible {
     let reason: String
     /// Whether another attempt may succeed.
     let isRetryable: Bool
+    /// `abandon` if the message may be published later.
+    var whenExhausted = RetryExhaustion.deadLetter
 
     /// The reason.
     var description: String { reason }

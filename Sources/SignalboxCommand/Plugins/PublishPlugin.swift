@@ -10,7 +10,7 @@ struct PublishPlugin: Plugin {
 
     func callAsAction(_ info: RawBody, context: ActionContext) async throws {
         let topic: String
-        do throws(ValueTextError) {
+        do throws(TopicTemplateError) {
             topic = try section.topic.topic(for: context.action.name, id: context.id)
         } catch {
             throw PluginDeclined(error.description)
@@ -24,8 +24,12 @@ struct PublishPlugin: Plugin {
         do throws(MQTTPublishError) {
             _ = try await publisher.publish(message)
         } catch {
-            let mayPass = error.code == .queueFull || error.code == .timeout
-            throw PublishFailure(reason: "not published to \(topic.debugDescription): \(error)", isRetryable: mayPass)
+            let mayPass = [.queueFull, .timeout, .notConnected].contains(error.code)
+            throw PublishFailure(
+                reason: "not published to \(topic.debugDescription): \(error)",
+                isRetryable: mayPass,
+                whenExhausted: mayPass || [.stopped, .cancelled].contains(error.code) ? .abandon : .deadLetter
+            )
         }
     }
 }

@@ -9,6 +9,8 @@ struct ConfigurationChange: Sendable {
     let plugins: NameChanges<ActionName>
     /// What the new configuration says and only the next start of the program can do.
     let waiting: [WaitingChange]
+    /// Secrets that others can read now, and could not before.
+    let exposures: [ConfigurationProblem]
     /// What the program does afterwards: the new configuration without what is ``waiting``.
     let next: RunConfiguration
 
@@ -32,6 +34,9 @@ struct ConfigurationChange: Sendable {
             to: next.plugins.map { ($0.action, $0.resolved(in: next)) }
         )
         self.waiting = waiting
+        exposures = new.exposures.filter { exposure in
+            !old.exposures.contains { $0.path == exposure.path && $0.code == exposure.code }
+        }
         self.next = next
     }
 

@@ -103,6 +103,7 @@ final class ConfigurationReload: Sendable {
             let mistakes = findings.filter { $0.severity == .error }
             throw ReloadRefusal(problems: mistakes.map { ReloadProblem($0, in: file) })
         }
+        configuration.exposures = findings.filter(\.code.isExposure)
         do throws(CommandRefusal) {
             try serving?.apply(to: &configuration, file: file)
         } catch {
@@ -117,6 +118,9 @@ final class ConfigurationReload: Sendable {
                 "a change of the configuration needs a restart",
                 metadata: ["key": "\(waiting.key)", "why": "\(waiting.reason)"]
             )
+        }
+        for exposure in change.exposures {
+            logger.warning("secret exposed", metadata: exposure.metadata(in: file))
         }
         var metadata: Logger.Metadata = ["file": "\(file)"]
         for (field, names) in [

@@ -33,9 +33,6 @@ struct ReplyRecord {
         return TerminalText.line(outcome + [text])
     }
 
-    /// The payload as it came, with a newline.
-    var rawLine: [UInt8] { reply.payload + [UInt8(ascii: "\n")] }
-
     /// A payload that is JSON, without needless white space.
     private var json: [UInt8]? {
         guard !reply.payload.isEmpty, (try? Body(json: Bytes(reply.payload))) != nil else { return nil }

@@ -34,8 +34,8 @@ struct RequestCommand: AsyncParsableCommand {
     @Option(help: "Wait at most this time for the reply: \(TimeoutOption.form); 30s without it.")
     var timeout: String?
 
-    @Flag(help: "Write the reply's payload as it came, with a newline behind it, and nothing else.")
-    var raw = false
+    @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("the reply's payload"))
+    var raw: RawOutput?
 
     @OptionGroup(title: "The broker")
     var login: BrokerArguments
@@ -44,12 +44,13 @@ struct RequestCommand: AsyncParsableCommand {
     var logLevel = LogChoice.warning
 
     func validate() throws {
+        try RawOutput.validate(raw)
         _ = try request()
     }
 
     func run() async throws {
         login.warn()
-        throw await RequestProgram.status(of: try request(), isRaw: raw, logger: logLevel.logger).code
+        throw await RequestProgram.status(of: try request(), raw: raw, logger: logLevel.logger).code
     }
 
     /// What the options say.

@@ -7,11 +7,11 @@ enum RequestProgram {
     private static let margin: Duration = .seconds(5)
 
     /// Asks, shows the reply, and says how it went. Its diagnostics are out when it returns.
-    static func status(of request: PublishRequest, isRaw: Bool, logger: Logger) async -> CommandStatus {
+    static func status(of request: PublishRequest, raw: RawOutput?, logger: Logger) async -> CommandStatus {
         do {
             let signals = await SignalWatch.begin()
             let output = StandardOutput()
-            let status = try await status(request, isRaw, output, signals, logger)
+            let status = try await status(request, raw, output, signals, logger)
             let lost = await output.finish()
             if let lost, lost != .closed { DiagnosticOutput.shared.tell("\(lost)") }
             await DiagnosticOutput.shared.flush()
@@ -25,7 +25,7 @@ enum RequestProgram {
 
     private static func status(
         _ request: PublishRequest,
-        _ isRaw: Bool,
+        _ raw: RawOutput?,
         _ output: StandardOutput,
         _ signals: SignalWatch,
         _ logger: Logger
@@ -48,7 +48,8 @@ enum RequestProgram {
         let topic = message.topic.debugDescription
         if case .success(let reply)? = end.value {
             let record = ReplyRecord(reply: reply)
-            output.offer(isRaw ? record.rawLine : output.isTerminal ? record.terminalLine : record.jsonLine)
+            let line = output.isTerminal ? record.terminalLine : record.jsonLine
+            output.offer(raw?.line(reply.payload, isTerminal: output.isTerminal) ?? line)
             return record.status
         }
         if let failure = end.failure {

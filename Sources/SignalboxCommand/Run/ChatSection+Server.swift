@@ -59,6 +59,10 @@ extension ChatSection {
 extension ChatBounds {
     fileprivate func set(in server: inout WebSocketServerConfiguration) {
         server.connections = connections ?? server.connections
+        server.httpConnections = httpConnections
+        server.httpConnectionsPerAddress = httpConnectionsPerAddress
+        server.httpRequests = httpRequests ?? server.httpRequests
+        server.httpTimeout = httpTimeout ?? server.httpTimeout
         server.connectionWindow = connectionWindow ?? server.connectionWindow
         server.handshakeTimeout = handshakeTimeout ?? server.handshakeTimeout
         server.messageTimeout = messageTimeout ?? server.messageTimeout

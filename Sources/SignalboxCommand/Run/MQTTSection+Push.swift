@@ -4,10 +4,15 @@ import SignalboxCore
 extension MQTTSection {
     /// The source as its adapter wants it.
     ///
-    /// - Parameter holdLimit: how long the supervisor holds its messages.
-    func push(from source: SourceName, limits: MessageLimits, holdLimit: Duration = .seconds(5))
-        -> MQTTPushConfiguration
-    {
+    /// - Parameters:
+    ///   - holdLimit: how long the supervisor holds its messages.
+    ///   - ledger: the ledger beside which the deliveries file is kept, unless the section names one.
+    func push(
+        from source: SourceName,
+        limits: MessageLimits,
+        holdLimit: Duration = .seconds(5),
+        ledger: String? = nil
+    ) -> MQTTPushConfiguration {
         var push = MQTTPushConfiguration(
             source: source,
             broker: broker,
@@ -29,6 +34,8 @@ extension MQTTSection {
         push.announcesConnections = announcesConnections
         push.connections = connections.map { MQTTConnection(name: $0.name, topics: $0.topics.map(\.subscription)) }
         push.publishing = publishing?.publishing
+        let file = deliveriesFile ?? ledger.map { "\($0).deliveries.\(source)" }
+        push.deliveries = file.map { MQTTDeliveryLimit(file: $0, deliveries: maxDeliveries) }
         return push
     }
 }

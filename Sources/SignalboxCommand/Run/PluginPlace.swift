@@ -20,7 +20,8 @@ struct PluginPlace {
             order: section.order.lane,
             maxConcurrent: section.maxConcurrent,
             retry: section.retry,
-            circuitBreaker: section.circuitBreaker
+            circuitBreaker: section.circuitBreaker,
+            whenUnavailable: section.use.whenUnavailable
         )
     }
 

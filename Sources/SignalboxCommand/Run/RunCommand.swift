@@ -17,7 +17,7 @@ struct RunCommand: AsyncParsableCommand {
 
             \(CommandStatus.help([
                 .done, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .cannotListen,
-                .outputFailed, .drainIncomplete, .interrupted, .terminated,
+                .outputFailed, .drainIncomplete, .deadLettersLost, .interrupted, .terminated,
             ]))
             """
     )

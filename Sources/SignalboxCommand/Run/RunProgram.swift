@@ -7,6 +7,8 @@ struct RunProgram {
     let supervisor: Supervisor
     let output: StandardOutput
     let logger: Logger
+    /// Whether stdout gets a line for each outcome, dead letters included.
+    let outcomes: Bool
     let reload: ConfigurationReload
     let hangups: HangupWatch
     /// Tells where chats listen, where that is asked for.
@@ -22,6 +24,9 @@ struct RunProgram {
         let hangups = await HangupWatch.begin()
         do {
             var configuration = try ConfigurationFile.read(file, for: .run)
+            for exposure in configuration.exposures {
+                logger.warning("secret exposed", metadata: exposure.metadata(in: file))
+            }
             try serving?.apply(to: &configuration, file: file)
             let output = StandardOutput()
             let listening = serving.map { _ in ListeningNotes(level: logger.logLevel) }
@@ -37,6 +42,7 @@ struct RunProgram {
                 supervisor: supervisor,
                 output: output,
                 logger: logger,
+                outcomes: outcomes,
                 reload: reload,
                 hangups: hangups,
                 listening: listening
@@ -63,6 +69,8 @@ struct RunProgram {
         let lost = await output.finish()
         if let lost { DiagnosticOutput.shared.tell("\(lost)") }
         let report = supervisor.report
+        let lostLetters = outcomes ? 0 : report.deadLetters
+        if lostLetters > 0 { DiagnosticOutput.shared.tell(RunProgram.loss(of: lostLetters)) }
         let summary = RunSummary(report: report, droppedLines: output.droppedLines, reloads: reload.counts)
         DiagnosticOutput.shared.tell(summary.description)
         await DiagnosticOutput.shared.flush()
@@ -70,6 +78,12 @@ struct RunProgram {
         withExtendedLifetime((signals, hangups)) {}
         if case .failed(let error) = end { return CommandRefusal(givingUp: error).status }
         guard lost == nil else { return .outputFailed }
-        return report.isClean ? .done : .drainIncomplete
+        guard report.isClean else { return .drainIncomplete }
+        return lostLetters > 0 ? .deadLettersLost : .done
+    }
+
+    private static func loss(of letters: Int) -> String {
+        "\(letters) dead \(letters == 1 ? "letter is" : "letters are") lost with this process, which kept them in memory; "
+            + "--outcomes writes each to stdout"
     }
 }

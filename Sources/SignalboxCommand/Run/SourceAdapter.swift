@@ -23,7 +23,12 @@ struct SourceAdapter {
         var publisher: MQTTPublisher?
         switch section.kind {
         case .mqtt(let mqtt):
-            let push = mqtt.push(from: name, limits: limits, holdLimit: configuration.holdLimit)
+            let push = mqtt.push(
+                from: name,
+                limits: limits,
+                holdLimit: configuration.holdLimit,
+                ledger: configuration.firstLedger
+            )
             let made = try MQTTPushAdapter(push, logger: logger)
             adapter = made
             publisher = made.publisher

@@ -16,7 +16,7 @@ struct ServeCommand: AsyncParsableCommand {
 
             \(CommandStatus.help([
                 .done, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .cannotListen,
-                .outputFailed, .drainIncomplete, .interrupted, .terminated,
+                .outputFailed, .drainIncomplete, .deadLettersLost, .interrupted, .terminated,
             ]))
             """
     )

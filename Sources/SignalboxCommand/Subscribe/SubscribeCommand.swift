@@ -51,8 +51,8 @@ struct SubscribeCommand: AsyncParsableCommand {
     @Option(help: "End after this time: a number of seconds, or a duration such as 500ms, 30s, 5m.")
     var timeout: String?
 
-    @Flag(help: "Write each payload as it came, with a newline behind it, and nothing else.")
-    var raw = false
+    @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("each payload"))
+    var raw: RawOutput?
 
     @Flag(help: "Say on stderr once a second how many messages came.")
     var rate = false
@@ -64,6 +64,7 @@ struct SubscribeCommand: AsyncParsableCommand {
     var logLevel = LogChoice.warning
 
     func validate() throws {
+        try RawOutput.validate(raw)
         _ = try request()
     }
 
@@ -85,7 +86,7 @@ struct SubscribeCommand: AsyncParsableCommand {
             retained: try retainedMessages(),
             count: count,
             timeout: try timeout.map(TimeoutOption.duration),
-            isRaw: raw,
+            raw: raw,
             showsRate: rate
         )
         try BrokerArguments.checked { () throws(MQTTPushError) in try request.push.validate() }

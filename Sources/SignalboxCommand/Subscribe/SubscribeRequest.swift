@@ -17,13 +17,13 @@ struct SubscribeRequest: Sendable {
     let retained: MQTTRetained
     let count: Int?
     let timeout: Duration?
-    let isRaw: Bool
+    let raw: RawOutput?
     /// Whether the number of messages is told once a second.
     let showsRate: Bool
 
     /// What is written for a message, with its newline.
     func line(for body: RawBody, _ context: ActionContext, isTerminal: Bool) -> [UInt8] {
-        guard !isRaw else { return Array(body.bytes) + [UInt8(ascii: "\n")] }
+        if let raw { return raw.line(Array(body.bytes), isTerminal: isTerminal) }
         let message = MessageRecord(payload: body.bytes, context: context, patterns: patterns)
         return isTerminal ? message.terminalLine : message.jsonLine
     }

@@ -9,6 +9,9 @@ public struct Secret: Sendable, Hashable {
 
     package let place: Place
 
+    /// Whether the value is written out in place, and so is not secret.
+    package var isWrittenOut: Bool { if case .text = place { true } else { false } }
+
     /// The value of an environment variable.
     public static func environment(_ name: String) -> Secret {
         Secret(place: .environment(name))

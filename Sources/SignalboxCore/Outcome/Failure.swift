@@ -22,6 +22,8 @@ extension Outcome {
         /// Whether the same call may succeed later, so that a retry is worth it. What the plugin says; `false` when it
         /// says nothing.
         public let isRetryable: Bool
+        /// What happens to the action once no attempt is left. What the plugin says; `deadLetter` when it says nothing.
+        public let whenExhausted: RetryExhaustion
 
         /// A failure that no retry mends.
         ///
@@ -37,9 +39,19 @@ extension Outcome {
         ///   - detail: what exactly, in words.
         ///   - isRetryable: whether the same call may succeed later.
         public init(_ reason: Reason, detail: String, isRetryable: Bool) {
+            self.init(reason, detail: detail, isRetryable: isRetryable, whenExhausted: .deadLetter)
+        }
+
+        /// - Parameters:
+        ///   - reason: the kind.
+        ///   - detail: what exactly, in words.
+        ///   - isRetryable: whether the same call may succeed later.
+        ///   - whenExhausted: what happens to the action once no attempt is left.
+        public init(_ reason: Reason, detail: String, isRetryable: Bool, whenExhausted: RetryExhaustion) {
             self.reason = reason
             self.detail = detail
             self.isRetryable = isRetryable
+            self.whenExhausted = whenExhausted
         }
 
         /// The reason and the detail.

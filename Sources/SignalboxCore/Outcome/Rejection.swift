@@ -5,7 +5,7 @@ extension Outcome {
         public struct Reason: Sendable, Hashable, CustomStringConvertible {
             private enum Code: String {
                 case malformed, unknownAction, sourceNotAllowed, invalidBody, expired, unavailable
-                case idConflict, reentrant, overloaded
+                case idConflict, reentrant, overloaded, deliveryLimit
             }
             private let code: Code
 
@@ -27,6 +27,16 @@ extension Outcome {
             public static let reentrant = Reason(code: .reentrant)
             /// The source sends more than its rate limit allows.
             public static let overloaded = Reason(code: .overloaded)
+            /// It was delivered as often as the limit allows, and the process died each time while handling it.
+            public static let deliveryLimit = Reason(code: .deliveryLimit)
+
+            private init(code: Code) { self.code = code }
+
+            /// The reason with this word, or `nil` when there is none.
+            package init?(_ word: String) {
+                guard let code = Code(rawValue: word) else { return nil }
+                self.code = code
+            }
 
             /// The word used in logs, JSON and answers, such as `unknownAction`.
             public var description: String { code.rawValue }
@@ -46,6 +56,15 @@ extension Outcome {
             self.reason = reason
             self.detail = detail
             bodyError = nil
+        }
+
+        /// A rejection that another process reported.
+        ///
+        /// - Parameter path: where in the body the fault is; empty when the body is not at fault.
+        package init(_ reason: Reason, detail: String, path: String) {
+            self.reason = reason
+            self.detail = detail
+            bodyError = path.isEmpty ? nil : BodyError(.invalidValue, path: path, offset: nil, detail: detail)
         }
 
         /// A rejection because of what the reader found in the bytes or the body.

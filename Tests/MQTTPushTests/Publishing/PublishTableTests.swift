@@ -108,9 +108,11 @@ import Testing
         #expect(error?.code == .invalidMessage)
     }
 
-    @Test(arguments: ["a/b", "a+", "#", "a\0"])
-    func anIDThatWouldChangeTheTopicIsRefused(id: String) async throws {
-        let topic = try SendTopic("out/{id}")
+    @Test(arguments: [
+        ("a/b", "out/{id}"), ("a+", "out/{id}"), ("#", "out/{id}"), ("a\0", "out/{id}"), ("$SYS", "{id}/broker"),
+    ])
+    func anIDThatWouldChangeTheTopicIsRefused(id: String, text: String) async throws {
+        let topic = try SendTopic(text)
         let error = await publishError {
             _ = try topic.message("go", id: .init(id), body: .init("1"), version: .v5)
         }

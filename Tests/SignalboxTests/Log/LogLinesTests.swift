@@ -14,6 +14,10 @@ import Testing
         func run(into intake: any Intake) async throws { throw TestError() }
     }
 
+    private struct DiskFull: RetryableError {
+        var whenExhausted: RetryExhaustion { .abandon }
+    }
+
     private static func kind(of line: LoggedLine) -> LogKind? {
         LogKind.allCases.first { line.message == $0.text || line.message.hasPrefix("\($0.text): ") }
     }
@@ -24,6 +28,7 @@ import Testing
         try await trial.breakAndMend()
         await trial.stall()
         await trial.removeASource()
+        await trial.giveBack()
         await trial.flood()
         #expect(trial.stuck.submit(arrivals(from: "stuck", [message("stuck")]), to: trial.sink) == 1)
         await trial.never.untilArrived(1)
@@ -48,7 +53,7 @@ import Testing
         let sink = RecordingSink()
         let gate = Gate()
         let never = Gate()
-        let push, late, stuck, extra: any Intake
+        let push, late, stuck, extra, broker: any Intake
 
         init() throws {
             var configuration = SupervisorConfiguration()
@@ -64,6 +69,8 @@ import Testing
             late = try supervisor.intake(for: "late")
             stuck = try supervisor.intake(for: "stuck")
             extra = try supervisor.intake(for: "extra")
+            broker = try supervisor.intake(for: "broker", features: .redelivers)
+            try supervisor.register("store", as: Empty.self, from: .source("broker")) { _, _ in throw DiskFull() }
             let options = PluginOptions<Bool>(circuitBreaker: CircuitBreakerPolicy(failures: 1, openFor: .seconds(1)))
             try supervisor.register("unsteady", as: Bool.self, from: .source("push"), options: options) { works, _ in
                 if !works { throw TestError() }
@@ -95,6 +102,11 @@ import Testing
         func removeASource() async {
             _ = await extra.deliver(arrivals(from: "extra", [String](repeating: message("nobody"), count: 9)))
             #expect(await supervisor.remove(source: "extra"))
+        }
+
+        /// The second line about these is written at the end.
+        func giveBack() async {
+            for _ in 1...3 { _ = await broker.deliver(arrivals(from: "broker", [message("store")])) }
         }
 
         /// What is over the budget is told of by the first line of the next second.

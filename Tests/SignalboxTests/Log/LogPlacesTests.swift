@@ -19,6 +19,7 @@ import Testing
         "Sources/SignalboxCommand/Plugins/SuspendPlugin.swift",
         "Sources/SignalboxCommand/Run/RunProgram.swift",
         "adapters/AdapterThreads/AdapterLog.swift",
+        "adapters/AdapterThreads/LibraryFault.swift",
         "adapters/AppScheme/Running/LinkLog.swift",
         "adapters/JSBridge/Page/PageLog.swift",
     ]

@@ -1,3 +1,5 @@
+import AdapterThreads
+
 /// Where a broker listens.
 public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
     /// The port that `mqtt://host` without a port means (IANA: `mqtt`).
@@ -86,4 +88,9 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
     private static let noUserInfo =
         "a broker's URL must not hold a user name or password, as URLs are shown in logs and process lists; "
         + "give them through an environment variable or a file"
+}
+
+extension MQTTBroker {
+    /// Whether it is on this machine.
+    package var isLocal: Bool { NumericAddress.isLoopback(host: host) }
 }

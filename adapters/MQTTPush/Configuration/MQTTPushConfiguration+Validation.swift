@@ -14,6 +14,7 @@ extension MQTTPushConfiguration {
             try validateBounds()
             try validateTimes()
             try reconnect.validate()
+            try deliveries?.validate()
             try validatePublishing()
         } catch {
             throw error.about(source)

@@ -70,6 +70,8 @@ public struct MQTTPushConfiguration: Sendable {
     /// How many topics' origins are remembered, 1 to 65,536; 1,024 by default. When full, all are forgotten at once.
     /// A topic longer than 1 KiB is not remembered; a remembered one takes 4 times its length and about 512 bytes.
     public var rememberedTopics = 1_024
+    /// How often a message is delivered if the process dies while handling it; `nil` (default): without limit.
+    public var deliveries: MQTTDeliveryLimit?
     /// How the source publishes; `nil` (default): there is no second connection, and nothing can be answered or sent.
     public var publishing: MQTTPublishing?
 

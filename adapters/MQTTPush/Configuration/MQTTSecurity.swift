@@ -1,7 +1,7 @@
 public import SignalboxCore
 
 /// How a connection to a broker is protected. A broker of `mqtts://` needs ``tls(_:identity:)`` or
-/// ``preSharedKey(identity:key:)``, one of `mqtt://` needs ``none``.
+/// ``preSharedKey(identity:key:allowsShort:)``, one of `mqtt://` needs ``none``.
 public enum MQTTSecurity: Sendable, Hashable {
     /// Not at all: for a network that one trusts.
     case none
@@ -9,8 +9,9 @@ public enum MQTTSecurity: Sendable, Hashable {
     /// broker asks for one.
     case tls(MQTTTrust = .system, identity: MQTTIdentity? = nil)
     /// By TLS with a key that both sides know, and no certificates. The identity, 1 to 255 bytes, tells the broker which
-    /// key; the key is a text of 2 to 512 hexadecimal digits, an even number, read at each connection.
-    case preSharedKey(identity: String, key: Secret)
+    /// key; the key is a text of 32 to 512 hexadecimal digits, an even number, read at each connection. A shorter one can be
+    /// guessed from a recorded handshake, and needs `allowsShort`.
+    case preSharedKey(identity: String, key: Secret, allowsShort: Bool = false)
 
     /// Whether nobody on the way can read or change anything.
     var isVerified: Bool {
@@ -32,7 +33,7 @@ public enum MQTTSecurity: Sendable, Hashable {
                 throw MQTTPushError(.invalidConfiguration, "the file of the broker's authority has no name")
             }
             try identity?.validate()
-        case .preSharedKey(let identity, _):
+        case .preSharedKey(let identity, _, _):
             guard (1...255).contains(identity.utf8.count), !identity.utf8.contains(0) else {
                 throw MQTTPushError(
                     .invalidConfiguration,

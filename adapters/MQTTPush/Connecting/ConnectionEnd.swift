@@ -33,6 +33,11 @@ enum ConnectionEnd: Equatable {
         }
     }
 
+    /// Whether messages were given back, or held for too long.
+    var isAbandonment: Bool {
+        if case .abandoned = self { true } else { false }
+    }
+
     /// What a run throws whose first connection ended so.
     var error: MQTTPushError.Code {
         switch self {

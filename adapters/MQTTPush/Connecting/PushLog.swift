@@ -74,6 +74,15 @@ final class PushLog {
         tell(.info, "\(count) messages were not acknowledged: at QoS 1 they come again, at QoS 0 they are lost")
     }
 
+    func deliveriesUncounted(_ file: String, _ why: String) {
+        say(
+            .warning,
+            "deliveries",
+            "deliveries are not counted, as \(file) cannot be used: \(why). A message that ends the program will do so on "
+                + "every delivery; name a file that this user may write to"
+        )
+    }
+
     func stopped() {
         tell(.info, ConnectionEnd.stopped.sentence(about: broker))
     }

@@ -21,7 +21,9 @@ public struct PushFacts: OriginFacts {
     /// What the publisher said in MQTT 5 properties, or `nil` when it said nothing. Bounded: see
     /// ``PushProperties``.
     public internal(set) var properties: PushProperties?
+    private let isKept: Bool
 
+    /// - Parameter isKept: whether the broker keeps the session when the connection ends.
     package init(
         broker: String,
         topic: String,
@@ -29,7 +31,8 @@ public struct PushFacts: OriginFacts {
         retained: Bool,
         qos: Int,
         tls: Bool,
-        properties: PushProperties? = nil
+        properties: PushProperties? = nil,
+        isKept: Bool = true
     ) {
         self.broker = broker
         self.topic = topic
@@ -38,7 +41,11 @@ public struct PushFacts: OriginFacts {
         self.qos = qos
         self.tls = tls
         self.properties = properties
+        self.isKept = isKept
     }
+
+    /// Whether the broker redelivers the message: it came at QoS 1, and the broker keeps the session.
+    public var isRedelivered: Bool { qos > 0 && isKept }
 }
 
 extension PushFacts {

@@ -3,6 +3,14 @@ import CMosquitto
 import COpenSSL
 import SignalboxCore
 
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// One libmosquitto handle for one connection, in its external-loop mode: what is queued leaves only with ``write()``.
 ///
 /// Belongs to one thread, on which the callbacks run too, inside ``read()``, ``write()`` and ``keepAlive()``. Releasing it
@@ -114,7 +122,11 @@ final class MosquittoHandle {
                 list
             )
         )
-        guard !code.isSuccess else { return nil }
+        guard !code.isSuccess else {
+            // libmosquitto does not set close-on-exec.
+            _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
+            return nil
+        }
         let reason = code.text
         if code == .tlsFailed, let fault = tls?.fault { return .notSecured(fault) }
         return .notConnected(reason)
@@ -179,10 +191,15 @@ final class MosquittoHandle {
     /// own.
     ///
     /// - Returns: `false` when the connection is of no more use.
-    func ping() -> Bool {
-        let request: [UInt8] = [0xC0, 0x00]
-        guard tls != nil else { return SocketWait.send(request, to: socket) }
+    func ping() -> Bool { sendPastQueue([0xC0, 0x00]) }
+
+    /// Sends DISCONNECT past the library's queue, which is not written any more: without it the broker would publish the will.
+    /// Allowed whenever ``ping()`` is.
+    func disconnectPastQueue() { _ = sendPastQueue([0xE0, 0x00]) }
+
+    private func sendPastQueue(_ packet: [UInt8]) -> Bool {
+        guard tls != nil else { return SocketWait.send(packet, to: socket) }
         guard let connection = mosquitto_ssl_get(raw) else { return false }
-        return cssl_send(connection, request, Int32(request.count)) == 1
+        return cssl_send(connection, packet, Int32(packet.count)) == 1
     }
 }

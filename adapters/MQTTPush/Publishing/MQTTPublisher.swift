@@ -53,7 +53,8 @@ public final class MQTTPublisher: Sendable {
 
     /// Begins a run that does not end with the caller's task.
     func begin() throws(MQTTPushError) -> PublisherRun {
-        try PublisherRun(configuration, queue: queue, logger: logger)
+        MosquittoFaults.warn(of: configuration.broker, configuration.version, configuration.security, to: logger)
+        return try PublisherRun(configuration, queue: queue, logger: logger)
     }
 
     /// Publishes a message and waits until the broker has taken it: its acknowledgement at QoS 1, the socket at QoS 0.

@@ -9,6 +9,7 @@ extension MQTTPushConfiguration {
             other.clientID = clientID.with(suffix: connection.name)
             other.will = nil
             other.connectionName = connection.name
+            other.deliveries?.file += ".\(connection.name)"
             return other
         }
         return [first] + others

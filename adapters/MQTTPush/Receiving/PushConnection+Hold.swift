@@ -14,14 +14,17 @@ extension PushConnection {
         let bearsLoss = receiver.takeBearsLoss()
         sink.begin(generation: generation, count: batch.count)
         sink.expectReplies(batch)
+        deliveries?.begin()
         let taken = submit(batch)
         sink.forgetReplies(batch[taken...])
         sink.finishSubmitting(taken: taken)
         while !sink.isDone { pause() }
         let abandoned = sink.abandoned
+        deliveries?.end(isSettled: taken == batch.count && abandoned == 0)
         if taken < batch.count { log.leftUnacknowledged(batch.count - taken + abandoned) }
         if taken < batch.count || abandoned > 0 {
             // What is queued is never written; earlier batches' acknowledgements shall reach the broker.
+            if pings.isConnected { client.handle.disconnectPastQueue() }
             SocketFarewell(client.handle.socket)?.wait(limit: configuration.farewellTimeout)
             return taken < batch.count || control.isStopping ? .stopped : .abandoned(abandoned)
         }
@@ -29,7 +32,7 @@ extension PushConnection {
         sizing.held(batch.count, for: .now - began)
         guard pings.isConnected else { return .lost("it broke while messages were handled; they may come again") }
         if let end = flush() { return end }
-        isProven = true
+        hasAcknowledged = true
         return nil
     }
 

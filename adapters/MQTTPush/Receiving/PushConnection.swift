@@ -15,13 +15,16 @@ final class PushConnection {
     let intake: any Intake
     let log: PushLog
     let board: TopicBoard
+    let deliveries: DeliveryWatch?
     /// The board's revision that the broker was told of.
     var topicsRevision = 0
     var sizing: BatchSizing
     /// Whether the broker greeted us.
     private(set) var isOpen = false
-    /// Whether the broker took acknowledgements, or the connection lasted: enough to begin waits anew after it.
-    var isProven = false
+    /// Whether the broker took acknowledgements.
+    var hasAcknowledged = false
+    /// Whether the connection lasted a minute.
+    private var hasLasted = false
     /// Whether the broker granted a filter.
     private(set) var isGranted = false
     private let demandsGrant: Bool
@@ -40,6 +43,7 @@ final class PushConnection {
         intake = loop.intake
         log = loop.log
         board = loop.board
+        deliveries = loop.deliveries
         sizing = BatchSizing(bound: configuration.batchMessages, holdLimit: configuration.holdLimit)
         self.expectsSession = expectsSession
         self.demandsGrant = demandsGrant
@@ -54,6 +58,12 @@ final class PushConnection {
         let tried = control.blocking { client.connect(configuration) }
         guard let end = tried, !control.isStopping else { return .stopped }
         return end ?? flush() ?? receive()
+    }
+
+    /// Whether this connection resets the backoff. While messages are given back, others that are handled in between must not
+    /// shorten the pauses.
+    func isProven(by end: ConnectionEnd) -> Bool {
+        hasLasted || hasAcknowledged && !end.isAbandonment
     }
 
     private func receive() -> ConnectionEnd {
@@ -78,9 +88,10 @@ final class PushConnection {
         let generation = receiver.generation
         var code = MosquittoCode.success
         var reason = ""
+        let target = deliveries?.isIsolating ?? false ? 1 : sizing.target
         // What is dropped here fills no batch, and a flood of it must not keep the thread from all else.
         for _ in 0..<configuration.batchMessages {
-            guard receiver.count < sizing.target, receiver.byteCount < configuration.batchBytes, !receiver.brokeProtocol
+            guard receiver.count < target, receiver.byteCount < configuration.batchBytes, !receiver.brokeProtocol
             else { break }
             let before = receiver.callbacks
             code = client.handle.read()
@@ -160,7 +171,7 @@ final class PushConnection {
     /// the library, keep it patient.
     private func keepAlive(isQuiet: Bool) -> ConnectionEnd? {
         let now = ContinuousClock.now
-        if isOpen && now - began > .seconds(60) { isProven = true }
+        if isOpen && now - began > .seconds(60) { hasLasted = true }
         guard isQuiet else {
             guard isOpen, pings.isDue(at: now), !client.handle.ping() else { return nil }
             return .lost("it took no ping")

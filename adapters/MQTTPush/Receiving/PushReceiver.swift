@@ -46,10 +46,14 @@ final class PushReceiver {
     private var bearsLoss = false
 
     private let sender: PushSender?
+    private let deliveries: DeliveryWatch?
 
-    /// - Parameter sender: the way outward that arrivals have, where there is one.
-    init(configuration: MQTTPushConfiguration, sender: PushSender? = nil) {
+    /// - Parameters:
+    ///   - sender: what arrivals send through, if there is anything.
+    ///   - deliveries: recognises messages that ended an earlier process, if deliveries are counted.
+    init(configuration: MQTTPushConfiguration, sender: PushSender? = nil, deliveries: DeliveryWatch? = nil) {
         self.sender = sender
+        self.deliveries = deliveries
         batch = ArrivalBatch(pool: ArrivalPool(), limits: configuration.limits)
         routes = RouteCache(configuration: configuration)
         self.configuration = configuration
@@ -100,6 +104,7 @@ final class PushReceiver {
         if greeting != nil { brokeProtocol = true }
         let reason = configuration.version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
         greeting = Greeting(code: reason, sessionPresent: flags & 1 != 0)
+        if !reason.isFailure { deliveries?.connected(isSessionKept: flags & 1 != 0) }
     }
 
     func disconnected(code: Int32) {
@@ -147,18 +152,22 @@ final class PushReceiver {
             on: UnsafeRawBufferPointer(start: topic, count: strlen(topic)),
             retained: message.pointee.retain,
             qos: message.pointee.qos,
+            packet: message.pointee.mid,
             properties
         )
     }
 
     /// Appends a message to the batch, as its topic says.
     ///
-    /// - Parameter qos: 0 or 1.
+    /// - Parameters:
+    ///   - qos: 0 or 1.
+    ///   - packet: its packet identifier at QoS 1; 0 if it did not come from a broker.
     func take(
         _ payload: UnsafeRawBufferPointer,
         on topic: UnsafeRawBufferPointer,
         retained: Bool,
         qos: Int32,
+        packet: Int32 = 0,
         _ properties: OpaquePointer?
     ) {
         if batch.count == 0 { receivedAt = .now() }
@@ -168,7 +177,15 @@ final class PushReceiver {
             return
         }
         if !route.isExpected { unexpected += 1 }
-        append(payload, route, properties)
+        var envelope = route.envelope
+        if qos > 0, let deliveries {
+            let mark =
+                retained
+                ? DeliveryMark(retained: payload, on: topic)
+                : DeliveryMark(packet: UInt16(truncatingIfNeeded: packet), topic: topic, payload: payload)
+            if let refusal = deliveries.received(mark, on: topic) { envelope = .failure(refusal) }
+        }
+        append(payload, route, envelope, properties)
     }
 
     /// Appends the action of our own which says that a session was lost, when that is owed.
@@ -202,7 +219,12 @@ final class PushReceiver {
         return bearsLoss
     }
 
-    private func append(_ payload: UnsafeRawBufferPointer, _ route: PushRoute, _ properties: OpaquePointer?) {
+    private func append(
+        _ payload: UnsafeRawBufferPointer,
+        _ route: PushRoute,
+        _ envelope: Result<Envelope, Outcome.Rejection>,
+        _ properties: OpaquePointer?
+    ) {
         let token = BatchSink.token(generation: generation, index: batch.count)
         var origin = route.origin
         var deadline: ContinuousClock.Instant?
@@ -214,7 +236,7 @@ final class PushReceiver {
             }
             deadline = said.messageExpiry.map { .now + .seconds(Int64($0)) }
         }
-        switch route.envelope {
+        switch envelope {
         case .success(let envelope):
             batch.append(
                 payload,

@@ -40,7 +40,8 @@ final class PushRoute {
             retained: retained,
             qos: Int(qos),
             tls: configuration.security.isVerified,
-            properties: nil
+            properties: nil,
+            isKept: configuration.sessionExpiry > .zero
         )
         origin = Origin(source: configuration.source, facts: facts)
         isIgnored = retained && found?.retained == .ignore

@@ -11,6 +11,8 @@ final class ReceiveLoop {
     let sink: BatchSink
     let log: PushLog
     let board: TopicBoard
+    /// Counts the processes that each message ended, if that is configured and possible.
+    let deliveries: DeliveryWatch?
     private var backoff: ReconnectBackoff
     private var wasConnected = false
     private var wasGranted = false
@@ -27,10 +29,21 @@ final class ReceiveLoop {
         self.board = board
         self.control = control
         self.intake = intake
-        receiver = PushReceiver(configuration: configuration, sender: answering?.sender)
-        sink = BatchSink(wake: control.wake, replies: answering?.desk)
         log = PushLog(logger, configuration: configuration)
+        deliveries = ReceiveLoop.deliveries(of: configuration, log)
+        receiver = PushReceiver(configuration: configuration, sender: answering?.sender, deliveries: deliveries)
+        sink = BatchSink(wake: control.wake, replies: answering?.desk)
         backoff = configuration.reconnect.backoff
+    }
+
+    private static func deliveries(of configuration: MQTTPushConfiguration, _ log: PushLog) -> DeliveryWatch? {
+        guard let limit = configuration.deliveries else { return nil }
+        do throws(DeliveryFileError) {
+            return try DeliveryWatch(limit, receiveMaximum: configuration.receiveMaximum, log: log)
+        } catch {
+            log.deliveriesUncounted(limit.file, error.reason)
+            return nil
+        }
     }
 
     /// Receives until the source is stopped.
@@ -46,7 +59,11 @@ final class ReceiveLoop {
                     source: configuration.source
                 )
             }
-            let wait = backoff.next(isConfigurationFault: end.isConfigurationFault, share: .random(in: 0...1))
+            let wait = backoff.next(
+                isConfigurationFault: end.isConfigurationFault,
+                isHeld: end.isAbandonment,
+                share: .random(in: 0...1)
+            )
             log.ended(end, nextTry: wait)
             pause(wait)
         }
@@ -71,7 +88,7 @@ final class ReceiveLoop {
         board.disconnected(control)
         if connection.isOpen { wasConnected = true }
         if connection.isGranted { wasGranted = true }
-        if connection.isProven { backoff.succeeded() }
+        if connection.isProven(by: end) { backoff.succeeded() }
         return end
     }
 

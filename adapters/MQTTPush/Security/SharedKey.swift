@@ -2,6 +2,8 @@
 enum SharedKey {
     /// The most bytes of a key, as OpenSSL takes them.
     static let longest = 256
+    /// The fewest bytes of a key that cannot be guessed (RFC 9257, 6).
+    static let shortest = 16
 
     /// - Returns: `nil` when the text is not an even number of 2 to 512 hexadecimal digits.
     static func bytes(of text: String) -> [UInt8]? {

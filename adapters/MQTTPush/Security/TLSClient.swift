@@ -35,7 +35,7 @@ final class TLSClient {
         case .tls(let trust, let identity):
             try believe(trust, host)
             if let identity { try show(identity) }
-        case .preSharedKey(let identity, let key): try share(identity, key)
+        case .preSharedKey(let identity, let key, let allowsShort): try share(identity, key, allowsShort)
         }
     }
 
@@ -103,7 +103,7 @@ final class TLSClient {
         }
     }
 
-    private func share(_ identity: String, _ key: Secret) throws(MQTTPushError) {
+    private func share(_ identity: String, _ key: Secret, _ allowsShort: Bool) throws(MQTTPushError) {
         let text: String
         do throws(SecretUnavailable) { text = try key.read() } catch {
             throw MQTTPushError(.secretUnavailable, error.description)
@@ -111,7 +111,14 @@ final class TLSClient {
         guard let bytes = SharedKey.bytes(of: text) else {
             throw MQTTPushError(
                 .secretUnavailable,
-                "the \(key) holds no pre-shared key: it has 2 to 512 hexadecimal digits, an even number"
+                "the \(key) holds no pre-shared key: it has 32 to 512 hexadecimal digits, an even number"
+            )
+        }
+        guard allowsShort || bytes.count >= SharedKey.shortest else {
+            throw MQTTPushError(
+                .secretUnavailable,
+                "the \(key) holds a pre-shared key of \(bytes.count) bytes, which can be guessed: use one of at least "
+                    + "\(SharedKey.shortest), or allow short keys"
             )
         }
         guard cssl_use_shared_key(context, record, identity, bytes, UInt32(bytes.count)) == 1 else {

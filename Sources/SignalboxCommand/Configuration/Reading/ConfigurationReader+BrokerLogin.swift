@@ -59,8 +59,9 @@ extension ConfigurationReader {
         let identity = mapping.required("identity", "say who this is to the broker").flatMap(text)
         let advice = "say where the key is kept, such as key: { env: BROKER_KEY }"
         let key = mapping.required("key", advice).flatMap { secret($0, "a key") }
+        let allowsShort = mapping.optional("allow_short")?.flag() ?? false
         guard let identity, let key else { return nil }
-        return .preSharedKey(identity: identity, key: key)
+        return .preSharedKey(identity: identity, key: key, allowsShort: allowsShort)
     }
 
     private func will(_ value: YAMLValue) -> MQTTWill? {

@@ -26,6 +26,13 @@ extension ConfigurationReader {
         section.brokerQueue = queue ?? section.brokerQueue
         (section.version, section.security, section.will) = login
         (section.announcesConnections, section.connections, section.publishing) = more
+        section.maxDeliveries = mapping.optional("max_deliveries")?.integer(1...1_000) ?? section.maxDeliveries
+        section.deliveriesFile = mapping.optional("deliveries_file").flatMap { value in
+            let path = text(value)
+            if let path { lookForFolder(of: path, named: value) }
+            return path
+        }
+        compareLogin(section, mapping)
         compareQueue(section, at: mapping.optional("receive_maximum") ?? mapping.optional("broker_queue") ?? value)
         return section
     }

@@ -34,6 +34,10 @@ extension ConfigurationReader {
         let times = ConfigurationReader.connectionTimes
         var bounds = ChatBounds()
         bounds.connections = mapping.optional("connections")?.integer(1...1_000_000)
+        bounds.httpConnections = mapping.optional("http_connections")?.integer(1...1_000_000)
+        bounds.httpConnectionsPerAddress = mapping.optional("http_connections_per_address")?.integer(1...1_000_000)
+        bounds.httpRequests = mapping.optional("http_requests")?.integer(1...1_000_000)
+        bounds.httpTimeout = mapping.optional("http_timeout")?.duration(times)
         bounds.connectionWindow = mapping.optional("connection_window")?.integer(1...10_000)
         bounds.handshakeTimeout = mapping.optional("handshake_timeout")?.duration(times)
         bounds.messageTimeout = mapping.optional("message_timeout")?.duration(times)

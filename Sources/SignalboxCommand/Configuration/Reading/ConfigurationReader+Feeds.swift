@@ -21,6 +21,7 @@ extension ConfigurationReader {
         mapping.read("announce_connections", into: &section.announcesConnections) { $0.flag() }
         mapping.read("reconnect", into: &section.reconnect, reconnect)
         readTimes(of: mapping, into: &section)
+        if url != nil { compareTokens(section, mapping) }
         return url == nil ? nil : section
     }
 

@@ -39,7 +39,9 @@ extension ConfigurationReader {
     func identity(_ value: YAMLValue) -> WebSocketIdentity? {
         guard let mapping = value.mapping(.identity) else { return nil }
         let certificate = mapping.required("certificate", "name the file of the certificate (PEM)").flatMap(namedFile)
-        let key = mapping.required("key", "name the file of its private key (PEM)").flatMap(namedFile)
+        let keyValue = mapping.required("key", "name the file of its private key (PEM)")
+        let key = keyValue.flatMap(namedFile)
+        if let key, let keyValue { compareFile(key, at: keyValue) }
         guard let certificate, let key else { return nil }
         return WebSocketIdentity(certificateFile: certificate, keyFile: key)
     }

@@ -18,7 +18,7 @@ extension ConfigurationReader {
     func publish(_ mapping: YAMLMapping, sources: SourceNames) -> PublishSection? {
         let source = mapping.required("source", "say which source has the broker").flatMap { publisher($0, sources) }
         let topic = mapping.required("topic", "say where to, such as topic: out/{action}/{id}")?
-            .parsed(.badPattern) { (text) throws(ValueTextError) in try TopicTemplate(text) }
+            .parsed(.badPattern) { (text) throws(TopicTemplateError) in try TopicTemplate(text) }
         let quality = quality(mapping) ?? .atLeastOnce
         let retain = mapping.optional("retain")?.flag() ?? false
         guard let source, let topic else { return nil }
@@ -43,7 +43,7 @@ extension ConfigurationReader {
         section.waitingReplies = mapping.optional("waiting_replies")?.integer(1...1_000_000)
         section.sendTopic =
             mapping.optional("send_topic")?
-            .parsed(.badPattern) { (text) throws(ValueTextError) in try TopicTemplate(text) }?.text
+            .parsed(.badPattern) { (text) throws(TopicTemplateError) in try TopicTemplate(text) }?.text
         section.publishTimeout = mapping.optional("publish_timeout")?.duration(.milliseconds(10)...(.seconds(3_600)))
         section.stopTimeout = mapping.optional("stop_timeout")?.duration(.zero...(.seconds(3_600)))
         return section

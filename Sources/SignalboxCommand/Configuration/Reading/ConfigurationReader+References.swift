@@ -39,9 +39,11 @@ extension ConfigurationReader {
             return nil
         }
         guard let reference = reference(value), content(of: reference, at: value) != nil else { return nil }
-        return switch reference {
-        case .environment(let name): .environment(name)
-        case .file(let path): .file(path)
+        switch reference {
+        case .environment(let name): return .environment(name)
+        case .file(let path):
+            compareFile(path, at: value)
+            return .file(path)
         }
     }
 

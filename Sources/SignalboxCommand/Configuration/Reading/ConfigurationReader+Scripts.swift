@@ -12,6 +12,10 @@ extension ConfigurationReader {
             ConfigurationReader.executionTimes
         )
         section.heapLimit = mapping.optional("heap_limit")?.size(ConfigurationReader.heapSizes)
+        let places = ScriptPlace.allCases.map(\.rawValue)
+        let place = mapping.optional("process")?.word(of: places, meaning: "where scripts run")
+        section.process = place.flatMap(ScriptPlace.init(rawValue:))
+        section.memoryLimit = mapping.optional("memory_limit")?.size((64 << 20)...(1 << 40))
         section.timerLimit = mapping.optional("timer_limit")?.integer(ConfigurationReader.counts)
         section.messagesToPage = mapping.optional("messages_to_page")?.integer(ConfigurationReader.counts)
         section.messagesWithoutListener =

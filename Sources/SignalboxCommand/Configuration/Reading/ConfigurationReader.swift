@@ -27,7 +27,9 @@ struct ConfigurationReader {
         surroundings: Surroundings = .process
     ) throws(ConfigurationError) -> RunConfiguration {
         let reader = ConfigurationReader(surroundings: surroundings, use: use)
-        return try reader.checked(text, file: file, needed: reader.neededKey, reader.configuration)
+        var configuration = try reader.checked(text, file: file, needed: reader.neededKey, reader.configuration)
+        configuration.exposures = reader.problems.sorted.filter(\.code.isExposure)
+        return configuration
     }
 
     /// Every mistake of a configuration file, and what is doubtful in it, in the order of their places.

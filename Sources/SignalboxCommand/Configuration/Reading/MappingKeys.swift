@@ -41,11 +41,11 @@ struct MappingKeys: Sendable, Hashable {
         [
             "broker", "client_id", "clean_start", "session_expiry", "keepalive", "username", "password", "topics",
             "receive_maximum", "broker_queue", "version", "trust", "identity", "shared_key", "will",
-            "announce_connections", "connections", "publishing",
+            "announce_connections", "connections", "publishing", "max_deliveries", "deliveries_file",
         ]
     )
     static let topic = MappingKeys("topic", ["pattern", "payload", "action", "envelope", "qos", "retained"])
-    static let sharedKey = MappingKeys("sharedKey", ["identity", "key"])
+    static let sharedKey = MappingKeys("sharedKey", ["identity", "key", "allow_short"])
     static let will = MappingKeys("will", ["topic", "payload", "qos", "retain"])
     static let connection = MappingKeys("connection", ["name", "topics"])
     static let publishing = MappingKeys(
@@ -59,7 +59,7 @@ struct MappingKeys: Sendable, Hashable {
         "script",
         [
             "files", "title", "execution_time_limit", "heap_limit", "timer_limit", "messages_to_page",
-            "messages_without_listener",
+            "messages_without_listener", "process", "memory_limit",
         ]
     )
     static let links = MappingKeys("links", routeFile.keys + ["urls", "file", "standard_input"])
@@ -78,7 +78,8 @@ struct MappingKeys: Sendable, Hashable {
         [
             "address", "port", "path", "identity", "origins", "absent_origin", "principals", "query_tokens",
             "subprotocols", "frames", "compression", "answers", "announce_connections", "connections",
-            "connection_window", "handshake_timeout", "message_timeout", "idle_timeout", "ping_after", "silence_limit",
+            "http_connections", "http_connections_per_address", "http_requests", "http_timeout", "connection_window",
+            "handshake_timeout", "message_timeout", "idle_timeout", "ping_after", "silence_limit",
             "waiting_bytes", "all_waiting_bytes", "tags", "tags_per_connection", "pages", "health_path",
         ]
     )

@@ -1,3 +1,4 @@
+import MQTTPush
 import SignalboxCore
 
 /// Looks at what a configuration says as a whole: whether what is right by itself comes to anything.

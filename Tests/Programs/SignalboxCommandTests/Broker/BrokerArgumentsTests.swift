@@ -41,7 +41,9 @@ import Testing
         #expect(try Self.login("mqtts://h").security == .tls(.system))
         #expect(try Self.login("mqtts://h", "--insecure").security == .tls(.insecure))
         let key = try Self.login("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY")
-        #expect(key.security == .preSharedKey(identity: "me", key: .environment("KEY")))
+        #expect(key.security == .preSharedKey(identity: "me", key: .environment("KEY"), allowsShort: false))
+        let short = try Self.login("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY", "--psk-allow-short")
+        #expect(short.security == .preSharedKey(identity: "me", key: .environment("KEY"), allowsShort: true))
     }
 
     @Test(arguments: [
@@ -50,6 +52,8 @@ import Testing
         ["mqtts://h", "--cert", "a"], ["mqtts://h", "--key", "a"], ["mqtts://h", "--psk-identity", "a"],
         ["mqtts://h", "--psk-file", "a"], ["mqtts://h", "--psk-identity", "a", "--psk-file", "b", "--psk-env", "C"],
         ["mqtts://h", "--psk-identity", "a", "--psk-file", "b", "--tls-ca", "c"],
+        ["mqtt://h", "--psk-allow-short"], ["mqtts://h", "--psk-allow-short"],
+        ["mqtts://h", "--psk-identity", "a", "--psk-allow-short"], ["mqtts://h", "--psk-allow-short", "--insecure"],
         ["mqtt://h", "--password-env", "P"],
         ["mqtt://h", "--user", "u", "--password-env", "P", "--password-file", "p"],
         ["http://h"], ["mqtt://u:p@h"],

@@ -1,8 +1,8 @@
-import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 import Testing
 
+@testable import MQTTPush
 @testable import SignalboxCommand
 
 /// The keys of a broker's source beside its address and topics, and the plugin that publishes.
@@ -51,6 +51,9 @@ import Testing
         #expect(
             try Self.section(key.asLines).security == .preSharedKey(identity: "me", key: .environment("PASSWORD"))
         )
+        let short = try Self.section(key.replacing("PASSWORD }", with: "PASSWORD }, allow_short: true").asLines)
+        let allowed = MQTTSecurity.preSharedKey(identity: "me", key: .environment("PASSWORD"), allowsShort: true)
+        #expect(short.security == allowed)
     }
 
     @Test func whatGoesIntoTheAdapter() throws {

@@ -76,7 +76,7 @@ import WebSocketChat
             .chat(origin: try WebOrigin("https://a"), source: "b"),
         ])
         _ = WebSocketTrust.authority(file: "a")
-        _ = MQTTSecurity.preSharedKey(identity: "a", key: .file("b"))
+        _ = MQTTSecurity.preSharedKey(identity: "a", key: .file("b"), allowsShort: true)
         _ = WebSocketIdentity(certificateFile: "a", keyFile: "b")
     }
 

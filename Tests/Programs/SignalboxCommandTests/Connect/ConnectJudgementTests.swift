@@ -87,7 +87,7 @@ import WebSocketChat
             source: nil,
             count: one.count,
             timeout: one.timeout,
-            isRaw: false,
+            raw: nil,
             outgoing: OutgoingRequest()
         )
         let end: OrderedSource.End =

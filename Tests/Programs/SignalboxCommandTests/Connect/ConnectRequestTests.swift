@@ -13,7 +13,7 @@ import WebSocketChat
             source: nil,
             count: nil,
             timeout: nil,
-            isRaw: false,
+            raw: nil,
             outgoing: OutgoingRequest()
         )
     }

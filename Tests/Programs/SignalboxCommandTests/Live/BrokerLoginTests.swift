@@ -79,24 +79,47 @@ import Testing
         }
     }
 
-    @Test func aSharedKeyTakesThePlaceOfCertificates() async throws {
+    /// A broker that knows the identity `me` by this key.
+    private static func withSharedKey(_ key: String, _ body: (_ url: String) async throws -> Void) async throws {
         try await TemporaryFolder.with { folder in
             let keys = folder.appendingPathComponent("keys")
-            try "me:0123456789abcdef0123456789abcdef\n".write(to: keys, atomically: true, encoding: .utf8)
+            try "me:\(key)\n".write(to: keys, atomically: true, encoding: .utf8)
             let lines = ["psk_hint test", "psk_file \(keys.path)"]
             try await Broker.with(BrokerOptions(lines: lines)) { broker in
-                let url = "mqtts://localhost:\(broker.port)"
-                let login = ["--psk-identity", "me", "--psk-env", "KEY"]
-                let right = ["KEY": "0123456789abcdef0123456789abcdef"]
-                let (published, seen) = try await BrokerTrial.roundTrip(url, login, environment: right)
-                #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
-                let wrong = ["KEY": "11111111111111111111111111111111"]
-                let refused = try await BrokerTrial.roundTrip(url, login, environment: wrong)
-                for finished in [refused.published, refused.seen] {
-                    #expect(finished.status == CommandStatus.refused.rawValue, "\(finished)")
-                    #expect(!finished.errors.joined().contains("1111"))
-                }
+                try await body("mqtts://localhost:\(broker.port)")
             }
+        }
+    }
+
+    @Test func aSharedKeyTakesThePlaceOfCertificates() async throws {
+        let key = "0123456789abcdef0123456789abcdef"
+        try await Self.withSharedKey(key) { url in
+            let login = ["--psk-identity", "me", "--psk-env", "KEY"]
+            let (published, seen) = try await BrokerTrial.roundTrip(url, login, environment: ["KEY": key])
+            #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
+            let wrong = ["KEY": "11111111111111111111111111111111"]
+            let refused = try await BrokerTrial.roundTrip(url, login, environment: wrong)
+            for finished in [refused.published, refused.seen] {
+                #expect(finished.status == CommandStatus.refused.rawValue, "\(finished)")
+                #expect(!finished.errors.joined().contains("1111"))
+            }
+        }
+    }
+
+    @Test func aShortSharedKeyIsRefusedUnlessItIsAllowed() async throws {
+        let key = "0123456789abcdef0123456789abcd"
+        try await Self.withSharedKey(key) { url in
+            let login = ["--psk-identity", "me", "--psk-env", "KEY"]
+            let refused = try await BrokerTrial.roundTrip(url, login, environment: ["KEY": key])
+            for finished in [refused.published, refused.seen] {
+                #expect(finished.status == CommandStatus.unavailable.rawValue, "\(finished)")
+                let told = finished.errors.joined()
+                #expect(told.contains("a pre-shared key of 15 bytes") && told.contains("allow short keys"), "\(told)")
+                #expect(!told.contains(key))
+            }
+            let allowing = login + ["--psk-allow-short"]
+            let (published, seen) = try await BrokerTrial.roundTrip(url, allowing, environment: ["KEY": key])
+            #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
         }
     }
 

@@ -14,11 +14,13 @@ final class CommandProcess: Sendable {
     let errors: LineStream
 
     /// - Parameters:
+    ///   - launcher: a program and its arguments, which becomes the command that follows it; none when empty.
     ///   - input: the file that stdin is; nothing when `nil`.
     ///   - isTyped: stdin is a pipe that ``type(_:)`` writes to.
     ///   - pausesOutput: leaves stdout unread.
     init(
         _ arguments: [String],
+        startedBy launcher: [String] = [],
         environment: [String: String] = [:],
         folder: URL? = nil,
         input: URL? = nil,
@@ -29,9 +31,10 @@ final class CommandProcess: Sendable {
         typing = typed?.fileHandleForWriting
         let file = try input.map { try FileHandle(forReadingFrom: $0) }
         let (out, err) = (Pipe.unshared(), Pipe.unshared())
+        let command = launcher + [BuiltProgram.path("signalbox")] + arguments
         process = try SpawnedProcess(
-            BuiltProgram.path("signalbox"),
-            arguments,
+            command[0],
+            Array(command.dropFirst()),
             environment: environment,
             folder: folder,
             SpawnedProcess.Streams(
@@ -100,6 +103,8 @@ final class CommandProcess: Sendable {
     }
 
     var isRunning: Bool { process.status == nil }
+
+    var id: Int32 { process.id }
 
     /// The end of stdin.
     func closeInput() throws {

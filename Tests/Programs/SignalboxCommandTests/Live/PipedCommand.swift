@@ -25,6 +25,9 @@ final class PipedCommand: Sendable {
         (input, output) = (into.fileHandleForWriting, out.fileHandleForReading)
     }
 
+    /// The process id.
+    var id: Int32 { process.id }
+
     /// Writes pieces on a thread of their own, until there are no more or nobody reads.
     func write(_ pieces: @escaping @Sendable (Int) -> [UInt8]?) {
         Thread.detachNewThread { [input] in
@@ -79,7 +82,7 @@ final class PipedCommand: Sendable {
 
     /// The most memory that the program had at once, in KiB, where the system tells (proc(5), VmHWM).
     var peakMemory: Int? {
-        let file = "/proc/\(process.id)/status"
+        let file = "/proc/\(id)/status"
         let lines = try? String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
         return lines?.first { $0.hasPrefix("VmHWM:") }.flatMap { line in Int(line.filter(\.isNumber)) }
     }

@@ -78,6 +78,20 @@ import Testing
         #expect(finished.errors.last == "signalbox: handled 0, rejected 1, failed 0, abandoned 0, dead letters 1")
     }
 
+    @Test func deadLettersThatNothingWroteDownAreCountedAndTheStatusTells() async throws {
+        let configuration = RunLinksTests.configuration("urls: ['myapp://nowhere', 'myapp://u@x', 'myapp://product/1']")
+        try await LinkTrial.with(["c.yaml": configuration]) { trial in
+            let finished = try await trial.run(["run", "c.yaml"])
+            #expect(finished.status == CommandStatus.deadLettersLost.rawValue)
+            let loss =
+                "2 dead letters are lost with this process, which kept them in memory; --outcomes writes each to stdout"
+            #expect(finished.errors.dropLast().last == "signalbox: \(loss)")
+            let kept = try await trial.run(["run", "c.yaml", "--outcomes"])
+            #expect(kept.status == 0)
+            #expect(kept.output.filter { $0.contains("\"deadLetter\":") }.count == 2)
+        }
+    }
+
     @Test func theFallbackTakesLinksOfItsOwnSchemesAndNoOthers() async throws {
         let links = "urls: ['myapp://nowhere', 'https://shop.example/x', 'https://evil.example/x']"
         let finished = try await RunLinksTests.run(RunLinksTests.configuration(links, fallback: "fallback: other"))
@@ -175,7 +189,7 @@ import Testing
             let peak = try #require(command.peakMemory)
             #expect(peak < PipedCommand.memoryLimit, "VmHWM \(peak) KiB")
             command.closeInput()
-            await command.ends()
+            await command.ends(with: CommandStatus.deadLettersLost.rawValue)
         }
     }
 }

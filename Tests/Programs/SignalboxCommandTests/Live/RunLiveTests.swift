@@ -77,6 +77,8 @@ import Testing
             let ledger = try String(contentsOf: folder.appendingPathComponent("ledger.jsonl"), encoding: .utf8)
             #expect(ledger.split(separator: "\n").count == 1)
             #expect(ledger.hasSuffix(",\"body\":{\"a\":2}}\n"))
+            let deliveries = folder.appendingPathComponent("ledger.jsonl.deliveries.push")
+            #expect(FileManager.default.fileExists(atPath: deliveries.path))
         }
     }
 

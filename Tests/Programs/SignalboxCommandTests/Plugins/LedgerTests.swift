@@ -1,4 +1,5 @@
 import Foundation
+import SignalboxCore
 import Testing
 
 @testable import SignalboxCommand
@@ -43,8 +44,66 @@ import Testing
     @Test func aLineThatWasTornIsEndedFirst() async throws {
         try await LedgerTests.withPath { path in
             try Data("1\n{\"tor".utf8).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
             try await Ledger(path: path).append(Array("2\n".utf8))
             #expect(try LedgerTests.text(path) == "1\n{\"tor\n2\n")
+        }
+    }
+
+    @Test func whatIsAppendedToAFileThatWasRemovedIsGivenBack() async throws {
+        try await LedgerTests.withPath { path in
+            let ledger = try Ledger(path: path)
+            try await ledger.append(Array("1\n".utf8))
+            try FileManager.default.removeItem(atPath: path)
+            let failure = await #expect(throws: OutputFailure.self) { try await ledger.append(Array("2\n".utf8)) }
+            #expect(failure?.description.contains("was removed") == true)
+            #expect(failure?.isRetryable == true)
+            #expect(failure?.whenExhausted == .abandon)
+        }
+    }
+
+    /// Sets how large the files of this process may become.
+    ///
+    /// - Returns: the limit before.
+    @discardableResult
+    private static func limitFiles(to bytes: rlim_t) throws -> rlim_t {
+        #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        #else
+        let resource = RLIMIT_FSIZE
+        #endif
+        var limit = rlimit()
+        let read = getrlimit(resource, &limit)
+        try #require(read == 0)
+        let before = limit.rlim_cur
+        limit.rlim_cur = bytes
+        let written = setrlimit(resource, &limit)
+        try #require(written == 0)
+        return before
+    }
+
+    /// A file at its size limit fails like one on a full disk, here after a part of the line was written.
+    ///
+    /// In a separate process, as the limit applies to all files of a process.
+    @Test func whatTheDiskHasNoRoomForIsGivenBackAndIsWrittenWhenThereIsRoom() async {
+        await #expect(processExitsWith: .success) {
+            // As the program does: the limit is then an error of write(2), and not the end of the process.
+            signal(SIGXFSZ, SIG_IGN)
+            try await LedgerTests.withPath { path in
+                let ledger = try Ledger(path: path)
+                try await ledger.append(Array("1\n".utf8))
+                let before = try LedgerTests.limitFiles(to: 4)
+                let line = Array("2222\n".utf8)
+                let failure = await #expect(throws: OutputFailure.self) { try await ledger.append(line) }
+                // Before anything else is written, such as the report of this process.
+                try LedgerTests.limitFiles(to: before)
+                #expect(failure == .system(SystemError(code: EFBIG).description))
+                #expect(failure?.isRetryable == true)
+                #expect(failure?.whenExhausted == .abandon)
+                #expect(try LedgerTests.text(path) == "1\n")
+                try await ledger.append(line)
+                #expect(try LedgerTests.text(path) == "1\n2222\n")
+            }
         }
     }
 
@@ -63,12 +122,57 @@ import Testing
     @Test func pathsOfOneFileShareItsLedger() async throws {
         try await LedgerTests.withPath { path in
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: path)
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: folder)
             let table = LedgerTable()
             let ledger = try table.ledger(at: path)
             #expect(try table.ledger(at: "\(folder)/./l.jsonl") === ledger)
-            #expect(try table.ledger(at: "\(folder)/link") === ledger)
+            #expect(try table.ledger(at: "\(folder)/link/l.jsonl") === ledger)
             #expect(try table.ledger(at: "\(folder)/other.jsonl") !== ledger)
+        }
+    }
+
+    private static func refusal(_ path: String) -> String {
+        do {
+            _ = try Ledger(path: path)
+            return "none"
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func aLinkIsNotFollowed() async throws {
+        try await LedgerTests.withPath { path in
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + ".target")
+            #expect(LedgerTests.refusal(path).contains("symbolic link"))
+            #expect(!FileManager.default.fileExists(atPath: path + ".target"))
+        }
+    }
+
+    @Test(arguments: [0o644, 0o660, 0o606, 0o620])
+    func whatOthersMayReadOrChangeIsRefused(mode: Int) async throws {
+        try await LedgerTests.withPath { path in
+            try Data("1\n".utf8).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            #expect(LedgerTests.refusal(path).contains("(mode 0\(String(mode, radix: 8)))"))
+            #expect(try LedgerTests.text(path) == "1\n")
+        }
+    }
+
+    @Test func aFileWithASecondNameIsRefused() async throws {
+        try await LedgerTests.withPath { path in
+            try await Ledger(path: path).append(Array("1\n".utf8))
+            try FileManager.default.linkItem(atPath: path, toPath: path + ".second")
+            #expect(LedgerTests.refusal(path).contains("2 hard links"))
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root may give a file away")) func aFileOfAnotherUserIsRefused()
+        async throws
+    {
+        try await LedgerTests.withPath { path in
+            try await Ledger(path: path).append(Array("1\n".utf8))
+            try #require(chown(path, 1, 1) == 0)
+            #expect(LedgerTests.refusal(path).contains("user 1 owns it"))
         }
     }
 }

@@ -1,0 +1,89 @@
+package import SignalboxCore
+package import SignalboxRoutes
+
+/// A topic to publish to, with `{action}` and `{id}` as levels: `devices/{action}/{id}`.
+///
+/// Ids are untrusted: they can neither change the number of levels nor lead to the broker's own topics.
+package struct TopicTemplate: Sendable, Hashable {
+    private enum Level: Sendable, Hashable {
+        case text(String)
+        case action
+        case id
+    }
+
+    /// As written.
+    package let text: String
+    private let levels: [Level]
+
+    /// - Throws: ``TopicTemplateError`` for other braces, for `{action}` or `{id}` as a part of a level or twice, and for what
+    ///   no topic has: wildcards, U+0000, a leading `$`.
+    package init(_ text: String) throws(TopicTemplateError) {
+        var levels: [Level] = []
+        for level in text.split(separator: "/", omittingEmptySubsequences: false) {
+            switch level {
+            case "{action}": levels.append(.action)
+            case "{id}": levels.append(.id)
+            case _ where level.contains { "{}".contains($0) }:
+                throw TopicTemplateError(description: "a level may be {action} or {id}, and has no other braces")
+            default: levels.append(.text(String(level)))
+            }
+        }
+        guard levels.count(where: { $0 == .action }) < 2, levels.count(where: { $0 == .id }) < 2 else {
+            throw TopicTemplateError(description: "{action} and {id} may each occur only once")
+        }
+        guard !text.hasPrefix("$") else {
+            throw TopicTemplateError(description: "topics that begin with '$' are the broker's own")
+        }
+        self.text = text
+        self.levels = levels
+        do throws(TopicError) {
+            _ = try TopicName(filled(action: "a", id: "i"))
+        } catch {
+            throw TopicTemplateError(description: "no topic to publish to: \(error)")
+        }
+    }
+
+    var namesAction: Bool { levels.contains(.action) }
+    var namesID: Bool { levels.contains(.id) }
+
+    /// Matches every topic that it may become.
+    package var filter: TopicFilter? { try? TopicFilter(filled(action: "+", id: "+")) }
+
+    /// The topic for an action.
+    ///
+    /// - Throws: ``TopicTemplateError`` if the template has `{id}` and this id cannot be a level.
+    package func topic(for action: ActionName, id: ActionID?) throws(TopicTemplateError) -> String {
+        let id = id?.text ?? ""
+        let isForbidden = { (scalar: Unicode.Scalar) in
+            scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || "/+#".unicodeScalars.contains(scalar)
+        }
+        guard !namesID || !id.isEmpty && !id.unicodeScalars.contains(where: isForbidden) else {
+            throw TopicTemplateError(
+                description:
+                    "the id cannot be a level of a topic: it is empty, or has a '/', '+', '#' or control character"
+            )
+        }
+        let topic = filled(action: action.text, id: id)
+        // The id may be `$SYS`, as the first level.
+        guard !topic.hasPrefix("$"), (try? TopicName(topic)) != nil else {
+            throw TopicTemplateError(description: "with this id the topic cannot be published to")
+        }
+        return topic
+    }
+
+    private func filled(action: String, id: String) -> String {
+        levels.map { level in
+            switch level {
+            case .text(let text): text
+            case .action: action
+            case .id: id
+            }
+        }.joined(separator: "/")
+    }
+}
+
+/// Why there is no topic to publish to.
+package struct TopicTemplateError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong; the text itself is not repeated.
+    package let description: String
+}
