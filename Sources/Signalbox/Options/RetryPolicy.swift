@@ -3,7 +3,7 @@
 /// The wait before a further attempt is random between zero and a limit that doubles each time ("full jitter"), counted
 /// in ticks of the supervisor's timer. A source that redelivers holds an arrival for
 /// ``SupervisorConfiguration/holdLimit`` only: an attempt that could begin only after it, or after the action's deadline, is
-/// not made, and the action has failed. The plugin's error then decides what happens to it: ``RetryExhaustion``.
+/// not made, and the action has failed. The plugin's error then decides what happens to it: `RetryExhaustion`.
 /// A call that timed out is not retried, as it may still be running.
 public struct RetryPolicy: Sendable, Hashable {
     /// The most calls for one action, the first included, 1 to 100; 3 by default.
