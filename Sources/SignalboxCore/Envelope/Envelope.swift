@@ -88,3 +88,54 @@ public struct Envelope: Sendable {
     /// A payload of APNs that the system has read: its size on the wire is not known, and was checked there.
     static let deliveredPush = Envelope(form: .apns(.max), kind: .apns)
 }
+
+/// Which envelope an arrival was read by: where its name, its id and its body were found.
+///
+/// A message that could not be read has the envelope it was tried with.
+public struct EnvelopeKind: Sendable, Hashable, CustomStringConvertible {
+    private enum Code: UInt8 { case none, standard, handler, route, address, apns, cloudEvents }
+    private let code: Code
+
+    /// ``Envelope/standard``: a member `action`, also where a route added captures or a handler was posted to.
+    public static let standard = EnvelopeKind(code: .standard)
+    /// ``Envelope/handler(_:)``: the handler's name is the action, the posted value the body.
+    public static let handler = EnvelopeKind(code: .handler)
+    /// ``Envelope/route(_:)``: a topic or another route named the action.
+    public static let route = EnvelopeKind(code: .route)
+    /// A URL said it all; no body was read.
+    public static let address = EnvelopeKind(code: .address)
+    /// ``Envelope/apns``: a payload of Apple's push service.
+    public static let apns = EnvelopeKind(code: .apns)
+    /// ``Envelope/cloudEvents``: an event in the JSON format of CloudEvents 1.0.
+    public static let cloudEvents = EnvelopeKind(code: .cloudEvents)
+    /// None: the adapter itself found the message unreadable.
+    public static let none = EnvelopeKind(code: .none)
+
+    /// The word used in logs, JSON and explanations, such as `cloudEvents`.
+    public var description: String { "\(code)" }
+}
+
+/// How a payload that names its action itself does so: the envelopes a configuration can choose for a source.
+public struct PayloadEnvelope: Sendable, Hashable, CustomStringConvertible {
+    package enum Form: String, Sendable { case standard, apns, cloudEvents }
+    package let form: Form
+
+    /// ``Envelope/standard``.
+    public static let standard = PayloadEnvelope(form: .standard)
+    /// ``Envelope/apns``.
+    public static let apns = PayloadEnvelope(form: .apns)
+    /// ``Envelope/cloudEvents``.
+    public static let cloudEvents = PayloadEnvelope(form: .cloudEvents)
+
+    /// The word used in errors and explanations: `standard`, `apns` or `cloudEvents`.
+    public var description: String { form.rawValue }
+
+    /// The same as the kind of an arrival.
+    public var kind: EnvelopeKind {
+        switch form {
+        case .standard: .standard
+        case .apns: .apns
+        case .cloudEvents: .cloudEvents
+        }
+    }
+}

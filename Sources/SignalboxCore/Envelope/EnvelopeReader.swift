@@ -159,3 +159,153 @@ struct EnvelopeReader {
 
     func offset(of node: BodyNode) -> Int { node.firstByte - start }
 }
+
+extension EnvelopeReader {
+    /// - Parameter member: what the action is called by in this envelope.
+    func readName(
+        _ position: Int?,
+        _ member: String,
+        from buffers: inout BatchBuffers,
+        into record: inout ArrivalRecord
+    ) throws(BodyError) {
+        guard let position else { throw BodyError(.missingMember, path: member) }
+        let node = buffers.nodes[position]
+        guard node.is(.string) else { throw mismatch(node, path: member) }
+        let range = buffers.plainRange(of: node)
+        if let problem = buffers.withBytes(in: range, ActionName.problem(in:)) {
+            throw BodyError(.invalidValue, path: member, offset: offset(of: node), detail: problem.description)
+        }
+        record.setName(range.lowerBound, length: range.count)
+    }
+
+    func readID(
+        _ members: EnvelopeMembers,
+        from buffers: inout BatchBuffers,
+        into record: inout ArrivalRecord
+    ) throws(BodyError) {
+        let id = members.id.flatMap { buffers.nodes[$0].is(.null) ? nil : $0 }
+        let uuid = members.uuid.flatMap { buffers.nodes[$0].is(.null) ? nil : $0 }
+        guard let position = id ?? uuid else { return }
+        let path = id == nil ? "uuid" : "id"
+        let node = buffers.nodes[position]
+        guard id == nil || uuid == nil else {
+            throw BodyError(
+                .invalidValue,
+                path: path,
+                offset: offset(of: node),
+                detail: "id or uuid expected, not both"
+            )
+        }
+        let range = try idRange(of: node, path: path, in: &buffers)
+        record.setID(range.lowerBound, length: range.count, key: id == nil ? .uuid : .id)
+    }
+
+    /// Where the text of an id lies.
+    func idRange(of node: BodyNode, path: String, in buffers: inout BatchBuffers) throws(BodyError) -> Range<Int> {
+        guard node.is(.string) else { throw mismatch(node, path: path) }
+        let range = buffers.plainRange(of: node)
+        guard (1...ActionID.maximumLength).contains(range.count) else {
+            let detail = "1 to \(ActionID.maximumLength) bytes expected"
+            throw BodyError(.invalidValue, path: path, offset: offset(of: node), detail: detail)
+        }
+        return range
+    }
+
+    func mismatch(_ node: BodyNode, path: String, _ expected: String = "a string") -> BodyError {
+        BodyError(.typeMismatch, path: path, offset: offset(of: node), detail: "\(expected) expected")
+    }
+}
+
+/// Where in the index the members of a standard envelope are; what is `nil` is absent.
+struct EnvelopeMembers {
+    var action: Int?
+    var id: Int?
+    var uuid: Int?
+    var body: Int?
+
+    /// Looks through the members of the object at `root` once; names it does not know are passed over.
+    init(of root: Int, in buffers: borrowing BatchBuffers) {
+        let end = Int(buffers.nodes[root].next)
+        var key = root + 1
+        while key < end {
+            switch EnvelopeMembers.member(named: buffers.nodes[key], in: buffers) {
+            case .action: action = key + 1
+            case .id: id = key + 1
+            case .uuid: uuid = key + 1
+            case .body: body = key + 1
+            case nil: break
+            }
+            key = Int(buffers.nodes[key + 1].next)
+        }
+    }
+
+    private enum Member: String {
+        case action, id, uuid, body
+    }
+
+    private static func member(named key: BodyNode, in buffers: borrowing BatchBuffers) -> Member? {
+        guard key.bits == BodyNode.Kind.key.bits else {
+            return Member(rawValue: buffers.text(of: key))
+        }
+        switch key.length {
+        case 6: return buffers.word(at: key) & 0xFFFF_FFFF_FFFF == 0x6E6F_6974_6361 ? .action : nil
+        case 2: return buffers.word(at: key) & 0xFFFF == 0x6469 ? .id : nil
+        case 4:
+            switch buffers.word(at: key) & 0xFFFF_FFFF {
+            case 0x6469_7575: return .uuid
+            case 0x7964_6F62: return .body
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+}
+
+extension EnvelopeReader {
+    /// Reads a payload of APNs: `aps` is set apart, and what is left besides the action's name and id is the body.
+    ///
+    /// - Parameter limit: the most bytes it may have.
+    func readAPNs(
+        limit: Int,
+        from buffers: inout BatchBuffers,
+        into record: inout ArrivalRecord
+    ) throws(BodyError) {
+        guard buffers.bytes.count - start <= limit else {
+            throw BodyError(.tooLarge, detail: "at most \(limit) bytes expected of a payload of APNs")
+        }
+        let root = try parseObject(&buffers)
+        let members = EnvelopeMembers(of: root, in: buffers)
+        guard let aps = buffers.member("aps", of: root) else { throw BodyError(.missingMember, path: "aps") }
+        guard buffers.nodes[aps].is(.object) else {
+            throw mismatch(buffers.nodes[aps], path: "aps", "an object")
+        }
+        try readName(members.action, "action", from: &buffers, into: &record)
+        try readID(members, from: &buffers, into: &record)
+        buffers.hide([members.action, members.id, members.uuid, aps], of: root)
+        record.body = UInt32(root)
+        record.aside = UInt32(aps)
+    }
+}
+
+extension BatchBuffers {
+    /// The position of the value of an object's member, or `nil` when it has none of this name.
+    func member(_ name: String, of object: Int) -> Int? {
+        let end = Int(nodes[object].next)
+        var key = object + 1
+        while key < end {
+            if text(of: nodes[key]) == name { return key + 1 }
+            key = Int(nodes[key + 1].next)
+        }
+        return nil
+    }
+
+    /// Hides members of an object, given by the positions of their values.
+    mutating func hide(_ values: [Int?], of object: Int) {
+        var count = nodes[object].count
+        for case let value? in values {
+            update(value - 1) { $0.bits |= BodyNode.hidden }
+            if count < BodyNode.countLimit { count -= 1 }
+        }
+        update(object) { $0.bits = BodyNode.container(.object, count: count) }
+    }
+}

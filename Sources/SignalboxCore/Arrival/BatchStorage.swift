@@ -1,0 +1,297 @@
+import Synchronization
+
+/// The memory that ``Bytes``, ``Body``, ``ActionName``, ``ActionID`` and ``Arrival`` are ranges of.
+///
+/// It never changes once made, so it is shared between threads without a lock. When the last range is released its
+/// buffers go back to the pool they came from; whoever keeps a few bytes for long copies them
+/// (``Bytes/copied()``) instead of holding a whole batch.
+@usableFromInline
+package final class BatchStorage: Sendable {
+    @usableFromInline package let bytes: [UInt8]
+    @usableFromInline package let nodes: [BodyNode]
+    package let records: [ArrivalRecord]
+    package let tables: ArrivalTables
+    /// Where an object's next member is expected: the object's position, and the name's in the low half. Each value is
+    /// right about its object, so that it does not matter whose is kept.
+    private let expectation = Atomic<UInt64>(0)
+    private let pool: ArrivalPool?
+
+    package init(bytes: [UInt8]) {
+        self.bytes = bytes
+        nodes = []
+        records = []
+        tables = ArrivalTables()
+        pool = nil
+    }
+
+    package init(buffers: consuming BatchBuffers, tables: ArrivalTables, pool: ArrivalPool?) {
+        bytes = buffers.bytes
+        nodes = buffers.nodes
+        records = buffers.records
+        self.tables = tables
+        self.pool = pool
+    }
+
+    deinit {
+        pool?.giveBack(BatchBuffers(bytes: bytes, nodes: nodes, records: records))
+    }
+}
+
+extension BatchStorage {
+    /// The position of the name behind the member that was found last, when that was in the object at `object`.
+    func expectedKey(of object: UInt32) -> UInt32? {
+        let (owner, key) = expectation.load(ordering: .relaxed).quotientAndRemainder(dividingBy: 1 << 32)
+        return owner == object && key > 0 ? UInt32(key) : nil
+    }
+
+    /// - Parameter key: the name's position, or the object's end.
+    func expect(_ key: UInt32, of object: UInt32) {
+        expectation.store(UInt64(object) << 32 | UInt64(key), ordering: .relaxed)
+    }
+}
+
+/// The memory of a batch in the making: the messages' bytes, the reader's nodes, one record per arrival.
+package struct BatchBuffers: Sendable {
+    /// Originals, and after each one what had to be copied for it: unescaped names, texts of routes.
+    package private(set) var bytes: [UInt8] = []
+    /// Kept at its full count so that the reader writes in place; ``nodeCount`` of them are in use.
+    private(set) var nodes: [BodyNode] = []
+    private(set) var nodeCount = 0
+    package var records: [ArrivalRecord] = []
+
+    package init() {}
+
+    init(bytes: [UInt8], nodes: [BodyNode], records: [ArrivalRecord]) {
+        self.bytes = bytes
+        self.nodes = nodes
+        self.records = records
+    }
+
+    var footprint: Int {
+        bytes.capacity + nodes.capacity * MemoryLayout<BodyNode>.stride
+            + records.capacity * MemoryLayout<ArrivalRecord>.stride
+    }
+
+    /// Forgets the content and keeps the memory.
+    mutating func clear() {
+        bytes.removeAll(keepingCapacity: true)
+        records.removeAll(keepingCapacity: true)
+        nodeCount = 0
+    }
+
+    /// A state to go back to when a message turns out to be unreadable.
+    struct Mark {
+        fileprivate let bytes: Int
+        fileprivate let nodes: Int
+    }
+
+    var mark: Mark { Mark(bytes: bytes.count, nodes: nodeCount) }
+
+    mutating func rollBack(to mark: Mark) {
+        bytes.removeSubrange(mark.bytes...)
+        nodeCount = mark.nodes
+    }
+
+    /// - Returns: where the bytes begin.
+    /// - Precondition: the batch stays below 2^32 bytes.
+    mutating func append(_ more: UnsafeRawBufferPointer) -> Int {
+        let start = bytes.count
+        precondition(start + more.count <= Int(UInt32.max), "take() a batch before it holds 4 GiB")
+        bytes.append(contentsOf: more)
+        return start
+    }
+
+    mutating func append(_ text: String) -> Range<Int> {
+        var text = text
+        return text.withUTF8 { utf8 in
+            let start = append(UnsafeRawBufferPointer(utf8))
+            return start..<start + utf8.count
+        }
+    }
+
+    /// - Returns: the node's position.
+    mutating func push(_ node: BodyNode) -> Int {
+        makeRoom(for: 1)
+        nodes[nodeCount] = node
+        nodeCount += 1
+        return nodeCount - 1
+    }
+
+    /// Changes a node that is in use.
+    mutating func update(_ position: Int, _ change: (inout BodyNode) -> Void) {
+        change(&nodes[position])
+    }
+
+    /// Reads all bytes from `start` on as one JSON text.
+    ///
+    /// - Returns: the position of its root.
+    mutating func parse(from start: Int, depth: Int) throws(BodyFault) -> Int {
+        guard start < bytes.count else { throw BodyFault(code: .unexpectedEnd, position: start) }
+        makeRoom(for: NodeTape.mostNodes(length: bytes.count - start, depth: depth))
+        let root = nodeCount
+        nodeCount = try bytes.withUnsafeBufferPointer { source throws(BodyFault) in
+            try nodes.withUnsafeMutableBufferPointer { room throws(BodyFault) in
+                let text = ByteScan(source, end: source.count)
+                return try BodyParser.parse(text, from: start, onto: NodeTape(room), used: root, depth: depth)
+            }
+        }
+        return root
+    }
+
+    private mutating func makeRoom(for more: Int) {
+        let needed = nodeCount + more
+        guard nodes.count < needed else { return }
+        let size = max(needed, nodes.count * 2)
+        nodes.append(contentsOf: repeatElement(.blank, count: size - nodes.count))
+    }
+}
+
+extension BatchBuffers {
+    /// The eight bytes at a node's beginning, the first in the low byte; zeros beyond the end.
+    @inline(__always)
+    func word(at node: BodyNode) -> UInt64 {
+        bytes.withUnsafeBufferPointer { ByteScan($0, end: $0.count).word(Int(node.start)) }
+    }
+
+    /// A string's or key's content.
+    func text(of node: BodyNode) -> String {
+        bytes.withUnsafeBufferPointer { source in
+            ByteScan(source, end: source.count)
+                .string(at: Int(node.start), length: Int(node.length), flags: node.bits)
+        }
+    }
+
+    func withBytes<Result>(in range: Range<Int>, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    }
+
+    /// Where a string's content lies without escapes: in place, or in a copy that is appended.
+    mutating func plainRange(of node: BodyNode) -> Range<Int> {
+        guard node.has(BodyNode.escaped) else { return Int(node.start)..<node.end }
+        return append(text(of: node))
+    }
+
+    func checkText(from start: Int) throws(BodyFault) {
+        try bytes.withUnsafeBufferPointer { source throws(BodyFault) in
+            try ByteScan(source, end: source.count).checkText(from: start)
+        }
+    }
+}
+
+/// The fixed-size part of one arrival: ranges and positions in its batch.
+package struct ArrivalRecord: Sendable {
+    /// The position that stands for "there is none".
+    package static let none = UInt32.max
+
+    package var token: UInt64
+    package var receivedAt: WallTime
+    package var originalStart: UInt32 = 0
+    package var originalLength: UInt32 = 0
+    package var nameStart: UInt32 = 0
+    package var nameLength: UInt32 = 0
+    package var idStart: UInt32 = 0
+    package var idLength: UInt32 = 0
+    package var body: UInt32 = 0
+    package var origin: UInt32
+    package var sender: UInt32 = none
+    package var deadline: UInt32 = none
+    package var rejection: UInt32 = none
+    package var idKey = IDKey.assigned
+    package var envelope = EnvelopeKind.none
+    /// What the envelope keeps apart from the body: a node, or ``none``.
+    package var aside: UInt32 = none
+
+    package init(token: UInt64, receivedAt: WallTime, origin: UInt32) {
+        self.token = token
+        self.receivedAt = receivedAt
+        self.origin = origin
+    }
+}
+
+extension ArrivalRecord {
+    mutating func setName(_ start: Int, length: Int) {
+        nameStart = UInt32(start)
+        nameLength = UInt32(length)
+    }
+
+    mutating func setID(_ start: Int, length: Int, key: IDKey) {
+        idStart = UInt32(start)
+        idLength = UInt32(length)
+        idKey = key
+    }
+}
+
+/// What several arrivals of a batch share, or what few of them have.
+package struct ArrivalTables: Sendable {
+    package var origins: [Origin] = []
+    package private(set) var senders: [any Sender] = []
+    /// The identity of the last sender; `nil` when it is a value, which has none.
+    private var lastSender: SenderIdentity?
+    package var deadlines: [ContinuousClock.Instant] = []
+    package var rejections: [Outcome.Rejection] = []
+    /// Random per batch maker, so that assigned ids differ between runs of a program.
+    package var idPrefix: UInt64 = 0
+    /// The number of arrivals the maker had seen before this batch.
+    package var firstSerial: UInt64 = 0
+
+    package init() {}
+
+    package func assignedID(at index: UInt32) -> ActionID {
+        let prefix = String(idPrefix, radix: 16)
+        return ActionID(unchecked: Bytes("\(prefix)-\(firstSerial + UInt64(index))"))
+    }
+}
+
+extension ArrivalTables {
+    /// The position of an origin; a run of arrivals with the same object shares one.
+    mutating func position(of origin: Origin) -> UInt32 {
+        if let last = origins.last, last === origin { return UInt32(origins.count - 1) }
+        origins.append(origin)
+        return UInt32(origins.count - 1)
+    }
+
+    /// The position of a sender; a run of arrivals with the same object shares one.
+    mutating func position(of sender: any Sender) -> UInt32 {
+        if let lastSender, lastSender.isOf(sender) { return UInt32(senders.count - 1) }
+        senders.append(sender)
+        lastSender = SenderIdentity(sender)
+        return UInt32(senders.count - 1)
+    }
+
+    /// The position of a deadline; a run of equal ones shares one.
+    mutating func position(of deadline: ContinuousClock.Instant) -> UInt32 {
+        if deadlines.last != deadline { deadlines.append(deadline) }
+        return UInt32(deadlines.count - 1)
+    }
+
+    mutating func append(_ rejection: Outcome.Rejection) -> UInt32 {
+        rejections.append(rejection)
+        return UInt32(rejections.count - 1)
+    }
+}
+
+/// Which object a sender is, to be asked for each arrival: a cast to `AnyObject` would take longer than reading a message.
+///
+/// Only as long as somebody keeps the object, as another may get its memory later.
+struct SenderIdentity {
+    private let type: ObjectIdentifier
+    private let reference: UInt
+
+    /// `nil` for a value, which has no identity.
+    init?(_ sender: any Sender) {
+        let type = Swift.type(of: sender)
+        guard type is AnyClass else { return nil }
+        self.type = ObjectIdentifier(type)
+        reference = SenderIdentity.firstWord(of: sender)
+    }
+
+    func isOf(_ sender: any Sender) -> Bool {
+        SenderIdentity.firstWord(of: sender) == reference && ObjectIdentifier(Swift.type(of: sender)) == type
+    }
+
+    // An object's reference, where the type is a class: an existential begins with its value, and a value of up to three
+    // words lies in it (https://github.com/swiftlang/swift/blob/main/docs/ABI/TypeLayout.rst, "Opaque existential containers").
+    private static func firstWord(of sender: any Sender) -> UInt {
+        withUnsafeBytes(of: sender) { $0.load(as: UInt.self) }
+    }
+}

@@ -1,0 +1,106 @@
+/// Decodes the value at one place of a body. It keeps the batch's memory alive, so a copy that outlives the call to
+/// `init(from:)` stays safe to use.
+@usableFromInline
+struct BodyDecoder: Decoder {
+    let view: BodyView
+
+    init(_ view: BodyView) {
+        self.view = view
+    }
+
+    @usableFromInline
+    init(storage: BatchStorage, node: UInt32) {
+        view = BodyView(storage: storage, root: node, position: node)
+    }
+
+    @usableFromInline var codingPath: [any CodingKey] { view.codingPath }
+    @usableFromInline var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    @usableFromInline
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard view.node.is(.object) else { throw view.mismatch("an object") }
+        return KeyedDecodingContainer(KeyedBody<Key>(view: view))
+    }
+
+    @usableFromInline
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try elements()
+    }
+
+    @usableFromInline
+    func singleValueContainer() throws -> any SingleValueDecodingContainer {
+        self
+    }
+
+    func elements() throws(BodyError) -> UnkeyedBody {
+        guard view.node.is(.array) else { throw view.mismatch("an array") }
+        return UnkeyedBody(view)
+    }
+
+    /// Whether the value is no object, no array and no null: then a ``BodyScalar`` may be made from it.
+    @usableFromInline var isPlain: Bool {
+        switch view.node.kind {
+        case .string, .number, .routeText: true
+        default: false
+        }
+    }
+
+    @usableFromInline
+    func bodyError(_ error: any Error) -> BodyError {
+        BodyError.from(error, in: view)
+    }
+
+    /// A value of any type. Frequent types are read without a container of their own.
+    @usableFromInline
+    func value<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        if type == String.self { return BodyDecoder.same(try view.string()) }
+        if type == Int.self { return BodyDecoder.same(try view.integer(Int.self)) }
+        if type == Double.self { return BodyDecoder.same(try view.double()) }
+        if type == [Int].self { return BodyDecoder.same(try elements().integers()) }
+        if isPlain, let scalar = type as? any BodyScalar.Type, let value = try scalarValue(scalar) as? Value {
+            return value
+        }
+        return try Value(from: self)
+    }
+
+    /// The decoder itself when it is one of a body: a dynamic cast would cost as much as a member.
+    @inlinable
+    static func found<Other: Decoder>(in decoder: Other) -> BodyDecoder? {
+        guard Other.self == BodyDecoder.self else { return nil }
+        return same(decoder) as BodyDecoder
+    }
+
+    /// A value whose type was found to be `Value`, as `Value`: a dynamic cast would cost more than the decoding.
+    @inlinable
+    @inline(__always)
+    static func same<Known, Value>(_ known: Known) -> Value {
+        precondition(Known.self == Value.self, "only a value of the same type can be passed on")
+        return unsafeBitCast(known, to: Value.self)
+    }
+
+    private func scalarValue<Scalar: BodyScalar>(_ type: Scalar.Type) throws(BodyError) -> Scalar {
+        let literal: BodyLiteral =
+            view.node.is(.number) ? .number(view.literal(of: view.node)) : .text(view.text(of: view.node))
+        guard let scalar = Scalar(bodyLiteral: literal) else { throw view.error(.invalidValue, "\(type) expected") }
+        return scalar
+    }
+}
+
+extension BodyDecoder: SingleValueDecodingContainer {
+    @usableFromInline func decodeNil() -> Bool { view.isNull }
+    @usableFromInline func decode(_ type: Bool.Type) throws -> Bool { try view.bool() }
+    @usableFromInline func decode(_ type: String.Type) throws -> String { try view.string() }
+    @usableFromInline func decode(_ type: Double.Type) throws -> Double { try view.double() }
+    @usableFromInline func decode(_ type: Float.Type) throws -> Float { try view.float() }
+    @usableFromInline func decode(_ type: Int.Type) throws -> Int { try view.integer(type) }
+    @usableFromInline func decode(_ type: Int8.Type) throws -> Int8 { try view.integer(type) }
+    @usableFromInline func decode(_ type: Int16.Type) throws -> Int16 { try view.integer(type) }
+    @usableFromInline func decode(_ type: Int32.Type) throws -> Int32 { try view.integer(type) }
+    @usableFromInline func decode(_ type: Int64.Type) throws -> Int64 { try view.integer(type) }
+    @usableFromInline func decode(_ type: UInt.Type) throws -> UInt { try view.integer(type) }
+    @usableFromInline func decode(_ type: UInt8.Type) throws -> UInt8 { try view.integer(type) }
+    @usableFromInline func decode(_ type: UInt16.Type) throws -> UInt16 { try view.integer(type) }
+    @usableFromInline func decode(_ type: UInt32.Type) throws -> UInt32 { try view.integer(type) }
+    @usableFromInline func decode(_ type: UInt64.Type) throws -> UInt64 { try view.integer(type) }
+    @usableFromInline func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try value(type) }
+}

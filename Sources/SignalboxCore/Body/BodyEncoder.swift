@@ -1,0 +1,264 @@
+/// Writes replies, facts and bodies as compact JSON with sorted names.
+public enum BodyWriter {
+    /// Writes a value as JSON without spaces, the members of each object in the order of their names' UTF-8 bytes.
+    ///
+    /// The same value always gives the same bytes. Integers are written as they are, other numbers in the shortest
+    /// form that reads back equal.
+    ///
+    /// - Parameters:
+    ///   - value: what is written; its own `encode(to:)` says how.
+    ///   - depth: how many arrays and objects may be open at once, 1 to 512.
+    /// - Throws: `nonfiniteNumber`, `tooDeep`, `invalidValue` for whatever else the type's own encoding throws; the
+    ///   path begins with `reply`.
+    /// - Precondition: `depth` is in its range.
+    public static func write(_ value: some Encodable, depth: Int = 64) throws(BodyError) -> Bytes {
+        precondition((1...512).contains(depth), "a depth limit is 1 to 512")
+        let root = WrittenNode()
+        do {
+            try BodyEncoder(node: root, place: WritePlace(limit: depth)).write(value)
+        } catch let error as BodyError {
+            throw error
+        } catch EncodingError.invalidValue(_, let context) {
+            throw BodyError(.invalidValue, path: BodyPath.text(context.codingPath, root: "reply"))
+        } catch {
+            throw BodyError(.invalidValue, path: "reply", detail: "refused by \(type(of: error))")
+        }
+        var text = JSONText()
+        try root.write(to: &text, depth: depth)
+        return Bytes(text.bytes)
+    }
+}
+
+/// Encodes one value into its node.
+struct BodyEncoder: Encoder {
+    let node: WrittenNode
+    let place: WritePlace
+
+    var codingPath: [any CodingKey] { place.codingPath }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+        KeyedEncodingContainer(KeyedWriter<Key>(node: node, place: place))
+    }
+
+    func unkeyedContainer() -> any UnkeyedEncodingContainer {
+        UnkeyedWriter(node: node, place: place)
+    }
+
+    func singleValueContainer() -> any SingleValueEncodingContainer {
+        self
+    }
+
+    func write(_ value: some Encodable) throws {
+        try place.checkDepth()
+        if let string = value as? String { return node.set(string: string) }
+        if let scalar = value as? any BodyScalar { return try write(scalar.bodyLiteral) }
+        try value.encode(to: BodyEncoder(node: node, place: place.calling()))
+    }
+
+    private func write(_ literal: BodyLiteral) throws(BodyError) {
+        switch literal {
+        case .text(let text): node.set(string: text)
+        case .number(let number):
+            guard BodyEncoder.isNumber(number) else {
+                throw place.error(.invalidValue, "a number of RFC 8259 expected")
+            }
+            node.set(literal: number)
+        }
+    }
+
+    func write(literal: String) throws(BodyError) {
+        try place.checkDepth()
+        node.set(literal: literal)
+    }
+
+    func write<Number: BinaryFloatingPoint & CustomStringConvertible>(number: Number) throws(BodyError) {
+        guard let literal = BodyEncoder.literal(of: number) else {
+            throw place.error(.nonfiniteNumber, "a finite number expected")
+        }
+        try write(literal: literal)
+    }
+
+    /// A number as JSON, or `nil` when it is not finite. Integers up to 2^53 are written without a fraction, as every
+    /// reader takes them for the same number.
+    static func literal<Number: BinaryFloatingPoint & CustomStringConvertible>(of number: Number) -> String? {
+        guard number.isFinite else { return nil }
+        let text = number.description
+        let isShort = text.utf8.count <= 18 && number.magnitude <= Number(1 << 53) && text.hasSuffix(".0")
+        return isShort ? String(text.dropLast(2)) : text
+    }
+
+    /// Whether a text is a number of RFC 8259 from its first to its last byte.
+    static func isNumber(_ text: String) -> Bool {
+        Array(text.utf8).withUnsafeBufferPointer { bytes in
+            guard !bytes.isEmpty else { return false }
+            return (try? ByteScan(bytes, end: bytes.count).number(from: 0).end) == bytes.count
+        }
+    }
+}
+
+extension BodyEncoder: SingleValueEncodingContainer {
+    func encodeNil() throws { try write(literal: "null") }
+    func encode(_ value: Bool) throws { try write(literal: value ? "true" : "false") }
+    func encode(_ value: String) throws { try write(value) }
+    func encode(_ value: Double) throws { try write(number: value) }
+    func encode(_ value: Float) throws { try write(number: value) }
+    func encode(_ value: Int) throws { try write(literal: value.description) }
+    func encode(_ value: Int8) throws { try write(literal: value.description) }
+    func encode(_ value: Int16) throws { try write(literal: value.description) }
+    func encode(_ value: Int32) throws { try write(literal: value.description) }
+    func encode(_ value: Int64) throws { try write(literal: value.description) }
+    func encode(_ value: UInt) throws { try write(literal: value.description) }
+    func encode(_ value: UInt8) throws { try write(literal: value.description) }
+    func encode(_ value: UInt16) throws { try write(literal: value.description) }
+    func encode(_ value: UInt32) throws { try write(literal: value.description) }
+    func encode(_ value: UInt64) throws { try write(literal: value.description) }
+    func encode<Value: Encodable>(_ value: Value) throws { try write(value) }
+}
+
+/// Writes an object's members.
+struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    private let node: WrittenNode
+    private let place: WritePlace
+
+    init(node: WrittenNode, place: WritePlace) {
+        self.node = node
+        self.place = place
+        node.makeObject()
+    }
+
+    var codingPath: [any CodingKey] { place.codingPath }
+
+    private func member(_ key: any CodingKey) -> BodyEncoder {
+        BodyEncoder(node: node.appendMember(key.stringValue), place: place.below(key))
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type,
+        forKey key: Key
+    ) -> KeyedEncodingContainer<NestedKey> {
+        member(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { member(key).unkeyedContainer() }
+    func superEncoder() -> any Encoder { member(BodyCodingKey(stringValue: "super")) }
+    func superEncoder(forKey key: Key) -> any Encoder { member(key) }
+
+    func encodeNil(forKey key: Key) throws { try member(key).write(literal: "null") }
+    func encode(_ value: Bool, forKey key: Key) throws { try member(key).write(literal: value ? "true" : "false") }
+    func encode(_ value: String, forKey key: Key) throws { try member(key).write(value) }
+    func encode(_ value: Double, forKey key: Key) throws { try member(key).write(number: value) }
+    func encode(_ value: Float, forKey key: Key) throws { try member(key).write(number: value) }
+    func encode(_ value: Int, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    func encode(_ value: Int8, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    func encode(_ value: Int16, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    func encode(_ value: Int32, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    func encode(_ value: Int64, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    func encode(_ value: UInt, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    func encode(_ value: UInt8, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    func encode(_ value: UInt16, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    func encode(_ value: UInt32, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    func encode(_ value: UInt64, forKey key: Key) throws { try member(key).write(literal: value.description) }
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try member(key).write(value) }
+}
+
+/// Writes an array's elements.
+struct UnkeyedWriter: UnkeyedEncodingContainer {
+    private let node: WrittenNode
+    private let place: WritePlace
+
+    init(node: WrittenNode, place: WritePlace) {
+        self.node = node
+        self.place = place
+        node.makeArray()
+    }
+
+    var codingPath: [any CodingKey] { place.codingPath }
+    var count: Int { node.count }
+
+    private func element() -> BodyEncoder {
+        let key = BodyCodingKey(intValue: node.count)
+        return BodyEncoder(node: node.appendElement(), place: place.below(key))
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
+        element().container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { element().unkeyedContainer() }
+    func superEncoder() -> any Encoder { element() }
+
+    func encodeNil() throws { try element().write(literal: "null") }
+    func encode(_ value: Bool) throws { try element().write(literal: value ? "true" : "false") }
+    func encode(_ value: String) throws { try element().write(value) }
+    func encode(_ value: Double) throws { try element().write(number: value) }
+    func encode(_ value: Float) throws { try element().write(number: value) }
+    func encode(_ value: Int) throws { try element().write(literal: value.description) }
+    func encode(_ value: Int8) throws { try element().write(literal: value.description) }
+    func encode(_ value: Int16) throws { try element().write(literal: value.description) }
+    func encode(_ value: Int32) throws { try element().write(literal: value.description) }
+    func encode(_ value: Int64) throws { try element().write(literal: value.description) }
+    func encode(_ value: UInt) throws { try element().write(literal: value.description) }
+    func encode(_ value: UInt8) throws { try element().write(literal: value.description) }
+    func encode(_ value: UInt16) throws { try element().write(literal: value.description) }
+    func encode(_ value: UInt32) throws { try element().write(literal: value.description) }
+    func encode(_ value: UInt64) throws { try element().write(literal: value.description) }
+    func encode<Value: Encodable>(_ value: Value) throws { try element().write(value) }
+}
+
+/// Where in a reply something is written: the way back to the root, and how deep it is.
+final class WritePlace {
+    private let parent: WritePlace?
+    private let key: (any CodingKey)?
+    /// Arrays and objects that are open here.
+    private let depth: Int
+    /// Calls of `encode(to:)` on the way here: they nest without opening anything when a value encodes itself.
+    private let calls: Int
+    private let limit: Int
+
+    init(limit: Int) {
+        parent = nil
+        key = nil
+        depth = 0
+        calls = 0
+        self.limit = limit
+    }
+
+    private init(parent: WritePlace, key: (any CodingKey)?, depth: Int, calls: Int) {
+        self.parent = parent
+        self.key = key
+        self.depth = depth
+        self.calls = calls
+        limit = parent.limit
+    }
+
+    var codingPath: [any CodingKey] {
+        var path: [any CodingKey] = []
+        var place: WritePlace? = self
+        while let current = place {
+            if let key = current.key { path.append(key) }
+            place = current.parent
+        }
+        return path.reversed()
+    }
+
+    /// Within an array or object that is opened here.
+    func below(_ key: any CodingKey) -> WritePlace {
+        WritePlace(parent: self, key: key, depth: depth + 1, calls: calls)
+    }
+
+    /// Within a call of `encode(to:)`.
+    func calling() throws(BodyError) -> WritePlace {
+        guard calls < limit * 4 else { throw error(.tooDeep, "a value that ends expected") }
+        return WritePlace(parent: self, key: nil, depth: depth, calls: calls + 1)
+    }
+
+    /// Whatever is written inside a container passes here.
+    func checkDepth() throws(BodyError) {
+        guard depth <= limit else { throw error(.tooDeep, "at most \(limit) levels expected") }
+    }
+
+    func error(_ code: BodyError.Code, _ detail: String) -> BodyError {
+        BodyError(code, path: BodyPath.text(codingPath, root: "reply"), detail: detail)
+    }
+}

@@ -1,0 +1,177 @@
+/// One step of a path through a body: a member's name or an element's index.
+struct BodyCodingKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    init(stringValue: String) {
+        self.stringValue = stringValue
+        intValue = nil
+    }
+
+    init(intValue: Int) {
+        stringValue = "Index \(intValue)"
+        self.intValue = intValue
+    }
+}
+
+extension BodyView {
+    /// How many members may be passed over on the way to a place. A type that tries one form after the other makes an
+    /// error per try: walks without a bound would cost the square of the message's size.
+    private static let mostPassed = 1_000
+
+    /// The steps from the root to this place, found by walking the index: decoding keeps no path. The last step is `?`
+    /// when the place is too far away.
+    var codingPath: [any CodingKey] {
+        var path: [any CodingKey] = []
+        var current = at(root)
+        var passed = 0
+        while current.position != position, let (key, child) = current.step(towards: position, passed: &passed) {
+            path.append(key)
+            current = at(child)
+        }
+        return path
+    }
+
+    private typealias Step = (key: BodyCodingKey, child: UInt32)
+
+    private func step(towards target: UInt32, passed: inout Int) -> Step? {
+        let unknown = (BodyCodingKey(stringValue: "?"), target)
+        switch node.kind {
+        case .object:
+            for key in BodyMembers(of: self) {
+                if contains(target, in: key + 1) { return member(key) }
+                passed += 1
+                guard passed < BodyView.mostPassed else { return unknown }
+            }
+        case .array where isFlat:
+            return (BodyCodingKey(intValue: Int(target - position) - 1), target)
+        case .array:
+            for (index, element) in BodyElements(of: self).enumerated() {
+                if contains(target, in: element) { return (BodyCodingKey(intValue: index), element) }
+                passed += 1
+                guard passed < BodyView.mostPassed else { return unknown }
+            }
+        default: break
+        }
+        return nil
+    }
+
+    private func member(_ key: UInt32) -> Step {
+        (BodyCodingKey(stringValue: text(of: node(at: key))), key + 1)
+    }
+
+    /// Of an array: no element contains another, so that an index is a difference of positions.
+    private var isFlat: Bool { node.next - position - 1 == node.count }
+
+    private func contains(_ target: UInt32, in value: UInt32) -> Bool {
+        switch node(at: value).kind {
+        case .object, .array: (value..<node(at: value).next).contains(target)
+        default: value == target
+        }
+    }
+}
+
+/// A path as errors show it.
+enum BodyPath {
+    static func text(_ path: [any CodingKey], root: String = "body") -> String {
+        path.reduce(into: root) { text, key in
+            if let index = key.intValue {
+                text += "[\(index)]"
+            } else {
+                text += ".\(shown(key.stringValue))"
+            }
+        }
+    }
+
+    /// A name is shown when it cannot be anything but a name: senders choose the names of some members.
+    static func shown(_ name: String) -> String {
+        let isName =
+            (1...64).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+        return isName ? name : "?"
+    }
+}
+
+extension BodyView {
+    /// An error at this place, or at `key` below it.
+    @inline(never)
+    func error(_ code: BodyError.Code, _ detail: String = "", key: (any CodingKey)? = nil) -> BodyError {
+        var path = codingPath
+        if let key { path.append(key) }
+        return BodyError(code, path: BodyPath.text(path), offset: offset, detail: detail)
+    }
+
+    /// An error because the value here is not what was asked for.
+    @inline(never)
+    func mismatch(_ expected: String) -> BodyError {
+        let found = node.kind
+        guard found != .null else { return error(.valueMissing, "\(expected) expected") }
+        return error(.typeMismatch, "\(expected) expected, \(found.words) found")
+    }
+
+    /// The value's first byte counted from the message's, or `nil` when the value is not the message's.
+    private var offset: Int? {
+        // What is empty lies nowhere; only quotes can be around nothing.
+        guard node.length > 0 || node.is(.string) else { return nil }
+        let start = node.firstByte
+        var (low, high) = (0, storage.records.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if storage.records[middle].originalStart <= UInt32(start) { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0 else { return nil }
+        let record = storage.records[low - 1]
+        let offset = start - Int(record.originalStart)
+        return offset < Int(record.originalLength) ? offset : nil
+    }
+}
+
+extension BodyNode.Kind {
+    fileprivate var words: String {
+        switch self {
+        case .null: "null"
+        case .false, .true: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        case .key: "a name"
+        case .routeText: "text of the route"
+        case .text: "a payload of text"
+        case .bytes: "a payload of bytes"
+        }
+    }
+}
+
+extension BodyError {
+    /// What decoding threw, as a body's error where the decoder is one of a ``Body``.
+    package static func from(_ error: any Error, in decoder: any Decoder) -> BodyError {
+        if let decoder = decoder as? BodyDecoder { return from(error, in: decoder.view) }
+        return error as? BodyError ?? BodyError(.invalidValue, detail: "refused by \(type(of: error))")
+    }
+
+    /// What a type's own decoding threw, as a body's error. A message that the type composed is left out, as it may
+    /// quote the body.
+    static func from(_ error: any Error, in view: BodyView) -> BodyError {
+        switch error {
+        case let error as BodyError: error
+        case DecodingError.keyNotFound(let key, let context):
+            BodyError(.missingMember, path: BodyPath.text(context.codingPath + [key]))
+        case DecodingError.valueNotFound(let type, let context):
+            BodyError(.valueMissing, path: BodyPath.text(context.codingPath), detail: "\(type) expected")
+        case DecodingError.typeMismatch(let type, let context):
+            BodyError(.typeMismatch, path: BodyPath.text(context.codingPath), detail: "\(type) expected")
+        case DecodingError.dataCorrupted(let context):
+            BodyError(.invalidValue, path: BodyPath.text(context.codingPath))
+        default:
+            BodyError(.invalidValue, path: BodyPath.text(view.codingPath), detail: "refused by \(type(of: error))")
+        }
+    }
+}

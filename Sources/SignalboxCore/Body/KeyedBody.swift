@@ -1,0 +1,196 @@
+/// An object's members by name.
+struct KeyedBody<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let view: BodyView
+
+    var codingPath: [any CodingKey] { view.codingPath }
+
+    var allKeys: [Key] {
+        BodyMembers(of: view).compactMap { Key(stringValue: view.text(of: view.node(at: $0))) }
+    }
+
+    func contains(_ key: Key) -> Bool { view.member(key.stringValue) != nil }
+
+    func decodeNil(forKey key: Key) throws -> Bool { try member(key).isNull }
+
+    @inline(__always)
+    func member(_ key: Key) throws(BodyError) -> BodyView {
+        view.at(try position(key))
+    }
+
+    @inline(__always)
+    func position(_ key: Key) throws(BodyError) -> UInt32 {
+        guard let position = view.member(key.stringValue) else { throw missing(key) }
+        return position
+    }
+
+    @inline(__always)
+    func integer<Integer: FixedWidthInteger>(_ type: Integer.Type, _ key: Key) throws(BodyError) -> Integer {
+        try view.integer(type, at: try position(key))
+    }
+
+    @inline(never)
+    private func missing(_ key: Key) -> BodyError { view.error(.missingMember, key: key) }
+
+    /// The member's place, or `nil` when it is absent or null.
+    @inline(__always)
+    func present(_ key: Key) -> BodyView? {
+        guard let position = view.member(key.stringValue) else { return nil }
+        let member = view.at(position)
+        return member.isNull ? nil : member
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type,
+        forKey key: Key
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        try BodyDecoder(try member(key)).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try BodyDecoder(try member(key)).elements()
+    }
+
+    func superDecoder() throws -> any Decoder {
+        let key = BodyCodingKey(stringValue: "super")
+        guard let position = view.member(key.stringValue) else { throw view.error(.missingMember, key: key) }
+        return BodyDecoder(view.at(position))
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder {
+        BodyDecoder(try member(key))
+    }
+}
+
+extension KeyedBody {
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try member(key).bool() }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try view.string(at: try position(key)) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try member(key).double() }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try member(key).float() }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try integer(type, key) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try integer(type, key) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try integer(type, key) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try integer(type, key) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try integer(type, key) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try integer(type, key) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try integer(type, key) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try integer(type, key) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try integer(type, key) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try integer(type, key) }
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try BodyDecoder(try member(key)).value(type)
+    }
+}
+
+// One search each; the standard library's defaults make three.
+extension KeyedBody {
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key)?.bool() }
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key)?.string() }
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? { try present(key)?.double() }
+    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? { try present(key)?.float() }
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? { try present(key)?.integer(type) }
+    func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? { try present(key)?.integer(type) }
+    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? { try present(key)?.integer(type) }
+    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? { try present(key)?.integer(type) }
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? { try present(key)?.integer(type) }
+    func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? { try present(key)?.integer(type) }
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? { try present(key)?.integer(type) }
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? { try present(key)?.integer(type) }
+    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? { try present(key)?.integer(type) }
+    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? { try present(key)?.integer(type) }
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        guard let member = present(key) else { return nil }
+        return try BodyDecoder(member).value(type)
+    }
+}
+
+/// An array's elements in order.
+struct UnkeyedBody: UnkeyedDecodingContainer {
+    private let view: BodyView
+    private var element: UInt32
+    private let end: UInt32
+    private(set) var currentIndex = 0
+
+    /// - Precondition: `view` is at an array.
+    init(_ view: BodyView) {
+        self.view = view
+        element = view.position + 1
+        end = view.node.next
+    }
+
+    var codingPath: [any CodingKey] { view.codingPath }
+
+    var count: Int? {
+        let count = view.node.count
+        return count == BodyNode.countLimit ? nil : Int(count)
+    }
+
+    var isAtEnd: Bool { element == end }
+
+    /// The current element; a failing read stays at it.
+    private func current() throws(BodyError) -> BodyView {
+        guard element != end else {
+            throw view.error(.valueMissing, "one more element expected", key: BodyCodingKey(intValue: currentIndex))
+        }
+        return view.at(element)
+    }
+
+    @inline(__always)
+    private mutating func reading<Value>(_ read: (BodyView) throws -> Value) throws -> Value {
+        let place = try current()
+        let value = try read(place)
+        element = place.node.next
+        currentIndex += 1
+        return value
+    }
+
+    mutating func decodeNil() throws -> Bool {
+        let place = try current()
+        guard place.isNull else { return false }
+        element = place.node.next
+        currentIndex += 1
+        return true
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        try reading { try BodyDecoder($0).container(keyedBy: type) }
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try reading { try BodyDecoder($0).elements() }
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        try reading { BodyDecoder($0) }
+    }
+
+    func integers() throws(BodyError) -> [Int] {
+        var integers: [Int] = []
+        integers.reserveCapacity(count ?? 0)
+        for element in BodyElements(of: view) {
+            integers.append(try view.at(element).integer(Int.self))
+        }
+        return integers
+    }
+}
+
+extension UnkeyedBody {
+    mutating func decode(_ type: Bool.Type) throws -> Bool { try reading { try $0.bool() } }
+    mutating func decode(_ type: String.Type) throws -> String { try reading { try $0.string() } }
+    mutating func decode(_ type: Double.Type) throws -> Double { try reading { try $0.double() } }
+    mutating func decode(_ type: Float.Type) throws -> Float { try reading { try $0.float() } }
+    mutating func decode(_ type: Int.Type) throws -> Int { try reading { try $0.integer(type) } }
+    mutating func decode(_ type: Int8.Type) throws -> Int8 { try reading { try $0.integer(type) } }
+    mutating func decode(_ type: Int16.Type) throws -> Int16 { try reading { try $0.integer(type) } }
+    mutating func decode(_ type: Int32.Type) throws -> Int32 { try reading { try $0.integer(type) } }
+    mutating func decode(_ type: Int64.Type) throws -> Int64 { try reading { try $0.integer(type) } }
+    mutating func decode(_ type: UInt.Type) throws -> UInt { try reading { try $0.integer(type) } }
+    mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try reading { try $0.integer(type) } }
+    mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try reading { try $0.integer(type) } }
+    mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try reading { try $0.integer(type) } }
+    mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try reading { try $0.integer(type) } }
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try reading { try BodyDecoder($0).value(type) }
+    }
+}

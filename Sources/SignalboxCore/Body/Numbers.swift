@@ -1,0 +1,252 @@
+extension BodyView {
+    func bool() throws(BodyError) -> Bool {
+        let node = node
+        switch node.kind {
+        case .true: return true
+        case .false: return false
+        case .routeText:
+            switch text(of: node) {
+            case "true": return true
+            case "false": return false
+            default: throw error(.invalidValue, "true or false expected")
+            }
+        default: throw mismatch("a boolean")
+        }
+    }
+
+    @inline(__always)
+    func string() throws(BodyError) -> String { try string(at: position) }
+
+    /// The same at another place; a view of that place is made for an error only, as it counts a reference.
+    @inline(__always)
+    func string(at place: UInt32) throws(BodyError) -> String {
+        let node = node(at: place)
+        guard node.is(.string) || node.is(.routeText) || node.is(.text) else { throw at(place).mismatch("a string") }
+        return text(of: node)
+    }
+
+    /// An integer, exactly: a number without fraction and exponent, or text of a route that spells one.
+    @inline(__always)
+    func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(BodyError) -> Integer {
+        try integer(type, at: position)
+    }
+
+    /// The same at another place.
+    @inline(__always)
+    func integer<Integer: FixedWidthInteger>(
+        _ type: Integer.Type,
+        at place: UInt32
+    ) throws(BodyError) -> Integer {
+        let magnitude = try magnitude(at: place)
+        let value =
+            magnitude.isNegative
+            ? Integer(exactly: 0 &- Int64(truncatingIfNeeded: magnitude.value)) : Integer(exactly: magnitude.value)
+        guard let value, !magnitude.isNegative || magnitude.value <= Int64.min.magnitude else {
+            throw at(place).error(.integerOutOfRange, "\(type) expected")
+        }
+        return value
+    }
+
+    @inline(__always)
+    private func magnitude(at place: UInt32) throws(BodyError) -> (value: UInt64, isNegative: Bool) {
+        let node = node(at: place)
+        guard node.bits & ~BodyNode.negative == BodyNode.Kind.number.bits else {
+            return try at(place).unusualMagnitude()
+        }
+        let isNegative = node.has(BodyNode.negative)
+        let digits = withText { text -> UInt64? in
+            text.decimal(from: Int(node.start) + (isNegative ? 1 : 0), to: node.end)
+        }
+        guard let digits else {
+            throw at(place).error(.integerOutOfRange, "an integer of at most 64 bits expected")
+        }
+        return (digits, isNegative)
+    }
+
+    @inline(never)
+    private func unusualMagnitude() throws(BodyError) -> (value: UInt64, isNegative: Bool) {
+        let node = node
+        switch node.kind {
+        case .number:
+            throw error(.notAnInteger, "an integer expected, without fraction and exponent")
+        case .routeText:
+            guard let flags = routeNumberFlags(), flags & ~BodyNode.negative == 0 else {
+                throw error(.notAnInteger, "an integer expected")
+            }
+            let isNegative = flags != 0
+            let digits = withText { $0.decimal(from: Int(node.start) + (isNegative ? 1 : 0), to: node.end) }
+            guard let digits else { throw error(.integerOutOfRange, "an integer of at most 64 bits expected") }
+            return (digits, isNegative)
+        default:
+            throw mismatch("an integer")
+        }
+    }
+
+    /// The flags of a route's text that is a JSON number from its first to its last byte, else `nil`.
+    func routeNumberFlags() -> UInt32? {
+        let node = node
+        return storage.bytes.withUnsafeBufferPointer { bytes in
+            // What lies behind the text, another capture or message, must not look like a part of it.
+            let text = ByteScan(bytes, end: node.end)
+            guard let number = try? text.number(from: Int(node.start)), number.end == node.end else { return nil }
+            return number.flags
+        }
+    }
+}
+
+extension ByteScan {
+    /// The value of decimal digits, or `nil` when 64 bits do not hold it.
+    @inline(__always)
+    func decimal(from start: Int, to end: Int) -> UInt64? {
+        var value: UInt64 = 0
+        for index in start..<min(end, start &+ 18) {
+            value = value &* 10 &+ UInt64(byte(index) &- UInt8(ascii: "0"))
+        }
+        guard end > start &+ 18 else { return value }
+        for index in start &+ 18..<end {
+            let (product, isOver) = value.multipliedReportingOverflow(by: 10)
+            let (sum, isOverToo) = product.addingReportingOverflow(UInt64(byte(index) &- UInt8(ascii: "0")))
+            guard !isOver, !isOverToo else { return nil }
+            value = sum
+        }
+        return value
+    }
+}
+
+extension BodyView {
+    /// A number, or text of a route that is one. An integer literal is taken exactly or refused; what has a fraction
+    /// or an exponent is rounded to nearest; what is beyond the finite range is refused.
+    func double() throws(BodyError) -> Double {
+        let flags = try numberFlags()
+        let node = node
+        if let fast = fastDouble(node, flags) { return fast }
+        return try float(node, flags, significandBits: 53) { Double($0) }
+    }
+
+    func float() throws(BodyError) -> Float {
+        try float(node, try numberFlags(), significandBits: 24) { Float($0) }
+    }
+
+    private func numberFlags() throws(BodyError) -> UInt32 {
+        let node = node
+        switch node.kind {
+        case .number: return node.bits
+        case .routeText:
+            guard let flags = routeNumberFlags() else { throw error(.invalidValue, "a number expected") }
+            return flags
+        default: throw mismatch("a number")
+        }
+    }
+
+    /// Both numbers are exact, so their quotient is rounded once (W. D. Clinger, "How to Read Floating Point Numbers
+    /// Accurately").
+    private func fastDouble(_ node: BodyNode, _ flags: UInt32) -> Double? {
+        guard flags & BodyNode.exponent == 0, node.length <= 17 else { return nil }
+        let isNegative = flags & BodyNode.negative != 0
+        let (digits, scale) = withText { text -> (UInt64, Int) in
+            var value: UInt64 = 0
+            var scale = 0
+            for index in Int(node.start) + (isNegative ? 1 : 0)..<node.end {
+                let digit = text.byte(index) &- UInt8(ascii: "0")
+                if digit > 9 {
+                    scale = node.end &- index &- 1
+                } else {
+                    value = value &* 10 &+ UInt64(digit)
+                }
+            }
+            return (value, scale)
+        }
+        guard digits <= 1 << 53 else { return nil }
+        let value = Double(digits) / BodyView.powersOfTen[scale]
+        return isNegative ? -value : value
+    }
+
+    private static let powersOfTen: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+    ]
+
+    @inline(never)
+    private func float<Value: BinaryFloatingPoint>(
+        _ node: BodyNode,
+        _ flags: UInt32,
+        significandBits: Int,
+        make: (String) -> Value?
+    ) throws(BodyError) -> Value {
+        guard let value = make(literal(of: node)), value.isFinite else {
+            throw error(.numberOutOfRange, "a finite \(Value.self) expected")
+        }
+        if flags & (BodyNode.fraction | BodyNode.exponent) == 0 {
+            let isNegative = flags & BodyNode.negative != 0
+            let width = withText { text in
+                IntegerWidth.significantBits(of: text, from: Int(node.start) + (isNegative ? 1 : 0), to: node.end)
+            }
+            guard width <= significandBits else {
+                throw error(.inexactNumber, "\(Value.self) does not hold this integer exactly")
+            }
+        }
+        return value
+    }
+}
+
+extension ByteScan {
+    /// Reads the number that begins at `start` (RFC 8259 section 6); its value is not computed.
+    ///
+    /// - Returns: the position after it, and ``BodyNode/negative``, ``BodyNode/fraction``, ``BodyNode/exponent``.
+    @inline(__always)
+    func number(from start: Int) throws(BodyFault) -> (end: Int, flags: UInt32) {
+        var index = start
+        var flags: UInt32 = 0
+        if byte(index) == UInt8(ascii: "-") {
+            flags = BodyNode.negative
+            index &+= 1
+        }
+        if byte(index) == UInt8(ascii: "0") {
+            index &+= 1
+        } else {
+            index = try digitsEnd(index)
+        }
+        if byte(index) == UInt8(ascii: ".") {
+            flags |= BodyNode.fraction
+            index = try digitsEnd(index &+ 1)
+        }
+        if byte(index) | 0x20 == UInt8(ascii: "e") {
+            flags |= BodyNode.exponent
+            index &+= 1
+            if byte(index) == UInt8(ascii: "+") || byte(index) == UInt8(ascii: "-") { index &+= 1 }
+            index = try digitsEnd(index)
+        }
+        return (index, flags)
+    }
+
+    /// The position after one or more digits.
+    @inline(__always)
+    private func digitsEnd(_ start: Int) throws(BodyFault) -> Int {
+        var index = start
+        while byte(index) &- UInt8(ascii: "0") <= 9 { index &+= 1 }
+        guard index > start else {
+            throw BodyFault(code: index < end ? .invalidSyntax : .unexpectedEnd, position: index)
+        }
+        return index
+    }
+}
+
+/// How many bits an integer literal needs between its highest and its lowest bit that is set.
+enum IntegerWidth {
+    /// The work is quadratic in the digits, so the caller first makes sure that a float's range holds the literal:
+    /// at most 309 digits.
+    static func significantBits(of text: ByteScan, from start: Int, to end: Int) -> Int {
+        var limbs: [UInt32] = []
+        for index in start..<end {
+            var carry = UInt64(text.byte(index) &- UInt8(ascii: "0"))
+            for position in limbs.indices {
+                carry += UInt64(limbs[position]) * 10
+                limbs[position] = UInt32(truncatingIfNeeded: carry)
+                carry >>= 32
+            }
+            if carry > 0 { limbs.append(UInt32(carry)) }
+        }
+        guard let highest = limbs.last, let lowest = limbs.firstIndex(where: { $0 != 0 }) else { return 0 }
+        let width = limbs.count * 32 - highest.leadingZeroBitCount
+        return width - lowest * 32 - limbs[lowest].trailingZeroBitCount
+    }
+}

@@ -1,0 +1,162 @@
+/// An immutable run of bytes: a range of a batch's shared memory, or memory of its own.
+///
+/// Copying a `Bytes` copies a reference. A range of a batch keeps the whole batch alive; ``copied()`` gives the same
+/// content in memory of its own, for whoever keeps it for long.
+public struct Bytes: Sendable {
+    package let storage: BatchStorage
+    package let start: UInt32
+    package let length: UInt32
+
+    package init(storage: BatchStorage, start: UInt32, length: UInt32) {
+        self.storage = storage
+        self.start = start
+        self.length = length
+    }
+
+    /// Takes over an array as memory of its own.
+    ///
+    /// - Precondition: the array holds fewer than 2^32 bytes.
+    public init(_ bytes: [UInt8]) {
+        self.init(storage: BatchStorage(bytes: bytes), start: 0, length: UInt32(bytes.count))
+    }
+
+    /// Copies the UTF-8 form of a text.
+    public init(_ text: String) {
+        self.init(Array(text.utf8))
+    }
+
+    /// The same content in memory of its own.
+    public func copied() -> Bytes {
+        Bytes(Array(self))
+    }
+
+    /// Calls `body` with the bytes; the pointer is valid during the call only.
+    public func withUnsafeBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try storage.bytes.withUnsafeBufferPointer { (whole: UnsafeBufferPointer<UInt8>) throws(Failure) -> Result in
+            let range = Int(start)..<Int(start) + Int(length)
+            return try body(UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: whole[range])))
+        }
+    }
+
+    /// The bytes as text, or `nil` when they are not UTF-8.
+    public var text: String? {
+        String(validating: self, as: UTF8.self)
+    }
+}
+
+extension Bytes: RandomAccessCollection {
+    /// Always 0.
+    public var startIndex: Int { 0 }
+
+    /// The number of bytes.
+    public var endIndex: Int { Int(length) }
+
+    /// The byte at `position`, counted from 0.
+    ///
+    /// - Precondition: `position` is in `0..<count`.
+    public subscript(position: Int) -> UInt8 {
+        precondition(position >= 0 && position < Int(length), "Bytes index out of range")
+        return storage.bytes[Int(start) + position]
+    }
+
+    /// Gives the standard library's algorithms the bytes in one piece.
+    public func withContiguousStorageIfAvailable<Result>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
+    ) rethrows -> Result? {
+        try storage.bytes.withUnsafeBufferPointer { whole in
+            try body(UnsafeBufferPointer(rebasing: whole[Int(start)..<Int(start) + Int(length)]))
+        }
+    }
+}
+
+extension Bytes: Hashable {
+    /// Equal when the bytes are.
+    public static func == (left: Bytes, right: Bytes) -> Bool {
+        left.elementsEqual(right)
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+}
+
+/// Compares short runs of bytes in words, as action names and member names are compared for every message.
+package enum ByteComparison {
+    /// Whether both hold the same bytes.
+    @inlinable
+    package static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        guard left.count == right.count else { return false }
+        var position = 0
+        var difference: UInt64 = 0
+        while position + 8 <= left.count {
+            difference |=
+                left.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+                ^ right.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            position += 8
+        }
+        while position < left.count {
+            difference |= UInt64(left[position] ^ right[position])
+            position += 1
+        }
+        return difference == 0
+    }
+}
+
+/// A 64-bit hash of bytes, read in words, with a secret of its own: fast, and nobody who sends can foresee it.
+///
+/// In the manner of wyhash (Wang Yi, 2019): two words are multiplied to 128 bits, whose halves are folded together. It
+/// tells messages apart and is of no use for secrets.
+package struct SeededHash: Sendable {
+    private let first: UInt64
+    private let second: UInt64
+    private let third: UInt64
+
+    /// A hash whose values no other instance has.
+    package init() {
+        first = .random(in: .min ... .max)
+        second = .random(in: .min ... .max)
+        third = .random(in: .min ... .max)
+    }
+
+    /// - Parameters:
+    ///   - bytes: what is hashed; their number counts too.
+    ///   - seed: what was hashed before it, where pieces follow each other.
+    package func value(of bytes: UnsafeRawBufferPointer, after seed: UInt64 = 0) -> UInt64 {
+        var state = SeededHash.fold(seed ^ first, UInt64(bytes.count) ^ second)
+        var position = 0
+        while position + 16 <= bytes.count {
+            let low = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+            let high = bytes.loadUnaligned(fromByteOffset: position + 8, as: UInt64.self)
+            state = SeededHash.fold(low ^ second, high ^ state)
+            position += 16
+        }
+        if position < bytes.count {
+            let low = SeededHash.word(bytes, at: position)
+            let high = SeededHash.word(bytes, at: position + 8)
+            state = SeededHash.fold(low ^ third, high ^ state)
+        }
+        return SeededHash.fold(state ^ first, third)
+    }
+
+    /// The eight bytes from a position on; zeros beyond the end.
+    private static func word(_ bytes: UnsafeRawBufferPointer, at position: Int) -> UInt64 {
+        guard position + 8 > bytes.count else { return bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self) }
+        var word: UInt64 = 0
+        var shift: UInt64 = 0
+        var position = position
+        while position < bytes.count {
+            word |= UInt64(bytes[position]) << shift
+            shift += 8
+            position += 1
+        }
+        return word
+    }
+
+    private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
+}

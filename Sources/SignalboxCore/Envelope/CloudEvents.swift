@@ -1,0 +1,319 @@
+extension EnvelopeReader {
+    /// Reads an event of CloudEvents 1.0: its attributes are set apart, and its data is the body.
+    func readCloudEvent(
+        from buffers: inout BatchBuffers,
+        into record: inout ArrivalRecord
+    ) throws(BodyError) {
+        let root = try parseObject(&buffers)
+        try checkVersion(buffers.member("specversion", of: root), in: buffers)
+        let event = try CloudEventMembers(of: root, in: buffers, for: self)
+        try readName(event.type, "type", from: &buffers, into: &record)
+        guard let id = event.id else { throw BodyError(.missingMember, path: "id") }
+        let range = try idRange(of: buffers.nodes[id], path: "id", in: &buffers)
+        record.setID(range.lowerBound, length: range.count, key: .id)
+        guard event.hasSource else { throw BodyError(.missingMember, path: "source") }
+        record.body = UInt32(try body(of: event, in: &buffers))
+        buffers.hide([event.data, event.dataBase64], of: root)
+        record.aside = UInt32(root)
+    }
+
+    /// Before all else, as another version has other rules.
+    private func checkVersion(_ position: Int?, in buffers: borrowing BatchBuffers) throws(BodyError) {
+        guard let node = position.map({ buffers.nodes[$0] }), !node.is(.null) else {
+            throw BodyError(.missingMember, path: "specversion")
+        }
+        guard node.is(.string) else { throw mismatch(node, path: "specversion") }
+        guard buffers.text(of: node) == "1.0" else {
+            let offset = offset(of: node)
+            throw BodyError(.invalidValue, path: "specversion", offset: offset, detail: "version 1.0 expected")
+        }
+    }
+
+    /// JSON event format, section 3.1.2.
+    private func body(of event: CloudEventMembers, in buffers: inout BatchBuffers) throws(BodyError) -> Int {
+        if let base64 = event.dataBase64, !buffers.nodes[base64].is(.null) {
+            guard event.data == nil else {
+                let offset = offset(of: buffers.nodes[base64])
+                let detail = "data or data_base64 expected, not both"
+                throw BodyError(.invalidValue, path: "data_base64", offset: offset, detail: detail)
+            }
+            return try bytes(at: base64, in: &buffers)
+        }
+        guard let data = event.data else { return buffers.push(emptyBody(.json)) }
+        let node = buffers.nodes[data]
+        guard !event.dataIsJSON, !node.is(.null) else { return data }
+        guard node.is(.string) else {
+            throw mismatch(node, path: "data", "a string, as datacontenttype is not JSON,")
+        }
+        return push(.text, buffers.plainRange(of: node), in: &buffers)
+    }
+
+    private func bytes(at position: Int, in buffers: inout BatchBuffers) throws(BodyError) -> Int {
+        let node = buffers.nodes[position]
+        guard node.is(.string) else { throw mismatch(node, path: "data_base64") }
+        let text = buffers.plainRange(of: node)
+        guard let bytes = buffers.withBytes(in: text, Base64Text.decode) else {
+            let offset = offset(of: node)
+            let detail = "base64 of RFC 4648 section 4, with its padding, expected"
+            throw BodyError(.invalidValue, path: "data_base64", offset: offset, detail: detail)
+        }
+        let start = bytes.withUnsafeBytes { buffers.append($0) }
+        return push(.bytes, start..<start + bytes.count, in: &buffers)
+    }
+
+    private func push(_ kind: BodyNode.Kind, _ range: Range<Int>, in buffers: inout BatchBuffers) -> Int {
+        let next = buffers.nodeCount + 1
+        return buffers.push(BodyNode(start: range.lowerBound, length: range.count, next: next, bits: kind.bits))
+    }
+}
+
+/// Where in the index the members of a CloudEvent are, its attributes' names and values checked (specification,
+/// "Context Attributes" and "Type System"). An attribute that is `null` counts as absent.
+struct CloudEventMembers {
+    private(set) var type: Int?
+    private(set) var id: Int?
+    private(set) var data: Int?
+    private(set) var dataBase64: Int?
+    private(set) var hasSource = false
+    /// Without a content type data is JSON.
+    private(set) var dataIsJSON = true
+
+    /// Looks through the members of the object at `root` once.
+    init(of root: Int, in buffers: borrowing BatchBuffers, for reader: EnvelopeReader) throws(BodyError) {
+        let end = Int(buffers.nodes[root].next)
+        var key = root + 1
+        while key < end {
+            let name = buffers.text(of: buffers.nodes[key])
+            let value = key + 1
+            switch name {
+            case "data": data = value
+            case "data_base64": dataBase64 = value
+            default:
+                let place = Place(name: name, node: buffers.nodes[value], reader: reader)
+                try place.checkName(of: buffers.nodes[key])
+                if !place.node.is(.null) { try take(place, at: value, in: buffers) }
+            }
+            key = Int(buffers.nodes[value].next)
+        }
+    }
+
+    private mutating func take(
+        _ place: Place,
+        at value: Int,
+        in buffers: borrowing BatchBuffers
+    ) throws(BodyError) {
+        switch place.name {
+        case "type": type = value
+        case "id":
+            id = value
+            _ = try place.text(in: buffers)
+        case "source":
+            hasSource = true
+            _ = try place.text(in: buffers)
+        case "specversion", "subject", "dataschema":
+            _ = try place.text(in: buffers)
+        case "time":
+            guard TimestampText.isTimestamp(try place.text(in: buffers)) else {
+                throw place.invalid("a date and time of RFC 3339 expected")
+            }
+        case "datacontenttype":
+            guard let media = MediaType(try place.text(in: buffers)) else {
+                throw place.invalid("a media type such as application/json expected")
+            }
+            dataIsJSON = media.isJSON
+        default:
+            try place.checkExtension(in: buffers)
+        }
+    }
+}
+
+extension CloudEventMembers {
+    /// One attribute.
+    private struct Place {
+        let name: String
+        let node: BodyNode
+        let reader: EnvelopeReader
+
+        private var path: String { BodyPath.shown(name) }
+
+        func checkName(of key: BodyNode) throws(BodyError) {
+            let isName =
+                !name.isEmpty
+                && name.utf8.allSatisfy { byte in
+                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                }
+            guard !isName else { return }
+            let offset = reader.offset(of: key)
+            throw BodyError(.invalidValue, path: path, offset: offset, detail: "names of attributes are a-z and 0-9")
+        }
+
+        /// The text of an attribute that may not be empty.
+        func text(in buffers: borrowing BatchBuffers) throws(BodyError) -> String {
+            let text = try string(in: buffers)
+            guard !text.isEmpty else { throw invalid("a text that is not empty expected") }
+            return text
+        }
+
+        /// A boolean, an integer of 32 bits, or text: what the type system lets an attribute be in JSON.
+        func checkExtension(in buffers: borrowing BatchBuffers) throws(BodyError) {
+            switch node.kind {
+            case .true, .false: break
+            case .number: try checkNumber(in: buffers)
+            default: _ = try string(in: buffers)
+            }
+        }
+
+        private func checkNumber(in buffers: borrowing BatchBuffers) throws(BodyError) {
+            guard !node.has(BodyNode.fraction | BodyNode.exponent) else {
+                throw error(.notAnInteger, "an integer expected, without fraction and exponent")
+            }
+            let literal = buffers.withBytes(in: Int(node.start)..<node.end) { String(decoding: $0, as: UTF8.self) }
+            guard Int32(literal) != nil else { throw error(.integerOutOfRange, "an integer of 32 bits expected") }
+        }
+
+        private func string(in buffers: borrowing BatchBuffers) throws(BodyError) -> String {
+            guard node.is(.string) else { throw error(.typeMismatch, "a string expected") }
+            let text = buffers.text(of: node)
+            guard text.unicodeScalars.allSatisfy(Place.isAllowed) else {
+                throw invalid("text without control characters and noncharacters expected")
+            }
+            return text
+        }
+
+        private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+            switch scalar.value {
+            case 0..<0x20, 0x7F...0x9F, 0xFDD0...0xFDEF: false
+            default: scalar.value & 0xFFFE != 0xFFFE
+            }
+        }
+
+        func invalid(_ detail: String) -> BodyError { error(.invalidValue, detail) }
+
+        private func error(_ code: BodyError.Code, _ detail: String) -> BodyError {
+            BodyError(code, path: path, offset: reader.offset(of: node), detail: detail)
+        }
+    }
+}
+
+/// A media type as `datacontenttype` has it (RFC 2045 section 5.1), its parameters passed over.
+struct MediaType {
+    /// Whether the subtype is `json` or ends in `+json`, in any letter case.
+    let isJSON: Bool
+
+    /// - Returns: `nil` when the text is not two tokens around a slash, with or without parameters behind them.
+    init?(_ text: String) {
+        let type = text.utf8.prefix { $0 != UInt8(ascii: ";") }
+        guard let slash = type.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        var subtype = type[type.index(after: slash)...]
+        while let last = subtype.last, last == 0x20 || last == 0x09 { subtype.removeLast() }
+        guard MediaType.isToken(type[..<slash]), MediaType.isToken(subtype) else { return nil }
+        let lower = subtype.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }
+        isJSON = lower == Array("json".utf8) || lower.suffix(5) == Array("+json".utf8)[...]
+    }
+
+    private static func isToken(_ bytes: Substring.UTF8View) -> Bool {
+        !bytes.isEmpty && bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F && !separators.contains($0) }
+    }
+
+    private static let separators = Set(#"()<>@,;:\"/[]?="#.utf8)
+}
+
+/// Dates and times of RFC 3339 section 5.6, such as `2018-04-05T17:31:00.5+02:00`.
+enum TimestampText {
+    /// Whether the text is one, and names a day and an hour that exist. A second 60 exists in the last minute of a day
+    /// of UTC alone; whether a leap second was announced for it is not asked.
+    static func isTimestamp(_ text: String) -> Bool {
+        var rest = Array(text.utf8)[...]
+        guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),
+            let day = number(2, &rest), isDay(day, month, year), take("Tt", &rest), let hour = number(2, &rest),
+            hour < 24, take(":", &rest), let minute = number(2, &rest), minute < 60, take(":", &rest),
+            let second = number(2, &rest), second <= 60
+        else { return false }
+        if take(".", &rest) {
+            let digits = rest.prefix(while: isDigit)
+            guard !digits.isEmpty else { return false }
+            rest = rest.dropFirst(digits.count)
+        }
+        guard let offset = offset(&rest), rest.isEmpty else { return false }
+        let minutesOfDay = 24 * 60
+        let minuteOfUTC = (hour * 60 + minute - offset + 2 * minutesOfDay) % minutesOfDay
+        return second < 60 || minuteOfUTC == minutesOfDay - 1
+    }
+
+    /// Minutes east of UTC.
+    private static func offset(_ rest: inout ArraySlice<UInt8>) -> Int? {
+        if take("Zz", &rest) { return 0 }
+        let isWest = rest.first == UInt8(ascii: "-")
+        guard take("+-", &rest), let hours = number(2, &rest), hours < 24, take(":", &rest),
+            let minutes = number(2, &rest), minutes < 60
+        else { return nil }
+        return isWest ? -(hours * 60 + minutes) : hours * 60 + minutes
+    }
+
+    private static func isDay(_ day: Int, _ month: Int, _ year: Int) -> Bool {
+        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+        let lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+        return (1...12).contains(month) && (1...lengths[month - 1]).contains(day)
+    }
+
+    private static func number(_ digits: Int, _ rest: inout ArraySlice<UInt8>) -> Int? {
+        let taken = rest.prefix(digits)
+        guard taken.count == digits, taken.allSatisfy(isDigit) else { return nil }
+        rest = rest.dropFirst(digits)
+        return taken.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+
+    private static func take(_ one: StaticString, _ rest: inout ArraySlice<UInt8>) -> Bool {
+        guard let first = rest.first, one.withUTF8Buffer({ $0.contains(first) }) else { return false }
+        rest = rest.dropFirst()
+        return true
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+}
+
+/// Base64 of RFC 4648 section 4, in its one canonical form: padded, without line ends or other characters, and the bits
+/// behind the last byte zero.
+enum Base64Text {
+    /// The bytes it stands for, or `nil` when the text is not of this form.
+    static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard text.count % 4 == 0 else { return nil }
+        var padding = 0
+        while padding < 2, padding < text.count, text[text.count - 1 - padding] == UInt8(ascii: "=") { padding += 1 }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count / 4 * 3)
+        var group: UInt32 = 0
+        for (position, character) in text.dropLast(padding).enumerated() {
+            guard let digit = digit(character) else { return nil }
+            group = group << 6 | digit
+            guard position % 4 == 3 else { continue }
+            for shift in [16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: group >> shift)) }
+            group = 0
+        }
+        switch padding {
+        case 1:
+            guard group & 0b11 == 0 else { return nil }
+            bytes.append(UInt8(truncatingIfNeeded: group >> 10))
+            bytes.append(UInt8(truncatingIfNeeded: group >> 2))
+        case 2:
+            guard group & 0b1111 == 0 else { return nil }
+            bytes.append(UInt8(truncatingIfNeeded: group >> 4))
+        default: break
+        }
+        return bytes
+    }
+
+    private static func digit(_ character: UInt8) -> UInt32? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "+"): 62
+        case UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}
