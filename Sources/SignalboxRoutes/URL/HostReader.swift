@@ -86,3 +86,89 @@ struct HostReader {
         return labels.count == 4 && labels.allSatisfy { AddressText.decimalByte($0) != nil }
     }
 }
+
+/// An IPv6 address: eight pieces, read by RFC 4291, section 2.2, and written by RFC 5952, section 4.
+struct AddressText: CustomStringConvertible {
+    private let pieces: [UInt16]
+
+    /// - Returns: `nil` when the text is no address; a zone is none.
+    init?(ipv6 text: ArraySlice<UInt8>) {
+        let colon = UInt8(ascii: ":")
+        guard text.count <= 45 else { return nil }
+        var gap: Int?
+        var pieces: [UInt16] = []
+        var rest = text
+        if rest.starts(with: "::".utf8) {
+            gap = 0
+            rest = rest.dropFirst(2)
+        }
+        while !rest.isEmpty {
+            let piece = rest.prefix { $0 != colon }
+            rest = rest.dropFirst(piece.count)
+            if rest.isEmpty, piece.contains(UInt8(ascii: ".")) {
+                guard let last = AddressText.embedded(piece) else { return nil }
+                pieces += last
+                break
+            }
+            guard let value = AddressText.hexadecimal(piece) else { return nil }
+            pieces.append(value)
+            guard pieces.count <= 8, !rest.isEmpty else { break }
+            rest = rest.dropFirst()
+            if rest.first == colon {
+                guard gap == nil else { return nil }
+                gap = pieces.count
+                rest = rest.dropFirst()
+            } else if rest.isEmpty {
+                return nil
+            }
+        }
+        guard gap == nil ? pieces.count == 8 : pieces.count < 8 else { return nil }
+        if let gap { pieces.insert(contentsOf: repeatElement(0, count: 8 - pieces.count), at: gap) }
+        self.pieces = pieces
+    }
+
+    /// The longest run of two or more zeros is left out; of two as long as each other the first.
+    var description: String {
+        let zeros = longestRunOfZeros
+        guard let zeros else { return AddressText.text(pieces[...]) }
+        return "\(AddressText.text(pieces[..<zeros.lowerBound]))::\(AddressText.text(pieces[zeros.upperBound...]))"
+    }
+
+    private var longestRunOfZeros: Range<Int>? {
+        var longest: Range<Int>?
+        var start = 0
+        for place in 0...pieces.count where place == pieces.count || pieces[place] != 0 {
+            if place - start > max(longest?.count ?? 0, 1) { longest = start..<place }
+            start = place + 1
+        }
+        return longest
+    }
+
+    private static func text(_ pieces: ArraySlice<UInt16>) -> String {
+        pieces.map { String($0, radix: 16) }.joined(separator: ":")
+    }
+
+    private static func hexadecimal(_ digits: ArraySlice<UInt8>) -> UInt16? {
+        guard (1...4).contains(digits.count) else { return nil }
+        var value: UInt16 = 0
+        for digit in digits {
+            guard let part = digit.hexValue else { return nil }
+            value = value << 4 | UInt16(part)
+        }
+        return value
+    }
+
+    private static func embedded(_ text: ArraySlice<UInt8>) -> [UInt16]? {
+        let bytes = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(decimalByte)
+        guard bytes.count == 4, let first = bytes[0], let second = bytes[1], let third = bytes[2], let fourth = bytes[3]
+        else { return nil }
+        return [UInt16(first) << 8 | UInt16(second), UInt16(third) << 8 | UInt16(fourth)]
+    }
+
+    /// A number up to 255 without leading zeros, which some readers take for octal.
+    static func decimalByte(_ digits: ArraySlice<UInt8>) -> UInt8? {
+        guard (1...3).contains(digits.count), digits.allSatisfy(\.isASCIIDigit) else { return nil }
+        guard digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
+        return UInt8(String(decoding: digits, as: UTF8.self))
+    }
+}

@@ -1,0 +1,244 @@
+/// Reads a URL pattern from left to right: characters, then scheme and host, segments, query.
+struct URLPatternCompiler {
+    let bytes: [UInt8]
+    var root = RouteRoot.anywhere
+    var elements: [RouteElement] = []
+    var queryCaptures: [QueryCapture] = []
+    private var names: Set<String> = []
+    var restOffset: Int?
+
+    init(_ text: String) throws(RoutePatternError) {
+        guard text.utf8.count <= URLPattern.maximumLength else {
+            let detail = "a pattern has at most \(URLPattern.maximumLength) bytes"
+            throw RoutePatternError(.tooLong, at: URLPattern.maximumLength, detail)
+        }
+        bytes = Array(text.utf8)
+        guard !bytes.isEmpty else { throw RoutePatternError(.empty, at: 0, "a pattern must not be empty") }
+        try checkCharacters()
+        let query = bytes.firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex
+        let path = try readRoot(upTo: query)
+        try readSegments(path..<query)
+        if query < bytes.endIndex { try readQuery(query + 1..<bytes.endIndex) }
+    }
+
+    private func checkCharacters() throws(RoutePatternError) {
+        for (offset, byte) in bytes.enumerated() {
+            switch byte {
+            case 0...0x20, 0x7F, UInt8(ascii: "\\"):
+                throw RoutePatternError(.invalidCharacter, at: offset, "the byte \(byte) is written as an escape, %XX")
+            case UInt8(ascii: "#"):
+                throw RoutePatternError(.invalidCharacter, at: offset, "a fragment is not matched; leave it out")
+            default: continue
+            }
+        }
+    }
+
+    /// Reads what stands before the first segment.
+    ///
+    /// - Returns: where the segments begin, at most `end`.
+    private mutating func readRoot(upTo end: Int) throws(RoutePatternError) -> Int {
+        if bytes.first == UInt8(ascii: "/") { return 1 }
+        guard let colon = URLReader.schemeEnd(of: bytes), colon < end else {
+            throw RoutePatternError(.missingScheme, at: 0, "a scheme and a colon expected, or a slash at the beginning")
+        }
+        let scheme = String(decoding: bytes[..<colon].map(\.asciiLowercase), as: UTF8.self)
+        let start = colon + 1
+        if bytes[start..<end].starts(with: "//".utf8) {
+            return try readAuthority(of: scheme, start + 2..<end)
+        }
+        guard URLScheme(scheme.utf8) == .other else {
+            throw RoutePatternError(.missingHost, at: start, "// and a host expected behind \(scheme):")
+        }
+        let isRooted = start < end && bytes[start] == UInt8(ascii: "/")
+        root = RouteRoot(form: isRooted ? .rooted : .opaque, scheme: scheme)
+        return isRooted ? start + 1 : start
+    }
+
+    /// Reads a capture in braces and takes down its name.
+    mutating func readCapture(_ range: Range<Int>) throws(RoutePatternError) -> CaptureSyntax {
+        let syntax: CaptureSyntax
+        do throws(CaptureSyntax.Fault) {
+            syntax = try CaptureSyntax(bytes[range])
+        } catch {
+            throw fault(error, at: range.lowerBound)
+        }
+        guard names.insert(syntax.name).inserted else {
+            let detail = "each capture has a name of its own; {\(syntax.name)} was there before"
+            throw RoutePatternError(.duplicateCapture, at: range.lowerBound, detail)
+        }
+        guard names.count <= URLPattern.maximumCaptures else {
+            let detail = "a pattern has at most \(URLPattern.maximumCaptures) captures"
+            throw RoutePatternError(.tooManyCaptures, at: range.lowerBound, detail)
+        }
+        return syntax
+    }
+}
+
+extension URLPatternCompiler {
+    /// - Returns: where the segments begin.
+    mutating func readAuthority(of scheme: String, _ range: Range<Int>) throws(RoutePatternError) -> Int {
+        let end = bytes[range].firstIndex(of: UInt8(ascii: "/")) ?? range.upperBound
+        let authority = range.lowerBound..<end
+        let port: UInt16?
+        if bytes[authority].contains(where: CaptureSyntax.isBrace) {
+            port = try readHostCapture(of: scheme, authority)
+        } else {
+            port = try readHost(of: scheme, authority)
+        }
+        root = RouteRoot(form: .authority, scheme: scheme, port: port)
+        return min(end + 1, range.upperBound)
+    }
+
+    /// Reads the host as the URLs' hosts are read, and so in the same form.
+    private mutating func readHost(of scheme: String, _ authority: Range<Int>) throws(RoutePatternError) -> UInt16? {
+        let kind = URLScheme(scheme.utf8)
+        guard !authority.isEmpty || kind == .file || kind == .other else {
+            throw RoutePatternError(.missingHost, at: authority.lowerBound, "a host expected behind \(scheme)://")
+        }
+        let url = try readURL(authority, behind: scheme + "://")
+        elements.append(.literal((url.host ?? "").lowercased()))
+        return url.port
+    }
+
+    private mutating func readHostCapture(
+        of scheme: String,
+        _ authority: Range<Int>
+    ) throws(RoutePatternError) -> UInt16? {
+        guard URLScheme(scheme.utf8) == .other else {
+            let detail = "\(scheme) needs a host that is written out: a capture would accept any site"
+            throw RoutePatternError(.anyHost, at: authority.lowerBound, detail)
+        }
+        let end = (bytes[authority].lastIndex(of: UInt8(ascii: "}")) ?? authority.lowerBound) + 1
+        let kind = try addCapture(authority.lowerBound..<end)
+        guard kind == .text || kind == .rest else {
+            let detail = "a host is {name} or {name...}, without a kind"
+            throw RoutePatternError(.kindNotAllowed, at: authority.lowerBound, detail)
+        }
+        guard end < authority.upperBound else { return nil }
+        if kind == .rest { throw restNotLast(authority.lowerBound) }
+        guard bytes[end] == UInt8(ascii: ":") else { throw captureNotAlone(authority.lowerBound) }
+        return try readURL(end..<authority.upperBound, behind: scheme + "://h").port
+    }
+
+    private func readURL(_ range: Range<Int>, behind start: String) throws(RoutePatternError) -> URLText {
+        do throws(URLTextError) {
+            return try URLText(start + String(decoding: bytes[range], as: UTF8.self) + "/")
+        } catch {
+            let reason: RoutePatternError.Reason = error.reason == .invalidPort ? .invalidPort : .invalidHost
+            let offset = range.lowerBound + max(0, error.offset - start.utf8.count)
+            throw RoutePatternError(reason, at: min(offset, range.upperBound), error.detail)
+        }
+    }
+}
+
+extension URLPatternCompiler {
+    /// - Parameter range: behind the first slash, or all of an opaque path.
+    mutating func readSegments(_ range: Range<Int>) throws(RoutePatternError) {
+        var start = range.lowerBound
+        while start < range.upperBound {
+            let end = bytes[start..<range.upperBound].firstIndex(of: UInt8(ascii: "/")) ?? range.upperBound
+            try readSegment(start..<end)
+            start = end + 1
+        }
+    }
+
+    private mutating func readSegment(_ range: Range<Int>) throws(RoutePatternError) {
+        if let restOffset { throw restNotLast(restOffset) }
+        guard !range.isEmpty else {
+            throw RoutePatternError(.emptySegment, at: range.lowerBound, "text or a capture expected between slashes")
+        }
+        if bytes[range].contains(where: CaptureSyntax.isBrace) {
+            _ = try addCapture(range)
+            return
+        }
+        let text = String(decoding: try decode(range), as: UTF8.self)
+        guard text != ".", text != ".." else {
+            throw RoutePatternError(.dotSegment, at: range.lowerBound, "no URL has . or .. as a segment")
+        }
+        elements.append(.literal(text))
+    }
+
+    /// - Returns: the kind.
+    mutating func addCapture(_ range: Range<Int>) throws(RoutePatternError) -> CaptureKind {
+        let syntax = try readCapture(range)
+        if syntax.kind == .rest { restOffset = range.lowerBound }
+        elements.append(.capture(name: syntax.name, kind: syntax.kind))
+        return syntax.kind
+    }
+
+    private func decode(_ range: Range<Int>) throws(RoutePatternError) -> [UInt8] {
+        do throws(URLTextError) {
+            return try PercentDecoding.checked(bytes, range)
+        } catch {
+            throw RoutePatternError(.invalidEscape, at: error.offset, error.detail)
+        }
+    }
+}
+
+extension URLPatternCompiler {
+    /// - Parameter range: behind the `?`.
+    mutating func readQuery(_ range: Range<Int>) throws(RoutePatternError) {
+        var start = range.lowerBound
+        repeat {
+            let end = bytes[start..<range.upperBound].firstIndex(of: UInt8(ascii: "&")) ?? range.upperBound
+            try readItem(start..<end)
+            start = end + 1
+        } while start <= range.upperBound
+    }
+
+    private mutating func readItem(_ range: Range<Int>) throws(RoutePatternError) {
+        guard let equals = bytes[range].firstIndex(of: UInt8(ascii: "=")), equals > range.lowerBound else {
+            throw invalidQuery(range.lowerBound)
+        }
+        let value = equals + 1..<range.upperBound
+        guard bytes[value].contains(where: CaptureSyntax.isBrace) else { throw invalidQuery(range.lowerBound) }
+        guard !bytes[range.lowerBound..<equals].contains(where: CaptureSyntax.isBrace) else {
+            throw captureNotAlone(range.lowerBound)
+        }
+        let syntax = try readCapture(value)
+        guard syntax.kind == .text else {
+            throw RoutePatternError(.kindNotAllowed, at: value.lowerBound, "a query's values are text: {name}")
+        }
+        let item = try decodeItem(range.lowerBound..<equals)
+        guard !queryCaptures.contains(where: { $0.item == item }) else {
+            throw RoutePatternError(.duplicateItem, at: range.lowerBound, "an item of the query is named once")
+        }
+        queryCaptures.append(QueryCapture(item: item, name: syntax.name))
+    }
+
+    private func decodeItem(_ range: Range<Int>) throws(RoutePatternError) -> String {
+        do throws(URLTextError) {
+            return try PercentDecoding.formText(bytes, range)
+        } catch {
+            throw RoutePatternError(.invalidEscape, at: error.offset, error.detail)
+        }
+    }
+
+    private func invalidQuery(_ offset: Int) -> RoutePatternError {
+        let detail = "item={name} expected, with & between several: a query names items and decides nothing"
+        return RoutePatternError(.invalidQuery, at: offset, detail)
+    }
+}
+
+extension URLPatternCompiler {
+    func restNotLast(_ offset: Int) -> RoutePatternError {
+        RoutePatternError(.restNotLast, at: offset, "nothing but the query may follow {name...}")
+    }
+
+    func captureNotAlone(_ offset: Int) -> RoutePatternError {
+        fault(.notAlone, at: offset)
+    }
+
+    func fault(_ fault: CaptureSyntax.Fault, at offset: Int) -> RoutePatternError {
+        switch fault {
+        case .notAlone:
+            let detail = "a capture is a whole host, segment or value; a brace as text is written %7B or %7D"
+            return RoutePatternError(.captureNotAlone, at: offset, detail)
+        case .invalidName:
+            let detail = "a capture's name is [A-Za-z][A-Za-z0-9_]*, at most \(URLPattern.maximumNameLength) bytes"
+            return RoutePatternError(.invalidCaptureName, at: offset, detail)
+        case .unknownKind:
+            return RoutePatternError(.unknownKind, at: offset, "the kinds are {name:int} and {name:uuid}")
+        }
+    }
+}

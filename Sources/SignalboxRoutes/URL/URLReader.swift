@@ -1,0 +1,317 @@
+/// Reads one URL from left to right and writes its normal form.
+struct URLReader {
+    let input: [UInt8]
+    var position = 0
+    var output: [UInt8] = []
+    var places = URLPlaces()
+    var isSpecial = false
+    var hasOpaquePath = false
+    var port: UInt16?
+    var scheme: URLScheme = .other
+
+    init(_ text: String) {
+        input = Array(text.utf8)
+    }
+
+    mutating func read() throws(URLTextError) {
+        try URLReader.checkCharacters(input)
+        output.reserveCapacity(input.count + 16)
+        try readScheme()
+        try readAuthority()
+        try readPath()
+        readQuery()
+        readFragment()
+        guard output.count <= URLText.maximumLength else { throw URLReader.tooLong(input.count) }
+    }
+
+    /// The byte at a place, or 0 behind the end: no URL holds that byte.
+    func byte(_ place: Int) -> UInt8 { place < input.count ? input[place] : 0 }
+
+    func has(_ text: StaticString, at place: Int) -> Bool {
+        guard input.count - place >= text.utf8CodeUnitCount else { return false }
+        return text.withUTF8Buffer { wanted in
+            (0..<wanted.count).allSatisfy { input[place + $0] == wanted[$0] }
+        }
+    }
+
+    /// - Parameter length: of the text as it was given, which escapes may have made longer.
+    private static func tooLong(_ length: Int) -> URLTextError {
+        let most = URLText.maximumLength
+        return URLTextError(.tooLong, at: min(most, length), "at most \(most) bytes expected, escapes included")
+    }
+
+    /// What an engine would drop without a word, so that what is read is not what stands there.
+    static func checkCharacters(_ input: [UInt8]) throws(URLTextError) {
+        guard input.count <= URLText.maximumLength else {
+            throw tooLong(input.count)
+        }
+        for (offset, byte) in input.enumerated() where byte < 0x20 || byte == 0x7F {
+            throw URLTextError(.controlCharacter, at: offset, "the byte \(byte) must be escaped")
+        }
+        let space = UInt8(ascii: " ")
+        if input.first == space { throw URLTextError(.surroundingSpace, at: 0, "a space before the URL") }
+        if input.last == space {
+            throw URLTextError(.surroundingSpace, at: input.count - 1, "a space behind the URL")
+        }
+    }
+
+    private mutating func readScheme() throws(URLTextError) {
+        if input.isEmpty { throw URLTextError(.empty, at: 0, "a URL expected") }
+        guard let end = URLReader.schemeEnd(of: input) else {
+            throw URLTextError(.missingScheme, at: 0, "a scheme and a colon expected, such as https:")
+        }
+        for place in 0..<end { output.append(input[place].asciiLowercase) }
+        scheme = URLScheme(output[...])
+        isSpecial = scheme != .other
+        places.schemeEnd = end
+        output.append(UInt8(ascii: ":"))
+        position = end + 1
+    }
+
+    /// Where the colon behind the scheme is, or `nil` when the text begins with none.
+    static func schemeEnd(of input: [UInt8]) -> Int? {
+        guard let first = input.first, first.isASCIILetter else { return nil }
+        guard let end = input.firstIndex(where: { !ByteSet.scheme.contains($0) }) else { return nil }
+        return input[end] == UInt8(ascii: ":") ? end : nil
+    }
+
+    private mutating func readQuery() {
+        guard byte(position) == UInt8(ascii: "?") else { return }
+        output.append(UInt8(ascii: "?"))
+        let end = input[position...].firstIndex(of: UInt8(ascii: "#")) ?? input.count
+        let start = output.count
+        write(position + 1..<end, escaping: isSpecial ? .escapedInSpecialQuery : .escapedInQuery)
+        places.query = start..<output.count
+        position = end
+    }
+
+    private mutating func readFragment() {
+        guard byte(position) == UInt8(ascii: "#") else { return }
+        output.append(UInt8(ascii: "#"))
+        let start = output.count
+        write(position + 1..<input.count, escaping: .escapedInFragment)
+        places.fragment = start..<output.count
+        position = input.count
+    }
+
+    /// Copies bytes; those of the set, and those beyond ASCII, are escaped.
+    mutating func write(_ range: Range<Int>, escaping set: ByteSet) {
+        var start = range.lowerBound
+        for place in range {
+            let byte = input[place]
+            guard byte >= 0x80 || set.contains(byte) else { continue }
+            output.append(contentsOf: input[start..<place])
+            writeEscaped(byte)
+            start = place + 1
+        }
+        output.append(contentsOf: input[start..<range.upperBound])
+    }
+
+    mutating func writeEscaped(_ byte: UInt8) {
+        output.append(UInt8(ascii: "%"))
+        output.append(UInt8.upperHexDigits[Int(byte >> 4)])
+        output.append(UInt8.upperHexDigits[Int(byte & 15)])
+    }
+}
+
+extension URLReader {
+    mutating func readAuthority() throws(URLTextError) {
+        guard has("//", at: position) else {
+            guard !isSpecial else {
+                throw URLTextError(.ambiguousURL, at: position, "two slashes expected behind the scheme")
+            }
+            return
+        }
+        position += 2
+        output.append(contentsOf: "//".utf8)
+        let end = authorityEnd()
+        try checkAuthority(position..<end)
+        let hostEnd = try hostEnd(in: position..<end)
+        let start = output.count
+        try writeHost(position..<hostEnd)
+        places.host = start..<output.count
+        try readPort(hostEnd..<end)
+        position = end
+    }
+
+    private func authorityEnd() -> Int {
+        let ends = input[position...].firstIndex { byte in
+            byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+        }
+        return ends ?? input.count
+    }
+
+    private func checkAuthority(_ authority: Range<Int>) throws(URLTextError) {
+        for place in authority {
+            switch input[place] {
+            case UInt8(ascii: "@"):
+                throw URLTextError(.userinfo, at: place, "a user name before the host; leave it out")
+            case UInt8(ascii: "\\") where isSpecial:
+                throw URLTextError(.ambiguousURL, at: place, "a backslash, which engines read as a slash")
+            default: continue
+            }
+        }
+        guard authority.isEmpty, scheme != .file, isSpecial else { return }
+        if byte(authority.lowerBound) == UInt8(ascii: "/") {
+            throw URLTextError(.ambiguousURL, at: authority.lowerBound, "more than two slashes behind the scheme")
+        }
+        throw URLTextError(.invalidHost, at: authority.lowerBound, "a host expected")
+    }
+
+    /// Where the host ends: at the colon of the port, or with the authority.
+    private func hostEnd(in authority: Range<Int>) throws(URLTextError) -> Int {
+        guard byte(authority.lowerBound) == UInt8(ascii: "["), !authority.isEmpty else {
+            return input[authority].firstIndex(of: UInt8(ascii: ":")) ?? authority.upperBound
+        }
+        guard let bracket = input[authority].firstIndex(of: UInt8(ascii: "]")) else {
+            throw URLTextError(.invalidHost, at: authority.lowerBound, "a closing bracket expected")
+        }
+        let end = bracket + 1
+        guard end == authority.upperBound || input[end] == UInt8(ascii: ":") else {
+            throw URLTextError(.invalidHost, at: end, "a port or a path expected behind the bracket")
+        }
+        return end
+    }
+
+    private mutating func writeHost(_ range: Range<Int>) throws(URLTextError) {
+        let host = HostReader(input: input, range: range)
+        if byte(range.lowerBound) == UInt8(ascii: "["), !range.isEmpty {
+            output += try host.address()
+        } else if isSpecial {
+            output += try host.domain(isFile: scheme == .file)
+        } else {
+            output += try host.registeredName()
+        }
+    }
+
+    /// - Parameter range: a colon and what follows, or nothing.
+    private mutating func readPort(_ range: Range<Int>) throws(URLTextError) {
+        guard !range.isEmpty else { return }
+        guard places.host?.isEmpty == false, scheme != .file else {
+            throw URLTextError(.invalidHost, at: range.lowerBound, "a port without a host")
+        }
+        var value = 0
+        for place in range.dropFirst() {
+            guard input[place].isASCIIDigit else { throw URLTextError(.invalidPort, at: place, "digits expected") }
+            value = value * 10 + Int(input[place] - UInt8(ascii: "0"))
+            guard value <= Int(UInt16.max) else {
+                throw URLTextError(.invalidPort, at: range.lowerBound + 1, "a port up to 65535 expected")
+            }
+        }
+        guard range.count > 1, scheme.defaultPort != UInt16(value) else { return }
+        port = UInt16(value)
+        output.append(UInt8(ascii: ":"))
+        output.append(contentsOf: String(value).utf8)
+    }
+}
+
+extension URLReader {
+    mutating func readPath() throws(URLTextError) {
+        let end = pathEnd()
+        hasOpaquePath = places.host == nil && byte(position) != UInt8(ascii: "/")
+        let start = output.count
+        if hasOpaquePath {
+            try readOpaquePath(position..<end)
+        } else {
+            try readSegments(position..<end)
+        }
+        places.path = start..<output.count
+        position = end
+    }
+
+    private func pathEnd() -> Int {
+        input[position...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? input.count
+    }
+
+    private mutating func readOpaquePath(_ range: Range<Int>) throws(URLTextError) {
+        var place = range.lowerBound
+        while place <= range.upperBound {
+            let end = segmentEnd(place..<range.upperBound)
+            if try dots(in: place..<end) != nil {
+                throw URLTextError(.ambiguousURL, at: place, "dots alone between slashes, in an opaque path")
+            }
+            place = end + 1
+        }
+        write(range, escaping: .escapedInOpaquePath)
+        // Else the last of several spaces would be lost when query and fragment are taken away.
+        if output.last == UInt8(ascii: " ") {
+            output.removeLast()
+            writeEscaped(UInt8(ascii: " "))
+        }
+    }
+
+    private mutating func readSegments(_ range: Range<Int>) throws(URLTextError) {
+        let start = output.count
+        var place = range.lowerBound
+        while place < range.upperBound {
+            let segment = place + 1..<segmentEnd(place + 1..<range.upperBound)
+            let isLast = segment.upperBound == range.upperBound
+            switch try dots(in: segment) {
+            case 1:
+                if isLast { output.append(UInt8(ascii: "/")) }
+            case 2:
+                guard scheme != .file else {
+                    throw URLTextError(
+                        .ambiguousURL,
+                        at: segment.lowerBound,
+                        "two dots in a file's path, where drives count"
+                    )
+                }
+                let slash = output[start...].lastIndex(of: UInt8(ascii: "/")) ?? start
+                output.removeLast(output.count - slash)
+                if isLast { output.append(UInt8(ascii: "/")) }
+            default:
+                output.append(UInt8(ascii: "/"))
+                write(segment, escaping: .escapedInPath)
+            }
+            place = segment.upperBound
+        }
+        if output.count == start, isSpecial { output.append(UInt8(ascii: "/")) }
+        try checkStart(of: start, at: range.lowerBound)
+    }
+
+    /// Without an authority a path that begins with two slashes would be read as one.
+    private func checkStart(of start: Int, at place: Int) throws(URLTextError) {
+        guard places.host == nil, output.count > start + 1, output[start + 1] == UInt8(ascii: "/") else { return }
+        throw URLTextError(.ambiguousURL, at: place, "a path that looks like a host")
+    }
+
+    private func segmentEnd(_ range: Range<Int>) -> Int {
+        input[range].firstIndex(of: UInt8(ascii: "/")) ?? range.upperBound
+    }
+
+    /// Checks a segment.
+    ///
+    /// - Returns: 1 or 2 for a segment of so many dots alone.
+    private func dots(in segment: Range<Int>) throws(URLTextError) -> Int? {
+        var hasEscapes = false
+        for place in segment {
+            switch input[place] {
+            case UInt8(ascii: "%"): hasEscapes = true
+            case UInt8(ascii: "\\") where isSpecial:
+                throw URLTextError(.ambiguousURL, at: place, "a backslash, which engines read as a slash")
+            case UInt8(ascii: "|") where isDriveLetter(segment):
+                throw URLTextError(.ambiguousURL, at: place, "a drive letter, which engines rewrite")
+            default: continue
+            }
+        }
+        guard hasEscapes else { return plainDots(in: segment) }
+        let decoded = try PercentDecoding.checked(input, segment)
+        guard decoded != [UInt8(ascii: ".")], decoded != Array("..".utf8) else {
+            throw URLTextError(.ambiguousURL, at: segment.lowerBound, "escaped dots, which engines read as dots")
+        }
+        return nil
+    }
+
+    private func plainDots(in segment: Range<Int>) -> Int? {
+        guard (1...2).contains(segment.count), input[segment].allSatisfy({ $0 == UInt8(ascii: ".") }) else {
+            return nil
+        }
+        return segment.count
+    }
+
+    /// A letter and a bar or a colon, in the path of a file.
+    private func isDriveLetter(_ segment: Range<Int>) -> Bool {
+        scheme == .file && segment.count == 2 && input[segment.lowerBound].isASCIILetter
+    }
+}
