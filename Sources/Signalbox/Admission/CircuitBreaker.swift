@@ -57,3 +57,102 @@ final class CircuitBreaker: Sendable {
         }
     }
 }
+
+/// Whether a plugin is left alone: the state behind the lock of a ``CircuitBreaker``, without threads or clocks.
+struct BreakerState: Sendable {
+    enum Phase: Sendable {
+        /// Everything passes; so many actions in a row have failed.
+        case closed(failures: Int)
+        /// Nothing passes before this tick.
+        case open(until: UInt64)
+        /// One arrival is tried, or the next may be.
+        case halfOpen(trial: Arrival?)
+    }
+
+    /// What is worth telling of.
+    enum Change: Sendable, Equatable {
+        case opened
+        /// So many were rejected since it opened.
+        case closed(rejected: Int)
+    }
+
+    private let failures: Int
+    private let openTicks: UInt64
+    private var phase = Phase.closed(failures: 0)
+    private var rejected = 0
+
+    init(failures: Int, openTicks: UInt64) {
+        self.failures = failures
+        self.openTicks = openTicks
+    }
+
+    /// Whether an arrival may go on to the plugin. One at a time may once the time is over.
+    mutating func lets(_ arrival: Arrival, at now: UInt64) -> Bool {
+        if case .closed = phase { return true }
+        guard mayTry(at: now) else {
+            rejected += 1
+            return false
+        }
+        phase = .halfOpen(trial: arrival)
+        return true
+    }
+
+    /// The state in words, and whether an arrival might go on.
+    func look(at now: UInt64) -> (words: String, lets: Bool) {
+        let words =
+            switch phase {
+            case .closed(let count): "closed, \(count) failed in a row"
+            case .open where mayTry(at: now), .halfOpen(nil): "open, the next is tried"
+            case .open: "open"
+            case .halfOpen: "open, one is tried"
+            }
+        return (words, mayTry(at: now))
+    }
+
+    private func mayTry(at now: UInt64) -> Bool {
+        switch phase {
+        case .closed: true
+        case .open(let end): now >= end
+        case .halfOpen(let trial): trial == nil
+        }
+    }
+
+    /// Notes the outcome of an arrival that was let through or not.
+    ///
+    /// What was let through before it opened, and ends while it is open, says nothing any more.
+    mutating func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> Change? {
+        switch phase {
+        case .closed(let count): return settleWhileClosed(count, outcome, at: now)
+        case .open: return nil
+        case .halfOpen(let trial):
+            guard let trial, trial.isSame(as: arrival) else { return nil }
+            return settleTrial(outcome, at: now)
+        }
+    }
+
+    private mutating func settleWhileClosed(_ count: Int, _ outcome: Outcome, at now: UInt64) -> Change? {
+        switch outcome {
+        case .handled: phase = .closed(failures: 0)
+        // Not counted: an open breaker would turn later arrivals into dead letters.
+        case .failed(let failure) where failure.whenExhausted == .abandon: break
+        case .failed where count + 1 >= failures:
+            phase = .open(until: now + openTicks)
+            return .opened
+        case .failed: phase = .closed(failures: count + 1)
+        case .rejected, .abandoned: break
+        }
+        return nil
+    }
+
+    private mutating func settleTrial(_ outcome: Outcome, at now: UInt64) -> Change? {
+        switch outcome {
+        case .handled:
+            phase = .closed(failures: 0)
+            defer { rejected = 0 }
+            return .closed(rejected: rejected)
+        case .failed: phase = .open(until: now + openTicks)
+        case .rejected, .abandoned: phase = .halfOpen(trial: nil)
+        }
+        return nil
+    }
+}

@@ -61,3 +61,30 @@ struct Window: ~Copyable {
         used <= limit - max(1, limit / 4)
     }
 }
+
+/// How much of one source is inside a supervisor: taken and not yet settled.
+public struct WindowUse: Sendable, Hashable {
+    /// The arrivals.
+    public let arrivals: Int
+    /// The bytes of their originals.
+    public let bytes: Int
+
+    /// A source that was removed may still have arrivals inside while one of its name is there again.
+    static func + (one: Self, other: Self) -> Self {
+        Self(arrivals: one.arrivals + other.arrivals, bytes: one.bytes + other.bytes)
+    }
+}
+
+/// Why somebody waits for a source's window to empty: each gives up on its own.
+enum EmptyWait: Sendable {
+    /// The end of the run.
+    case drain
+    /// The removal of the source, which does not wait for a call that goes on, while a drain does.
+    case removal
+}
+
+/// Somebody who waits for a source's window to empty.
+struct EmptyWaiter: Sendable {
+    let wait: EmptyWait
+    let continuation: UnsafeContinuation<Void, Never>
+}

@@ -85,3 +85,64 @@ extension LaneState {
         return order == .source && caller.current?.intake === run.intake
     }
 }
+
+extension Lane {
+    /// Whether what comes from a source could not be called now. Of a lane with keys it is known only where no key could be:
+    /// whether the calls of one key are held up is seen when its action comes.
+    func isStalled(for intake: SourceIntake?) -> Bool {
+        state.withLock { state in
+            if state.isStalled { return true }
+            guard state.order == .source, let intake else { return false }
+            return state.places.contains { $0.isStalled && $0.current?.intake === intake }
+        }
+    }
+}
+
+extension Lane {
+    /// Lets calls begin: nothing is left of the plugin whose place this one took.
+    func open() {
+        let (wakeups, hasEnded) = state.withLock { state in
+            state.isHeldBack = false
+            return (state.dispatch(), state.hasEnded)
+        }
+        carryOut(wakeups)
+        handOver()
+        if hasEnded { core.lanes.letGo(of: self) }
+    }
+
+    /// Lets the plugin begin that took the place of this one, once nothing of this one is left unsettled. A call that was
+    /// settled without it and has not returned is not waited for.
+    func handOver() {
+        if state.withLock({ $0.takeHandover() }) { core.lanes.handOver(entry) }
+    }
+
+    /// Whether the task is in a call of this lane.
+    func hasCall(in task: Int) -> Bool {
+        state.withLock { state in state.places.contains { $0.current != nil && $0.place.isTask(task) } }
+    }
+}
+
+extension Lane {
+    /// Abandons what a source that is removed has left here and has not begun. A call in progress goes on: to take it away
+    /// would stall the lane for the sources that stay.
+    func letGo(of intake: SourceIntake) {
+        let (runs, wakeups) = state.withLock { state -> ([LaneRun], LaneWakeups) in
+            var runs = state.takeWaiting { $0.intake === intake } + state.takeSleepers { $0.intake === intake }
+            for position in state.places.indices where state.places[position].current?.intake === intake {
+                let word = state.places[position].place.word
+                guard word.phase == .running, state.places[position].place.mark(word, .interrupted),
+                    let rest = state.places[position].takeRest(behindCall: word.number)
+                else { continue }
+                runs.append(rest)
+            }
+            return (runs, state.dispatch())
+        }
+        carryOut(wakeups)
+        settle(runs.map { LaneVerdict(run: $0, outcome: .abandoned(.drain)) })
+    }
+
+    /// Forgets a source that was removed, at once or when its call returns.
+    func forget(_ intake: SourceIntake) {
+        state.withLock { $0.forget(intake) }
+    }
+}

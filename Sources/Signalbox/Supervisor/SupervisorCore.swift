@@ -51,3 +51,40 @@ final class SupervisorCore: Sendable {
     /// The timer's next tick.
     func advance() -> UInt64 { ticks.wrappingAdd(1, ordering: .relaxed).newValue }
 }
+
+/// What makes a run of a supervisor repeatable: where its lanes' tasks run, and where its random numbers begin.
+package struct Determinism: Sendable {
+    /// Runs the lanes' tasks.
+    package let executor: any TaskExecutor
+    /// The seed of the waits between attempts.
+    package let seed: UInt64
+
+    package init(executor: any TaskExecutor, seed: UInt64) {
+        self.executor = executor
+        self.seed = seed
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood, 2014): small, repeatable, good enough for waits, of no use for secrets.
+struct SeededRandom: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+/// Waits, counted in ticks of the supervisor's timer.
+enum TickCount {
+    /// Rounded up, at least one. What counts from the running tick may be up to one tick shorter than the wait.
+    static func ticks(in wait: Duration, of tick: Duration) -> UInt64 {
+        let ticks = (wait / tick).rounded(.up)
+        return ticks < 1 ? 1 : UInt64(min(ticks, 9e18))
+    }
+}

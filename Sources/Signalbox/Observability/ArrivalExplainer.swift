@@ -1,0 +1,181 @@
+public import SignalboxCore
+import Synchronization
+
+extension Supervisor {
+    /// Says what would become of an arrival if it were submitted now, and why: nothing is run, and nothing changes.
+    ///
+    /// Each stage is asked in turn. Only without a plugin is nothing asked beyond it, as all else is the plugin's. The body
+    /// is decoded, as the plugin's `Info` says, also where an earlier stage stops the arrival. What a stage says of its
+    /// state - an open circuit breaker, a stalled lane - may be over when an arrival really comes. What middleware would
+    /// do is not known, as it is not called. While a supervisor drains, when it has stopped, and while the source is being
+    /// removed the verdict is `closed`, and what the stages say would be true of a message that came in.
+    ///
+    /// - Parameter arrival: as an adapter makes it; its origin is believed. Its source's options count where the source
+    ///   has been added.
+    public func explain(_ arrival: Arrival) -> Explanation {
+        let source = arrival.origin.source
+        let (intake, isClosed) = state.withLock { ($0.intakes[source], $0.phase == .draining || $0.phase == .stopped) }
+        let isTaken = !isClosed && intake?.isClosed != true
+        return ArrivalExplainer(arrival: arrival, intake: intake, isTaken: isTaken, core: core).explanation
+    }
+}
+
+/// Asks every stage about an arrival, in the order of the path.
+struct ArrivalExplainer {
+    let arrival: Arrival
+    /// Of its source, when that has been added.
+    let intake: SourceIntake?
+    /// Whether anything of the source is still taken.
+    let isTaken: Bool
+    let core: SupervisorCore
+
+    /// A step, and what becomes of the arrival when it is the first that does not pass.
+    typealias Answer = (step: ExplanationStep, verdict: ExplanationVerdict?)
+
+    var explanation: Explanation {
+        let reading = arrival.reading
+        switch reading {
+        case .failure(let rejection):
+            return made(of: [stop(.envelope, .rejected(rejection))], nil)
+        case .success(let action):
+            let read: Answer = (ExplanationStep(.envelope, "\(arrival.envelope)"), nil)
+            guard let entry = core.registry.snapshot.entry(named: action.name) else {
+                return made(of: [read, stop(.plugin, .rejected(ArrivalRouter.unknown))], action)
+            }
+            let found: Answer = (ExplanationStep(.plugin, "served by \(entry.holder)"), nil)
+            return made(of: [read, found] + answers(about: action, entry), action)
+        }
+    }
+
+    private func made(of path: [Answer], _ action: Action?) -> Explanation {
+        let answers = (isTaken ? [] : [closed]) + path
+        return Explanation(
+            source: arrival.origin.source,
+            envelope: arrival.envelope,
+            action: action.map { $0.name.copied() },
+            id: action.map { $0.id.copied() },
+            steps: answers.map(\.step),
+            verdict: answers.lazy.compactMap(\.verdict).first ?? .called
+        )
+    }
+
+    private var closed: Answer {
+        let detail = "nothing more is taken: the supervisor is closing, or the source is being removed"
+        return (
+            ExplanationStep(.intake, passes: false, detail), ExplanationVerdict(code: "closed", detail: detail)
+        )
+    }
+
+    /// With an order by key the body is decoded first, as the lane has to know the key, but for one that takes nothing.
+    private func answers(about action: Action, _ entry: PluginEntry) -> [Answer] {
+        let (lane, body) = (lane(entry), body(action, entry))
+        let decodesFirst = entry.options.order == .key && lane.verdict == nil
+        return [access(action, entry), repeats, deadline(action), rateLimit, circuitBreaker(entry)]
+            + (decodesFirst ? [body, lane] : [lane])
+            + [attempts(entry), (ExplanationStep(.timeout, "\(entry.timeout)"), nil), middleware(entry)]
+            + (decodesFirst ? [] : [body])
+    }
+
+    private func access(_ action: Action, _ entry: PluginEntry) -> Answer {
+        let answer = entry.rule.answer(to: action.origin)
+        let whole = answer.decidedBy == entry.rule.description ? "" : "; the rule is \(entry.rule)"
+        let step = ExplanationStep(.access, passes: answer.isAllowed, "\(answer)\(whole)")
+        guard !answer.isAllowed else { return (step, nil) }
+        return (step, ExplanationVerdict(.rejected(ArrivalRouter.notAllowed(entry, action.origin))))
+    }
+
+    private func lane(_ entry: PluginEntry) -> Answer {
+        let order =
+            switch entry.options.order {
+            case .source: "in order of their source"
+            case .key: "in order of their key"
+            case .none: "in no order"
+            }
+        let bounds = "at most \(entry.options.maxConcurrent) at once, \(order)"
+        guard let lane = core.lanes.known(for: entry), lane.isStalled(for: intake) else {
+            return (ExplanationStep(.lane, bounds), nil)
+        }
+        return stop(.lane, lane.unavailable, configured: bounds)
+    }
+
+    private func attempts(_ entry: PluginEntry) -> Answer {
+        guard let retry = entry.options.retry else { return (ExplanationStep(.attempts, "at most 1"), nil) }
+        let waits =
+            "a wait of at most \(retry.firstDelay) before the second, then twice as long, at most \(retry.longestDelay)"
+        return (ExplanationStep(.attempts, "at most \(retry.attempts), with \(waits)"), nil)
+    }
+
+    private func middleware(_ entry: PluginEntry) -> Answer {
+        guard !entry.call.takesWholeRuns else {
+            return (ExplanationStep(.middleware, "none, as one call is for many actions"), nil)
+        }
+        let names = (core.middleware.all + entry.middleware.all).map { "\(type(of: $0))" }
+        return (ExplanationStep(.middleware, names.isEmpty ? "none" : names.joined(separator: ", ")), nil)
+    }
+
+    private func body(_ action: Action, _ entry: PluginEntry) -> Answer {
+        guard let error = entry.options.check(action.body) else { return (ExplanationStep(.body, "decodes"), nil) }
+        return stop(.body, .rejected(invalidBody: error))
+    }
+
+    /// - Parameter configured: what the stage is told to do, before what it does now.
+    func stop(_ stage: ExplanationStage, _ outcome: Outcome, configured: String? = nil) -> Answer {
+        let verdict = ExplanationVerdict(outcome)
+        let detail = configured.map { "\($0); \(verdict.detail)" } ?? verdict.detail
+        return (ExplanationStep(stage, passes: false, detail), verdict)
+    }
+}
+
+extension ArrivalExplainer {
+    /// Only what its access rule lets through is looked up when it comes; here it is asked in any case.
+    var repeats: Answer {
+        guard let intake else { return unknownSource(.repeats) }
+        guard let repeats = intake.admission.repeats else { return (ExplanationStep(.repeats, "not recognised"), nil) }
+        guard arrival.hasSendersID else {
+            return (ExplanationStep(.repeats, "recognised by id; the sender gave none"), nil)
+        }
+        switch repeats.look(at: arrival, now: core.now) {
+        case .first:
+            return (ExplanationStep(.repeats, "recognised by id; not seen before"), nil)
+        case .follows:
+            return repeated("the same message is running; it would have the same outcome, without a call")
+        case .again:
+            return repeated("the same message was handled; it would have the same outcome, without a call")
+        case .conflict:
+            return stop(.repeats, .rejected(AdmissionPass.conflict))
+        }
+    }
+
+    private func repeated(_ detail: String) -> Answer {
+        let verdict = ExplanationVerdict(code: "repeated", detail: detail)
+        return (ExplanationStep(.repeats, passes: false, detail), verdict)
+    }
+
+    func deadline(_ action: Action) -> Answer {
+        guard let deadline = action.deadline else { return (ExplanationStep(.deadline, "none"), nil) }
+        guard ContinuousClock.now >= deadline else { return (ExplanationStep(.deadline, "not passed"), nil) }
+        return stop(.deadline, .rejected(Outcome.Rejection(.expired, detail: "its deadline has passed")))
+    }
+
+    var rateLimit: Answer {
+        guard let intake else { return unknownSource(.rateLimit) }
+        guard let rate = intake.admission.rate else { return (ExplanationStep(.rateLimit, "none"), nil) }
+        let limit = "\(rate.limit.perSecond) a second, \(rate.limit.burst) at once"
+        if rate.available(at: core.now) > 0 { return (ExplanationStep(.rateLimit, limit), nil) }
+        if rate.slows { return (ExplanationStep(.rateLimit, "\(limit); the source has to wait now"), nil) }
+        let overloaded = Outcome.Rejection(.overloaded, detail: rate.detail)
+        return stop(.rateLimit, .rejected(overloaded), configured: limit)
+    }
+
+    func circuitBreaker(_ entry: PluginEntry) -> Answer {
+        guard let breaker = entry.breaker else { return (ExplanationStep(.circuitBreaker, "none"), nil) }
+        let policy = "opens after \(breaker.policy.failures) in a row for \(breaker.policy.openFor)"
+        let (words, lets) = breaker.look(at: core.now)
+        if lets { return (ExplanationStep(.circuitBreaker, "\(policy); \(words)"), nil) }
+        return stop(.circuitBreaker, .rejected(breaker.rejection), configured: "\(policy); \(words)")
+    }
+
+    private func unknownSource(_ stage: ExplanationStage) -> Answer {
+        (ExplanationStep(stage, "not known, as the source has not been added"), nil)
+    }
+}
