@@ -1,3 +1,5 @@
+package import Logging
+
 /// A list that grows while a test waits for what it wants to see in it.
 package final class EventList<Element: Sendable>: Sendable {
     private let elements = Watched<[Element]>([])
@@ -27,5 +29,35 @@ package final class EventList<Element: Sendable>: Sendable {
     /// The first `count` elements; fewer when the task is cancelled.
     package func first(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async -> [Element] {
         Array(await wait(file: file, line: line) { $0.count >= count }.prefix(count))
+    }
+}
+
+extension EventList where Element == String {
+    /// Waits for a line with the text, `count` times, and returns the last of them; an empty one when the task is cancelled.
+    package func line(containing text: String, times count: Int = 1) async -> String {
+        let lines = await wait { lines in lines.count { $0.contains(text) } >= count }
+        return lines.filter { $0.contains(text) }.dropFirst(count - 1).first ?? ""
+    }
+}
+
+/// Keeps every log line, of every level, with its metadata, as one text.
+package struct RecordingLog: LogHandler {
+    let lines: EventList<String>
+    package var metadata: Logger.Metadata = [:]
+    package var logLevel: Logger.Level = .trace
+
+    package init(_ lines: EventList<String>) {
+        self.lines = lines
+    }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        let shown = all.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
+        lines.append(contentsOf: ["\(event.level) \(event.message) \(shown)"])
     }
 }

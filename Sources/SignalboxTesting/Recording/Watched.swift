@@ -101,3 +101,82 @@ package final class Watched<Value: Sendable>: Sendable {
         waiter?.continuation.resume(returning: false)
     }
 }
+
+/// A door that plugins wait at, also when they are cancelled, until a test opens it.
+package final class Gate: Sendable {
+    private struct State: Sendable {
+        var isOpen: Bool
+        var arrived = 0
+        /// How many may pass although it is closed, in the order in which they came.
+        var passes = 0
+    }
+
+    private let state: Watched<State>
+
+    package init(isOpen: Bool = false) {
+        state = Watched(State(isOpen: isOpen))
+    }
+
+    /// Waits until the gate is open.
+    package func pass(file: StaticString = #fileID, line: UInt = #line) async {
+        let number = state.change { state in
+            state.arrived += 1
+            return state.arrived
+        }
+        await state.untilUncancelled(file: file, line: line) { $0.isOpen || $0.passes >= number }
+    }
+
+    /// Waits until so many have come to the gate since it was made; returns early when the task is cancelled.
+    package func untilArrived(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
+        await state.until(file: file, line: line) { $0.arrived >= count }
+    }
+
+    /// How many have come to the gate since it was made.
+    package var arrived: Int { state.value.arrived }
+
+    /// Lets so many more through, those that wait first.
+    package func letPass(_ count: Int) {
+        state.change { $0.passes += count }
+    }
+
+    /// Lets everybody through from now on.
+    package func open() {
+        state.change { $0.isOpen = true }
+    }
+}
+
+/// A guard against work that never ends.
+enum TimeLimit {
+    private enum Answer<Result: Sendable>: Sendable {
+        case none
+        case done(Result)
+        case late
+    }
+
+    /// Does the work, and gives up on it after the limit: then `late` answers, and the work is cancelled and left behind.
+    ///
+    /// The tasks are nobody's children, as work that hangs would hold its parent for ever.
+    static func within<Result: Sendable>(
+        _ limit: Duration,
+        _ work: @escaping @Sendable () async -> Result,
+        late: () -> Result
+    ) async -> Result {
+        let answer = Watched(Answer<Result>.none)
+        let working = Task.detached {
+            let result = await work()
+            answer.change { if case .none = $0 { $0 = .done(result) } }
+        }
+        let timing = Task.detached {
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            answer.change { if case .none = $0 { $0 = .late } }
+        }
+        await answer.until { if case .none = $0 { false } else { true } }
+        timing.cancel()
+        guard case .done(let result) = answer.value else {
+            let result = late()
+            working.cancel()
+            return result
+        }
+        return result
+    }
+}

@@ -144,3 +144,91 @@ extension PluginTester {
         return batch.take()
     }
 }
+
+extension PluginTester {
+    /// Asks a closure that works without waiting. A closure without `await` picks this form.
+    ///
+    /// - Parameters:
+    ///   - action: the name it is registered for.
+    ///   - info: what a body is decoded into.
+    ///   - handler: what is asked.
+    public init<Info: Decodable & Sendable>(
+        _ action: ActionName,
+        as info: Info.Type,
+        _ handler: @escaping @Sendable (Info, ActionContext) throws -> Void
+    ) {
+        self.init(action) { supervisor throws(RegistrationError) in
+            try supervisor.register(action, as: info, from: PluginTester.anyOrigin, handler)
+        }
+    }
+
+    /// Asks a closure that works without waiting and answers with a value that is sent as JSON.
+    public init<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
+        _ action: ActionName,
+        as info: Info.Type,
+        _ handler: @escaping @Sendable (Info, ActionContext) throws -> Reply
+    ) {
+        self.init(action) { supervisor throws(RegistrationError) in
+            try supervisor.register(action, as: info, from: PluginTester.anyOrigin, handler)
+        }
+    }
+
+    /// Asks a closure that may wait.
+    public init<Info: Decodable & Sendable>(
+        _ action: ActionName,
+        as info: Info.Type,
+        _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Void
+    ) {
+        self.init(action) { supervisor throws(RegistrationError) in
+            try supervisor.register(action, as: info, from: PluginTester.anyOrigin, handler)
+        }
+    }
+
+    /// Asks a closure that may wait and answers with a value that is sent as JSON.
+    public init<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
+        _ action: ActionName,
+        as info: Info.Type,
+        _ handler: @escaping @Sendable (Info, ActionContext) async throws -> Reply
+    ) {
+        self.init(action) { supervisor throws(RegistrationError) in
+            try supervisor.register(action, as: info, from: PluginTester.anyOrigin, handler)
+        }
+    }
+}
+
+extension PluginTester {
+    /// Asks a plugin that answers nothing.
+    public init<P: Plugin>(_ plugin: P) where P.Reply == Void {
+        self.init(plugin.action) { supervisor throws(RegistrationError) in
+            try supervisor.register(plugin, from: PluginTester.anyOrigin)
+        }
+    }
+
+    /// Asks a plugin whose reply is sent as JSON.
+    public init<P: Plugin>(_ plugin: P) where P.Reply: Encodable {
+        self.init(plugin.action) { supervisor throws(RegistrationError) in
+            try supervisor.register(plugin, from: PluginTester.anyOrigin)
+        }
+    }
+
+    /// Asks a plugin that works without waiting and answers nothing.
+    public init<P: SyncPlugin>(_ plugin: P) where P.Reply == Void {
+        self.init(plugin.action) { supervisor throws(RegistrationError) in
+            try supervisor.register(plugin, from: PluginTester.anyOrigin)
+        }
+    }
+
+    /// Asks a plugin that works without waiting and whose reply is sent as JSON.
+    public init<P: SyncPlugin>(_ plugin: P) where P.Reply: Encodable {
+        self.init(plugin.action) { supervisor throws(RegistrationError) in
+            try supervisor.register(plugin, from: PluginTester.anyOrigin)
+        }
+    }
+
+    /// Asks a plugin that handles a batch together; see ``outcomes(of:)``.
+    public init<P: BatchPlugin>(_ plugin: P) {
+        self.init(plugin.action) { supervisor throws(RegistrationError) in
+            try supervisor.register(plugin, from: PluginTester.anyOrigin)
+        }
+    }
+}

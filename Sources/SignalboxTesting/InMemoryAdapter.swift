@@ -171,3 +171,29 @@ extension InMemoryAdapter {
         return message
     }
 }
+
+/// What an ``InMemoryAdapter`` and a ``PluginTester`` know about where their arrivals come from, unless they are told
+/// other facts.
+public struct InMemoryFacts: OriginFacts {
+    /// `memory`.
+    public static let kind = "memory"
+    /// Any text, for an access rule to look at.
+    public var label: String
+
+    /// Facts with this label.
+    public init(label: String = "") {
+        self.label = label
+    }
+}
+
+/// Why a run of an ``InMemoryAdapter`` did not begin. The kinds; more may be added.
+public struct InMemoryAdapterError: Error, Sendable, Hashable, CustomStringConvertible {
+    private enum Code: String { case alreadyRunning }
+    private let code: Code
+
+    /// A run is in progress: an adapter has one at a time.
+    public static let alreadyRunning = InMemoryAdapterError(code: .alreadyRunning)
+
+    /// The word used in logs.
+    public var description: String { code.rawValue }
+}

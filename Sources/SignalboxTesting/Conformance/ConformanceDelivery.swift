@@ -1,0 +1,214 @@
+import Signalbox
+import SignalboxCore
+
+extension ConformanceTrial {
+    /// The longest messages stay below the 65,536 bytes that an adapter takes by default.
+    func deliverAll() async throws {
+        let lengths = [20: 10_000, 40: 60_000, 60: 10_000, 80: 60_000]
+        let messages = (0..<100).map { message(ConformanceStage.recording, textBytes: lengths[$0]) }
+        try await run { [self] stage in try await deliver(messages, to: stage) }
+        checkEachOnce(messages)
+        try await checkNothingComesAgain()
+    }
+
+    func orderPerSource() async throws {
+        let messages = (0..<300).map { number in
+            message(number % 2 == 0 ? ConformanceStage.recording : ConformanceStage.recordingToo)
+        }
+        try await run(ConformanceLimits(window: 16)) { [self] stage in try await deliver(messages, to: stage) }
+        checkEachOnce(messages)
+        checkOrder(messages, in: 0)
+    }
+
+    func concurrentStartAndStop() async throws {
+        // Where what was not acknowledged comes again, messages that the stops interrupt are not lost either.
+        let early = features.contains(.redelivers) ? messages(20) : []
+        for round in 0..<12 {
+            try await run(ConformanceLimits(isManual: true)) { [self] stage in
+                let running = begin(stage, isCancelled: round == 0)
+                if round == 1 { try await send(early) }
+                await withTaskGroup { group in
+                    for canceller in 1...2 {
+                        group.addTask {
+                            for _ in 0..<(round * canceller * 4) { await Task.yield() }
+                            running.cancel()
+                        }
+                    }
+                }
+                try await end(running)
+                running.cancel()
+            }
+        }
+        let late = messages(40)
+        try await run { [self] stage in try await deliver(late, to: stage) }
+        checkEachOnce(early + late)
+        try await checkNothingComesAgain()
+    }
+
+    func stopIsIdempotent() async throws {
+        var sent: [ConformanceMessage] = []
+        for _ in 0..<2 {
+            let messages = messages(10)
+            sent += messages
+            try await run(ConformanceLimits(isManual: true)) { [self] stage in
+                let running = begin(stage)
+                try await deliver(messages, to: stage)
+                await withTaskGroup { group in
+                    for _ in 0..<4 {
+                        group.addTask { running.cancel() }
+                        group.addTask { stage.stop() }
+                    }
+                }
+                try await end(running)
+                running.cancel()
+            }
+        }
+        checkEachOnce(sent)
+        try await checkNothingComesAgain()
+    }
+
+    /// Begins a run of the adapter that the case itself cancels, perhaps before it starts.
+    private func begin(_ stage: ConformanceStage, isCancelled: Bool = false) -> Task<Void, any Error> {
+        Task {
+            if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+            guard let intake = stage.intake else { return }
+            try await stage.adapter.run(into: intake)
+        }
+    }
+
+    private func end(_ running: Task<Void, any Error>) async throws {
+        await record.during("waiting for a cancelled run to return") {
+            do { try await running.value } catch { found("a cancelled run throws nothing", "\(error)") }
+        }
+    }
+}
+
+extension ConformanceTrial {
+    func throwingPlugin() async throws {
+        try await tryEveryThird(ConformanceStage.failing, becomes: "threw")
+    }
+
+    func unknownAction() async throws {
+        try await tryEveryThird(ConformanceStage.unknown, becomes: "unknownAction")
+    }
+
+    func forbiddenSource() async throws {
+        try await tryEveryThird(ConformanceStage.forbidden, becomes: "sourceNotAllowed")
+        let calls = record.value.calls.count { $0.action == ConformanceStage.forbidden }
+        if calls > 0 { found("a plugin that does not allow the source is never called", "\(calls) calls") }
+    }
+
+    func malformedArrival() async throws {
+        let messages = messages(30, everyThird: nil)
+        try await runInTwoParts(messages)
+        let rejected = record.value.told.filter { $0.word == "malformed" }
+        let unreadable = messages.filter { $0.action == nil }.map(\.id.text)
+        if rejected.count != unreadable.count {
+            found("\(unreadable.count) unreadable messages are rejected as malformed", "\(rejected.count)")
+        }
+        let originals = rejected.compactMap(\.original)
+        report(
+            "the original bytes of a rejected arrival contain the id that was sent",
+            unreadable.filter { id in !originals.contains { $0.contains(id) } },
+            "was in none"
+        )
+        checkEachOnce(messages.filter { $0.action != nil })
+        try await checkNothingComesAgain()
+    }
+
+    func answersEverySender() async throws {
+        let kinds: [(action: ActionName?, word: String)] = [
+            (ConformanceStage.recording, "handled"), (ConformanceStage.failing, "threw"),
+            (ConformanceStage.unknown, "unknownAction"), (ConformanceStage.forbidden, "sourceNotAllowed"),
+            (nil, "malformed"), (ConformanceStage.recordingToo, "handled"),
+        ]
+        let sent = (0..<10).flatMap { _ in kinds.map { (message: message($0.action), word: $0.word) } }
+        let unfit = message(ConformanceStage.recording)
+        let invalid = ConformanceMessage(id: unfit.id, action: unfit.action, body: "true")
+        let last = message(ConformanceStage.recording)
+        try await run { [self] stage in
+            try await deliver(sent.map(\.message) + [invalid, last], to: stage)
+            for (message, word) in sent where word != "handled" {
+                try await checkAnswer(to: message, isError: word)
+            }
+            try await checkAnswer(to: invalid, isError: "invalidBody")
+            for message in sent.filter({ $0.word == "handled" }).map(\.message) + [last] {
+                try await checkReply(to: message)
+            }
+        }
+    }
+
+    /// The second part shows that the first did the source no harm.
+    private func runInTwoParts(_ messages: [ConformanceMessage]) async throws {
+        try await run { [self] stage in
+            try await deliver(Array(messages.prefix(15)), to: stage)
+            try await deliver(Array(messages.dropFirst(15)), to: stage)
+        }
+    }
+
+    /// Every third message has an outcome other than `handled`; the rest is handled, and nothing comes again.
+    private func tryEveryThird(_ action: ActionName, becomes word: String) async throws {
+        let messages = messages(30, everyThird: action)
+        try await runInTwoParts(messages)
+        checkOutcomes(messages.map { ($0, $0.action == action ? word : "handled") })
+        checkEachOnce(messages.filter { $0.action == ConformanceStage.recording || word == "threw" })
+        try await checkNothingComesAgain()
+    }
+}
+
+/// The suite gives the ids, so repeats are recognised here whatever the adapter says of the ids of its source.
+extension ConformanceTrial {
+    private static let recognised = RepeatPolicy.within(RepeatLimits())
+
+    func repeatWhileRunning() async throws {
+        let message = message(ConformanceStage.recording)
+        let marker = self.message(ConformanceStage.recordingToo)
+        try await run(ConformanceLimits(isSlow: true, repeats: Self.recognised)) { [self] stage in
+            async let delivery: Void = deliver([message, message, marker], to: stage)
+            // It lies behind the repeat and has a lane of its own, so the repeat has been taken while the first runs.
+            try await wait("the plugin to begin \(marker.id)") { $0.begun.contains(marker.id.text) }
+            await letOthersRun()
+            stage.slow.open()
+            try await delivery
+        }
+        try await checkHandledTwice(message, marker)
+    }
+
+    func repeatAfterHandled() async throws {
+        let message = message(ConformanceStage.recording)
+        let marker = self.message(ConformanceStage.recording)
+        try await run(ConformanceLimits(repeats: Self.recognised)) { [self] stage in
+            try await deliverAndTell(message, to: stage)
+            try await deliver([message, marker], to: stage)
+        }
+        try await checkHandledTwice(message, marker)
+    }
+
+    func repeatAfterFailed() async throws {
+        let message = message(ConformanceStage.failing)
+        let marker = self.message(ConformanceStage.recording)
+        try await run(ConformanceLimits(repeats: Self.recognised)) { [self] stage in
+            try await deliverAndTell(message, to: stage)
+            try await deliver([message, marker], to: stage)
+        }
+        checkTwice(message, "threw")
+        let calls = record.value.calls.count { $0.id == message.id.text }
+        if calls != 2 { found("a message that failed reaches its plugin again", "\(calls) calls") }
+        if features.contains(.replies) { try await checkAnswer(to: message, isError: "threw") }
+        try await checkNothingComesAgain()
+    }
+
+    /// Delivers a message and waits until its adapter knows the outcome: only then is one that comes again no repeat of what
+    /// runs.
+    private func deliverAndTell(_ message: ConformanceMessage, to stage: ConformanceStage) async throws {
+        try await deliver([message], to: stage)
+        try await wait("the adapter to be told of \(message.id)", in: stage) { $0.hasToldAll }
+    }
+
+    private func checkHandledTwice(_ message: ConformanceMessage, _ marker: ConformanceMessage) async throws {
+        checkEachOnce([message, marker])
+        checkTwice(message, "handled")
+        if features.contains(.replies) { try await checkReply(to: message) }
+        try await checkNothingComesAgain()
+    }
+}
