@@ -1,5 +1,6 @@
 import ArgumentParser
 import Logging
+import SignalboxCore
 import SignalboxRoutes
 
 /// `signalbox bridge PAGE...`.
@@ -100,5 +101,45 @@ struct BridgeCommand: AsyncParsableCommand {
             timeout: try timeout.map(TimeoutOption.duration),
             count: count
         )
+    }
+}
+
+/// What `bridge` was asked for.
+struct BridgeRequest: Sendable {
+    /// What the page runs in.
+    let engine: BridgeEngineChoice
+    /// The scripts to run, in this order; of an engine with documents one page: a file, a folder or a URL.
+    let pages: [String]
+    /// The origins whose pages get the bridge, besides the page's own.
+    let origins: [WebOrigin]
+    /// The configuration, where there is one.
+    let config: String?
+    /// Which of its script sources the page is.
+    let source: String?
+    /// The recorded run.
+    let expect: String?
+    /// When the page has to end.
+    let timeout: Duration?
+    /// After how many messages it ends.
+    let count: Int?
+}
+
+/// What a page of `bridge` runs in.
+enum BridgeEngineChoice: String, CaseIterable, Sendable, ExpressibleByArgument {
+    /// Scripts without a document.
+    case jsc
+    /// A web view of this program.
+    case webkitgtk
+    /// Whatever browser the user opens the page in.
+    case browser
+
+    /// What a page in it cannot have, or the engine cannot do, in words; said before the page begins.
+    func limits(of features: AdapterFeatures) -> [String] {
+        let navigation = features.contains(.navigates) ? [] : ["navigation: not asked"]
+        return switch self {
+        case .jsc: navigation + ["documents: none, scripts only"]
+        case .webkitgtk: navigation
+        case .browser: navigation + ["frames of other origins: not told apart"]
+        }
     }
 }

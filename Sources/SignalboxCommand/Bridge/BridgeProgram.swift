@@ -1,7 +1,10 @@
+import BrowserBridge
 import JSBridge
 import Logging
+import NavigationChain
 import Signalbox
 import SignalboxCore
+import SignalboxRoutes
 
 /// A page from start to exit status.
 enum BridgeProgram {
@@ -122,5 +125,111 @@ extension SingleSourceReport {
         guard case .stopped = source, lost == nil else { return false }
         if case .failed = session { return false }
         return true
+    }
+}
+
+extension BridgeProgram {
+    #if WebKitGTK
+    /// A page in a window of this program.
+    static func webView(_ parts: Parts) async throws -> CommandStatus {
+        let page = parts.request.pages[0]
+        if page.hasPrefix("http://") || page.hasPrefix("https://") {
+            return try await webView(parts, showing: page)
+        }
+        let site = try SiteFiles.read(page)
+        return try await SiteServer.serving(site.documents, parts.logger) { port in
+            try await webView(parts, showing: "http://127.0.0.1:\(port)/")
+        }
+    }
+
+    private static func webView(_ parts: Parts, showing text: String) async throws -> CommandStatus {
+        var view = WebViewConfiguration(source: parts.source.name, page: try bridge(parts, showing: text))
+        view.display = .window(width: 1_024, height: 768)
+        view.limits = parts.configuration.limits
+        view.bytesInFlight = max(view.bytesInFlight, view.limits.bytes)
+        view.messagesToPage = parts.source.script.messagesToPage ?? view.messagesToPage
+        view.messagesWithoutListener = parts.source.script.messagesWithoutListener ?? view.messagesWithoutListener
+        let output = parts.output
+        let engine = try WebKitGTKEngine(view, logger: parts.logger.withoutSecrets) { request, verdict in
+            output.offer(NavigationLine(request, verdict).line(isTerminal: output.isTerminal))
+        }
+        return try await parts.run(engine).status {
+            judge($0, parts, isOpenEnded: true, scriptErrors: engine.scriptErrors)
+        }
+    }
+
+    private static func bridge(_ parts: Parts, showing text: String) throws -> BridgeConfiguration {
+        let url: URLText
+        do throws(URLTextError) {
+            url = try URLText(text)
+        } catch {
+            throw CommandRefusal(.usage, "the page is no URL that can be shown: \(error)")
+        }
+        var configurator = BridgeConfigurator()
+        if let own = url.origin { configurator.set(origins: [own] + parts.request.origins) }
+        configurator.set(title: parts.source.script.title)
+        // What the page may post to by name is what it may call.
+        for plugin in parts.configuration.plugins.prefix(BridgeConfigurator.maximumHandlers) {
+            configurator.add(handler: BridgeHandler(plugin.action))
+        }
+        if let navigation = parts.configuration.navigation, let file = parts.request.config {
+            configurator.set(navigation: try NavigateProgram.rehearsal(of: navigation, file: file))
+        }
+        return try configurator.build(url: url)
+    }
+    #else
+    static func webView(_ parts: Parts) async throws -> CommandStatus {
+        throw CommandRefusal(
+            .unavailable,
+            "this signalbox was built without web views; build it with: swift build --traits WebKitGTK (it needs "
+                + "libwebkit2gtk-4.1-dev), or use --engine browser"
+        )
+    }
+    #endif
+}
+
+extension BridgeProgram {
+    /// A page in the browser of whoever opens the address.
+    static func browser(_ parts: Parts) async throws -> CommandStatus {
+        let site = try SiteFiles.read(parts.request.pages[0])
+        var browser = BrowserConfiguration(source: parts.source.name, documents: site.documents)
+        browser.allowsInlineCode = true
+        browser.origins = parts.request.origins
+        browser.limits = parts.configuration.limits
+        browser.messagesToPage = parts.source.script.messagesToPage ?? browser.messagesToPage
+        browser.messagesWithoutListener =
+            parts.source.script.messagesWithoutListener ?? browser.messagesWithoutListener
+        let engine = try BrowserEngine(browser, logger: parts.logger.withoutSecrets)
+        let run = parts.run(engine)
+        // To stderr itself and not to a log: the address lets whoever has it in.
+        let address = Task {
+            if let url = try? await engine.url() { DiagnosticOutput.shared.tell("open \(url)") }
+        }
+        defer { address.cancel() }
+        return try await run.status { judge($0, parts, isOpenEnded: true, scriptErrors: 0) }
+    }
+}
+
+/// The source that a page of `bridge` stands for: its name and bounds.
+struct PageSource: Sendable {
+    let name: SourceName
+    let script: ScriptSection
+    let window: WindowLimits
+
+    /// A page that no configuration tells of.
+    static let unconfigured = PageSource(name: "page", script: ScriptSection(), window: WindowLimits())
+
+    /// The script source of a configuration, or the one with this name.
+    ///
+    /// - Throws: ``CommandRefusal`` when there is none, or several and no name.
+    static func find(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandRefusal)
+        -> PageSource
+    {
+        let pages = configuration.sources.compactMap { section -> (name: String, value: PageSource)? in
+            guard case .script(let script) = section.kind else { return nil }
+            return (section.name.text, PageSource(name: section.name, script: script, window: section.window))
+        }
+        let none = "no source is a page; add one below 'sources', such as page: { script: {} }"
+        return try SourceChoice(kind: "script source", none: none, file: file).one(name, of: pages)
     }
 }

@@ -152,3 +152,45 @@ struct BrokerArguments: ParsableArguments {
         }
     }
 }
+
+/// A broker, and how to connect and log in there.
+struct BrokerLogin: Sendable, Hashable {
+    let broker: MQTTBroker
+    let version: MQTTVersion
+    let security: MQTTSecurity
+    let user: String?
+    let password: Secret?
+    /// Whether a first connection that fails is tried again.
+    let retries: Bool
+
+    /// Takes it over into a source's configuration.
+    func apply(to push: inout MQTTPushConfiguration) {
+        push.version = version
+        push.security = security
+        push.username = user.map(Secret.text)
+        push.password = password
+        push.firstConnectionMustSucceed = !retries
+    }
+
+    /// Takes it over into a publisher's configuration.
+    func apply(to publisher: inout MQTTPublisherConfiguration) {
+        publisher.version = version
+        publisher.security = security
+        publisher.username = user.map(Secret.text)
+        publisher.password = password
+        publisher.firstConnectionMustSucceed = !retries
+    }
+}
+
+/// Reads the option `--qos`.
+enum QualityOption {
+    /// - Returns: at least once, where nothing is said.
+    /// - Throws: `ValidationError` for a number that is no quality of service, and for 2, which is neither asked for nor sent.
+    static func quality(_ number: Int?) throws(ValidationError) -> MQTTQuality {
+        guard let number else { return .atLeastOnce }
+        guard let quality = MQTTQuality(rawValue: number) else {
+            throw ValidationError("--qos is 0 or 1; QoS 2 cannot promise that nothing is lost")
+        }
+        return quality
+    }
+}

@@ -1,4 +1,5 @@
 import AppScheme
+import SignalboxCore
 
 /// Reads the configuration file that a command names.
 enum ConfigurationFile {
@@ -56,5 +57,66 @@ enum ConfigurationFile {
         } catch {
             throw CommandRefusal(.invalidConfiguration, error.description)
         }
+    }
+}
+
+/// What a command reads a configuration for, and so what must be in it.
+enum ConfigurationUse: Sendable {
+    /// All of it is brought to life.
+    case run
+    /// All of it is looked at, what it names included, and what is doubtful is told too. Nothing is brought to life.
+    case check
+    /// Its plugins and routes are used, and no source is run.
+    case plugins
+    /// Its navigation chain is asked; sources and plugins may be missing.
+    case navigation
+
+    /// Whether each source must say where its scripts or links come from.
+    var runsSources: Bool { self == .run || self == .check }
+}
+
+/// The one source of a kind that a command is about.
+struct SourceChoice {
+    /// What such a source is called in messages, such as `script source`.
+    let kind: String
+    /// What to say when there is none.
+    let none: String
+    /// The configuration's file, for messages.
+    let file: String
+
+    /// The one among them, or the one with this name.
+    ///
+    /// - Throws: ``CommandRefusal`` when there is none, or several and no name.
+    func one<Source>(_ name: String?, of sources: [(name: String, value: Source)]) throws(CommandRefusal) -> Source {
+        let found = name.map { wanted in sources.filter { $0.name == wanted } } ?? sources
+        if found.count == 1, let source = found.first { return source.value }
+        let names = sources.map(\.name)
+        let list = names.joined(separator: ", ")
+        let problem =
+            if names.isEmpty {
+                none
+            } else if let name {
+                "there is no \(kind) '\(name)'\(NameSuggestion.advice(for: name, among: names)); \(kind)s are: \(list)"
+            } else {
+                "there are several \(kind)s; choose one with --source: \(list)"
+            }
+        throw CommandRefusal(.invalidConfiguration, "\(file): \(problem)")
+    }
+}
+
+/// The source of links whose routes `parse` asks.
+enum LinkSource {
+    /// The routes of a configuration's source of links, or of the one with this name.
+    ///
+    /// - Throws: ``CommandRefusal`` when there is none, or several and no name.
+    static func find(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandRefusal)
+        -> AppRoutes
+    {
+        let sources = configuration.sources.compactMap { section -> (name: String, value: AppRoutes)? in
+            guard case .links(let links) = section.kind else { return nil }
+            return (section.name.text, links.routes)
+        }
+        let none = "no source has links; add one below 'sources', such as links: { links: { routes: […] } }"
+        return try SourceChoice(kind: "links source", none: none, file: file).one(name, of: sources)
     }
 }

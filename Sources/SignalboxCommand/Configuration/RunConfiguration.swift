@@ -31,3 +31,37 @@ extension RunConfiguration {
         plugins.lazy.compactMap { if case .file(let path) = $0.use { path } else { nil } }.first
     }
 }
+
+/// One entry of `sources`.
+struct SourceSection: Sendable, Hashable {
+    /// The entry's key.
+    let name: SourceName
+    /// What kind of source it is, and how to reach it.
+    var kind: SourceKind
+    /// How much of it may be inside at once.
+    var window = WindowLimits()
+    /// How much of it is let in; all of it when `nil`.
+    var rateLimit: RateLimit?
+    /// Whether messages that come again are recognised.
+    var repeats = RepeatPolicy.automatic
+
+    /// The source of what `signalbox send` sends; no entry may have this name.
+    static let internalName: SourceName = "internal"
+}
+
+/// What a source is: the key below its name.
+enum SourceKind: Sendable, Hashable {
+    /// Topics of a broker.
+    case mqtt(MQTTSection)
+    /// A page without a window.
+    case script(ScriptSection)
+    /// URLs of a list, a file or stdin.
+    case links(LinksSection)
+    /// A WebSocket server that is connected to.
+    case feed(FeedSection)
+    /// A WebSocket server of our own.
+    case chat(ChatSection)
+
+    /// The keys, in the order in which messages list them.
+    static let keys = ["mqtt", "script", "links", "feed", "chat"]
+}

@@ -168,3 +168,123 @@ extension ConnectProgram {
         return try SourceChoice(kind: "feed", none: none, file: file).one(name, of: feeds)
     }
 }
+
+/// What came of a connection, and the status that stands for it.
+struct ConnectJudgement {
+    let request: ConnectRequest
+    /// How the feed ended.
+    let end: OrderedSource.End
+    /// Why lines were lost, if any were.
+    let lost: OutputFailure?
+    /// What asked it to stop, if anything did.
+    let interruption: CommandStatus?
+    /// How many messages were shown.
+    let shown: Int
+    /// How many lines could not be sent.
+    let unsent: Int
+    /// How many messages were not handled.
+    let notHandled: Int
+
+    private var isFulfilled: Bool { shown >= request.needed }
+
+    /// Tells on stderr what there is to tell.
+    ///
+    /// - Returns: the status.
+    func told() -> CommandStatus {
+        let (status, words) = verdict
+        for line in words { DiagnosticOutput.shared.tell(line) }
+        return status
+    }
+
+    /// The status, and what is told on stderr.
+    var verdict: (status: CommandStatus, words: [String]) {
+        switch lost {
+        case .closed?: return (.done, [])
+        case let reason?: return (.outputFailed, ["\(reason)"])
+        case nil: break
+        }
+        // What ends a connection after enough messages is of no interest.
+        if request.count != nil, isFulfilled { return faults }
+        if case .failed(let error) = end {
+            return (ConnectJudgement.status(of: error), [(error as? WebSocketChatError)?.detail ?? "\(error)"])
+        }
+        let messages = "\(shown) of \(request.needed) messages came"
+        switch interruption {
+        case .timeout?: return isFulfilled ? faults : (.timeout, ["\(messages) in time"])
+        case let signal?: return !request.hasNeed || isFulfilled ? faults : (signal, ["\(messages) before the signal"])
+        case nil: break
+        }
+        guard request.count != nil, case .complete = end else { return faults }
+        return (.notAsExpected, ["\(messages) before the server closed"])
+    }
+
+    /// What makes status 1 when nothing else is wrong. Lines that were not sent were told of one by one.
+    private var faults: (status: CommandStatus, words: [String]) {
+        var words: [String] = []
+        if notHandled > 0 { words.append("messages that were not handled: \(notHandled)") }
+        return (unsent + notHandled > 0 ? .notAsExpected : .done, words)
+    }
+
+    private static func status(of error: any Error) -> CommandStatus {
+        switch (error as? WebSocketChatError)?.ending {
+        case .refused?: .refused
+        case .notSecured?: .notSecured
+        case .brokeProtocol?: .protocolBroken
+        case .closed?: .closedWithError
+        case .notReached?, .notPrepared?, .lost?, nil: .unavailable
+        }
+    }
+}
+
+/// A WebSocket message as `connect` shows it.
+struct FrameRecord {
+    let payload: RawBody
+    let context: ActionContext
+
+    private var isBinary: Bool { payload.kind == .bytes }
+
+    /// Text that is JSON, without needless white space.
+    private var json: [UInt8]? {
+        guard !isBinary else { return nil }
+        return JSONPayload.compact(payload.bytes, origin: context.origin, limits: ConnectRequest.limits)
+    }
+
+    /// One JSON object with a newline.
+    var jsonLine: [UInt8] {
+        var object = JSONObject()
+        if let json {
+            object.add("payload", json: json)
+        } else {
+            object.add("payload", content: payload.bytes)
+        }
+        if isBinary { object.add("binary", true) }
+        object.add("receivedAt", WallTimeText.utc(context.action.receivedAt))
+        return object.line
+    }
+
+    /// Time of day and payload.
+    var terminalLine: [UInt8] {
+        let time = WallTimeText.utc(context.action.receivedAt).dropFirst(11)
+        let text = json.map { String(decoding: $0, as: UTF8.self) } ?? payload.bytes.text.map(LineEscape.escaped)
+        let shown = isBinary ? "(\(payload.bytes.count) bytes)" : text ?? ""
+        return TerminalText.line([TerminalText.column(String(time), width: 13), "<", shown])
+    }
+}
+
+/// What became of a message of our own, as its receiver said.
+struct AnswerLine {
+    private let json: [UInt8]
+
+    /// - Parameter answer: a JSON object.
+    init(_ answer: Bytes) {
+        json = JSONText.compact(answer)
+    }
+
+    /// One line: an object with the answer as the member `answer`, or words for a person.
+    func line(isTerminal: Bool) -> [UInt8] {
+        guard !isTerminal else { return TerminalText.line(["answered ", String(decoding: json, as: UTF8.self)]) }
+        var object = JSONObject()
+        object.add("answer", json: json)
+        return object.line
+    }
+}

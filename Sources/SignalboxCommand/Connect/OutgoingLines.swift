@@ -1,3 +1,4 @@
+import ArgumentParser
 import SignalboxCore
 import Synchronization
 import WebSocketChat
@@ -82,5 +83,45 @@ final class OutgoingLines: Sendable {
     private func refuse(_ reason: String) {
         DiagnosticOutput.shared.tell(reason)
         refused.add(1, ordering: .relaxed)
+    }
+}
+
+/// What `connect` sends.
+struct OutgoingRequest: Sendable, Hashable {
+    /// Sent once, before the lines of stdin.
+    var messages: [String] = []
+    /// Whether the lines of stdin are sent.
+    var readsInput = true
+    /// Whether the connection is closed after the last line.
+    var closesAfterInput = false
+    /// Whether messages are binary ones.
+    var isBinary = false
+}
+
+/// The options of `connect` about what is sent.
+struct OutgoingArguments: ParsableArguments {
+    @Option(
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Send this once, before the lines of stdin; may be repeated.", valueName: "text")
+    )
+    var message: [String] = []
+
+    @Flag(help: "Send binary messages: the bytes of each line as they are.")
+    var binary = false
+
+    @Flag(help: "Leave stdin alone.")
+    var noInput = false
+
+    @Flag(help: "Close the connection after the last line of stdin is sent.")
+    var exitAfterInput = false
+
+    /// - Parameter isInteractive: whether a person types the lines, and ends them with Ctrl-D.
+    func request(isInteractive: Bool) -> OutgoingRequest {
+        OutgoingRequest(
+            messages: message,
+            readsInput: !noInput,
+            closesAfterInput: exitAfterInput || isInteractive && !noInput,
+            isBinary: binary
+        )
     }
 }

@@ -145,3 +145,72 @@ final class OrderedOutcomes: Sendable {
 extension Outcome {
     fileprivate var isHandled: Bool { if case .handled = self { true } else { false } }
 }
+
+/// What tells an arrival that is not settled yet from every other: its place in its batch's memory, which is nobody
+/// else's as long as the arrival is kept.
+struct ArrivalKey: Hashable {
+    private let batch: ObjectIdentifier
+    private let index: UInt32
+
+    init(_ arrival: Arrival) {
+        batch = ObjectIdentifier(arrival.storage)
+        index = arrival.index
+    }
+}
+
+/// An adapter whose arrivals come out in order, and that remembers how it ended.
+final class OrderedSource: Adapter {
+    /// How an adapter's run came to its end.
+    enum End: Sendable {
+        /// It had nothing more to bring.
+        case complete
+        /// It was asked to stop.
+        case stopped
+        /// It could not go on.
+        case failed(any Error)
+    }
+
+    private let adapter: any Adapter
+    private let outcomes: OrderedOutcomes
+    private let noted = Mutex(End.stopped)
+
+    init(_ adapter: any Adapter, outcomes: OrderedOutcomes) {
+        self.adapter = adapter
+        self.outcomes = outcomes
+    }
+
+    var source: SourceName { adapter.source }
+    var features: AdapterFeatures { adapter.features }
+
+    /// How it ended; `stopped` as well when it never began.
+    var end: End { noted.withLock { $0 } }
+
+    func run(into intake: any Intake) async throws {
+        do {
+            try await adapter.run(into: OrderedIntake(intake: intake, outcomes: outcomes))
+        } catch {
+            noted.withLock { $0 = .failed(error) }
+            throw error
+        }
+        if !Task.isCancelled { noted.withLock { $0 = .complete } }
+    }
+}
+
+/// An intake that gives each arrival its place among the lines before the supervisor hears of it.
+struct OrderedIntake: Intake {
+    let intake: any Intake
+    let outcomes: OrderedOutcomes
+
+    func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
+        let placed = outcomes.take(batch)
+        guard placed > 0 else { return 0 }
+        let taken = intake.submit(placed == batch.count ? batch : Array(batch[..<placed]), to: sink)
+        outcomes.giveBack(batch[taken..<placed])
+        return taken
+    }
+
+    func room() async throws(SourceClosed) {
+        await outcomes.room()
+        try await intake.room()
+    }
+}

@@ -1,3 +1,33 @@
+/// Counts the outcomes of the lines that were written, and compares those lines with a recorded run.
+struct OutcomeSummary: Sendable {
+    /// How many were settled.
+    private(set) var settled = 0
+    /// How many of them were not handled.
+    private(set) var notHandled = 0
+    private var recorded: RecordedRun?
+
+    /// - Parameter recorded: what the lines should be, or `nil` when nobody said.
+    init(recorded: RecordedRun?) {
+        self.recorded = recorded
+    }
+
+    mutating func count(isHandled: Bool) {
+        settled += 1
+        if !isHandled { notHandled += 1 }
+    }
+
+    mutating func compare(_ line: ArraySlice<UInt8>) {
+        recorded?.compare(line)
+    }
+
+    /// The comparison, once no line follows; `nil` when there was nothing to compare with.
+    var comparison: RecordedRun? {
+        var whole = recorded
+        whole?.end()
+        return whole
+    }
+}
+
 /// The lines of an earlier run, compared with those of this one as they come.
 struct RecordedRun: Sendable {
     /// How many differences are told; more are counted.
@@ -36,5 +66,27 @@ struct RecordedRun: Sendable {
         differences += 1
         guard shown.count < RecordedRun.shownDifferences else { return }
         shown.append(RunDifference(line: count, expected: wanted, got: got))
+    }
+}
+
+/// One line that is not as recorded.
+struct RunDifference: Sendable, Hashable {
+    /// Counted from 1.
+    let line: Int
+    /// The recorded line, or `nil` when the recorded run is shorter.
+    let expected: [UInt8]?
+    /// The line of this run, or `nil` when this run is shorter.
+    let got: [UInt8]?
+
+    /// What was expected and what came, one below the other so that the eye finds the place.
+    var lines: [String] {
+        [
+            "line \(line): expected \(RunDifference.text(expected))",
+            "line \(line): got      \(RunDifference.text(got))",
+        ]
+    }
+
+    private static func text(_ line: [UInt8]?) -> String {
+        line.map { String(decoding: $0, as: UTF8.self) } ?? "no line"
     }
 }

@@ -1,5 +1,7 @@
 import ArgumentParser
 import Logging
+import Signalbox
+import SignalboxCore
 
 /// `signalbox run CONFIG`.
 struct RunCommand: AsyncParsableCommand {
@@ -34,5 +36,118 @@ struct RunCommand: AsyncParsableCommand {
     func run() async throws {
         let status = await RunProgram.status(file: file, outcomes: outcomes, logger: logLevel.logger)
         throw status.code
+    }
+}
+
+/// A configuration brought to life: the supervisor with its sources and plugins.
+struct RunProgram {
+    let supervisor: Supervisor
+    let output: StandardOutput
+    let logger: Logger
+    /// Whether stdout gets a line for each outcome, dead letters included.
+    let outcomes: Bool
+    let reload: ConfigurationReload
+    let hangups: HangupWatch
+    /// Tells where chats listen, where that is asked for.
+    let listening: ListeningNotes?
+
+    /// Reads the file, runs until told to stop, and says how it went. Its diagnostics are out when it returns.
+    ///
+    /// - Parameter serving: what `serve` asks for beside the file; `nil` for `run`.
+    static func status(file: String, outcomes: Bool, serving: ServeRequest? = nil, logger: Logger) async
+        -> CommandStatus
+    {
+        // From the first moment, as the signal would end a program that does not know it.
+        let hangups = await HangupWatch.begin()
+        do {
+            var configuration = try ConfigurationFile.read(file, for: .run)
+            for exposure in configuration.exposures {
+                logger.warning("secret exposed", metadata: exposure.metadata(in: file))
+            }
+            try serving?.apply(to: &configuration, file: file)
+            let output = StandardOutput()
+            let listening = serving.map { _ in ListeningNotes(level: logger.logLevel) }
+            var builder = SupervisorBuilder(configuration: configuration, printing: .output(output), logger: logger)
+            if let listening { builder.onChat = { listening.expect($0) } }
+            var told: (@Sendable (SettledArrival) -> Void)?
+            if outcomes { told = { output.offer(OutcomeLine($0).runLine) } }
+            let supervisor = try builder.supervisor(onOutcome: told)
+            try builder.addSources(to: supervisor)
+            listening?.begin()
+            let reload = ConfigurationReload(file: file, serving: serving, supervisor: supervisor, builder: builder)
+            let program = RunProgram(
+                supervisor: supervisor,
+                output: output,
+                logger: logger,
+                outcomes: outcomes,
+                reload: reload,
+                hangups: hangups,
+                listening: listening
+            )
+            return await program.run()
+        } catch {
+            return await CommandRefusal(error).told()
+        }
+    }
+
+    private func run() async -> CommandStatus {
+        let signals = await SignalWatch.begin()
+        let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
+        let stop = listening?.failures ?? AsyncStream { _ in }
+        let end = await session.run(signals, stop: stop) { [reload, hangups, listening] in
+            async let notes: Void? = listening?.serve()
+            await reload.serve(hangups.requests)
+            await notes
+        }
+        switch end {
+        case .finished: logger.info("drained")
+        case .failed(let error): DiagnosticOutput.shared.tell("\(error)")
+        }
+        let lost = await output.finish()
+        if let lost { DiagnosticOutput.shared.tell("\(lost)") }
+        let report = supervisor.report
+        let lostLetters = outcomes ? 0 : report.deadLetters
+        if lostLetters > 0 { DiagnosticOutput.shared.tell(RunProgram.loss(of: lostLetters)) }
+        let summary = RunSummary(report: report, droppedLines: output.droppedLines, reloads: reload.counts)
+        DiagnosticOutput.shared.tell(summary.description)
+        await DiagnosticOutput.shared.flush()
+        // Until here a second signal ends the program, whatever it waits for.
+        withExtendedLifetime((signals, hangups)) {}
+        if case .failed(let error) = end { return CommandRefusal(givingUp: error).status }
+        guard lost == nil else { return .outputFailed }
+        guard report.isClean else { return .drainIncomplete }
+        return lostLetters > 0 ? .deadLettersLost : .done
+    }
+
+    private static func loss(of letters: Int) -> String {
+        "\(letters) dead \(letters == 1 ? "letter is" : "letters are") lost with this process, which kept them in memory; "
+            + "--outcomes writes each to stdout"
+    }
+}
+
+/// The last line of a run: how many arrivals ended in which outcome.
+struct RunSummary: CustomStringConvertible {
+    let report: SupervisorReport
+    /// Lines of `--outcomes` that stdout was too slow for.
+    let droppedLines: Int
+    /// How often the configuration was read anew.
+    var reloads = ReloadCounts()
+
+    /// One line without a newline.
+    var description: String {
+        let total = report.total
+        var parts = [
+            "handled \(total.handled)", "rejected \(total.rejected)", "failed \(total.failed)",
+            "abandoned \(total.abandoned)", "dead letters \(report.deadLetters)",
+        ]
+        if report.deadLettersDropped > 0 { parts.append("of these dropped \(report.deadLettersDropped)") }
+        if total.lateReturns > 0 { parts.append("returned late \(total.lateReturns)") }
+        if report.unsettled > 0 { parts.append("unsettled \(report.unsettled)") }
+        if !report.callsStillRunning.isEmpty {
+            parts.append("not returned: \(report.callsStillRunning.joined(separator: " "))")
+        }
+        if droppedLines > 0 { parts.append("outcome lines dropped \(droppedLines)") }
+        if let reloads = reloads.description { parts.append(reloads) }
+        return parts.joined(separator: ", ")
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 
 /// SIGTERM and SIGINT: the first asks for a graceful end, the second ends the process at once.
 ///
@@ -33,4 +34,84 @@ final class SignalWatch: Sendable {
 
     /// The status that stands for the first signal, once there was one.
     var first: CommandStatus? { noted.first }
+}
+
+/// What came first of that which ends a program early: a signal, or the end of its time.
+final class SignalNote: Sendable {
+    private let noted = Mutex<CommandStatus?>(nil)
+
+    /// The status that stands for it.
+    var first: CommandStatus? { noted.withLock { $0 } }
+
+    /// Notes what has this status.
+    ///
+    /// - Returns: whether none came before.
+    func isFirst(_ status: CommandStatus) -> Bool {
+        noted.withLock { noted in
+            guard noted == nil else { return false }
+            noted = status
+            return true
+        }
+    }
+}
+
+/// SIGHUP, which asks a running program to read its configuration anew.
+final class HangupWatch: Sendable {
+    /// Yields at each signal. Those that come while one is not looked at yet are one.
+    let requests: AsyncStream<Void>
+    private let watched: WatchedSignal
+
+    private init(requests: AsyncStream<Void>, watched: WatchedSignal) {
+        self.requests = requests
+        self.watched = watched
+    }
+
+    /// Returns once the signal is heard. It is ignored until then: what is read after that needs not be read anew.
+    static func begin() async -> HangupWatch {
+        let (requests, teller) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        // Its own effect is to end the process.
+        signal(SIGHUP, SIG_IGN)
+        let queue = DispatchQueue(label: "signalbox.hangup")
+        return HangupWatch(requests: requests, watched: await WatchedSignal.begin(SIGHUP, on: queue) { teller.yield() })
+    }
+}
+
+/// A signal that the program hears as long as this is kept.
+final class WatchedSignal: Sendable {
+    private let source: Mutex<any DispatchSourceSignal>
+
+    private init(_ source: sending any DispatchSourceSignal) {
+        self.source = Mutex(source)
+    }
+
+    /// Returns once the signal is heard. Dispatch begins to listen on a thread of its own, which may take a while: a signal
+    /// before that has the effect it had, so whoever ignored it meanwhile would never hear of it.
+    ///
+    /// - Parameter heard: called on the queue, at least once for any number of signals.
+    static func begin(
+        _ number: Int32,
+        on queue: DispatchQueue,
+        _ heard: @escaping @Sendable () -> Void
+    ) async -> WatchedSignal {
+        let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+        source.setEventHandler(handler: heard)
+        let watched = WatchedSignal(source)
+        await withCheckedContinuation { continuation in
+            watched.source.withLock { source in
+                source.setRegistrationHandler {
+                    #if canImport(Darwin)
+                    // The signal's own effect would come as well; on Linux Dispatch has taken its place.
+                    signal(number, SIG_IGN)
+                    #endif
+                    continuation.resume()
+                }
+                source.resume()
+            }
+        }
+        return watched
+    }
+
+    deinit {
+        source.withLock { $0.cancel() }
+    }
 }

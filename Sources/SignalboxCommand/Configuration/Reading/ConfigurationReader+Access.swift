@@ -1,4 +1,6 @@
 import SignalboxCore
+import SignalboxRoutes
+import WebSocketChat
 
 extension ConfigurationReader {
     /// How deep `any`, `all` and `not` may stand in each other.
@@ -92,4 +94,120 @@ extension ConfigurationReader {
         (["tls"], ["feed"], "is no feed"),
         (["scheme", "host"], ["links"], "brings no links"),
     ]
+}
+
+/// What a rule says of one source beside its name.
+extension ConfigurationReader {
+    func push(_ rule: YAMLMapping) -> AccessSection.Part? {
+        let topic = rule.optional("topic").map {
+            $0.parsed(.badPattern) { (text) throws(TopicError) in try TopicFilter(text) }
+        }
+        let qos = rule.optional("qos").map { $0.integer(0...1) }
+        let retained = rule.optional("retained").map { $0.flag() }
+        guard topic != .some(nil), qos != .some(nil), retained != .some(nil) else { return nil }
+        return .push(AccessSection.PushPart(topic: topic ?? nil, qos: qos ?? nil, retained: retained ?? nil))
+    }
+
+    func script(_ rule: YAMLMapping) -> AccessSection.Part? {
+        let origin = rule.optional("origin").map {
+            $0.parsed { (text) throws(URLTextError) in try WebOrigin(text) }
+        }
+        let mainFrame = rule.optional("main_frame").map { $0.flag() } ?? true
+        guard origin != .some(nil), let mainFrame else { return nil }
+        return .script(AccessSection.ScriptPart(origin: origin ?? nil, mainFrame: mainFrame))
+    }
+
+    func feed(_ rule: YAMLMapping) -> AccessSection.Part? {
+        guard let tls = rule.optional("tls") else { return .all }
+        return tls.flag().map { .feed(tls: $0) }
+    }
+
+    func chat(_ rule: YAMLMapping, _ section: ChatSection?) -> AccessSection.Part? {
+        let principal = rule.optional("principal").map { self.principal($0, among: section?.principalNames) }
+        let authenticated = rule.optional("authenticated").map { $0.flag() }
+        let origin = rule.optional("origin").map { self.origin($0, among: section?.origins) }
+        guard principal != .some(nil), authenticated != .some(nil), origin != .some(nil) else { return nil }
+        let part = AccessSection.ChatPart(
+            principal: principal ?? nil,
+            authenticated: authenticated ?? nil,
+            origin: origin ?? nil
+        )
+        return part == AccessSection.ChatPart() ? .all : .chat(part)
+    }
+
+    private func principal(_ value: YAMLValue, among known: [String]?) -> String? {
+        guard let name = value.text() else { return nil }
+        return listed(name, value, among: known, "no principal is", "principals are")
+    }
+
+    private func origin(_ value: YAMLValue, among known: [WebOrigin]?) -> WebOrigin? {
+        let origin = value.parsed { (text) throws(URLTextError) in try WebOrigin(text) }
+        guard let origin else { return nil }
+        let names = known?.map(\.description)
+        let found = listed(origin.description, value, among: names, "no client may have the origin", "origins are")
+        return found == nil ? nil : origin
+    }
+
+    func link(_ rule: YAMLMapping, _ places: LinkPlaces?) -> AccessSection.Part? {
+        switch (rule.optional("scheme"), rule.optional("host")) {
+        case (nil, nil): return .all
+        case (let scheme?, nil): return self.scheme(scheme, places).map { .scheme($0) }
+        case (nil, let host?): return self.host(host, places).map { .host($0) }
+        case (_?, let host?):
+            host.complain(
+                "'scheme' and 'host' exclude each other; write two rules, as one that allows is enough",
+                .conflictingKeys
+            )
+            return nil
+        }
+    }
+
+    private func scheme(_ value: YAMLValue, _ places: LinkPlaces?) -> String? {
+        guard let scheme = value.text()?.lowercased() else { return nil }
+        guard !LinkPlaces.isUniversal(scheme) else {
+            value.complain("links of \(scheme) are named by their host; write host: shop.example in place of 'scheme'")
+            return nil
+        }
+        return listed(
+            scheme,
+            value,
+            among: places?.schemes,
+            "no route is for links of the scheme",
+            "schemes with routes are"
+        )
+    }
+
+    private func host(_ value: YAMLValue, _ places: LinkPlaces?) -> String? {
+        guard let text = value.text() else { return nil }
+        guard let host = LinkPlaces.host(text) else {
+            value.complain("expected a host alone, such as shop.example, or shop.example:8443")
+            return nil
+        }
+        return listed(
+            host,
+            value,
+            among: places?.hosts,
+            "no route is for links of https or http with the host",
+            "hosts with routes are"
+        )
+    }
+
+    /// A rule for what the source never brings would allow nothing, and not say so.
+    private func listed(
+        _ name: String,
+        _ value: YAMLValue,
+        among known: [String]?,
+        _ meaning: String,
+        _ list: String
+    ) -> String? {
+        guard let known, !known.contains(name) else { return name }
+        let advice = NameSuggestion.advice(for: name, among: known)
+        let names = known.isEmpty ? "none" : known.joined(separator: ", ")
+        value.complain(
+            "\(meaning) '\(name.prefix(80))'\(advice); \(list): \(names)",
+            .emptyRule,
+            suggestion: NameSuggestion.nearest(to: name, among: known)
+        )
+        return nil
+    }
 }

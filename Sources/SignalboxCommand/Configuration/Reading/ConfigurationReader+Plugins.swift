@@ -2,6 +2,7 @@ import MQTTPush
 import Signalbox
 import SignalboxCore
 import WebSocketChat
+import Yams
 
 extension ConfigurationReader {
     /// - Parameter bounds: those of the whole configuration, which a plugin's own are compared with.
@@ -132,5 +133,103 @@ extension ConfigurationReader {
         guard let path = text(value) else { return nil }
         lookForFolder(of: path, named: value)
         return .file(path: path)
+    }
+}
+
+extension ConfigurationReader {
+    /// A value that can be written as JSON.
+    func reply(_ value: YAMLValue) -> ReplyValue? {
+        guard let reply = any(value) else { return nil }
+        do throws(BodyError) {
+            _ = try BodyWriter.write(reply)
+            return reply
+        } catch {
+            value.complain("cannot be written as JSON: \(error)")
+            return nil
+        }
+    }
+
+    private func any(_ value: YAMLValue) -> ReplyValue? {
+        switch value.node {
+        case .mapping:
+            let members = value.anyMapping()?.entries.map { ($0.name, any($0.value)) } ?? []
+            // With a mistake in one of them there is no whole value; a name written twice is told of before.
+            guard !members.contains(where: { $0.1 == nil }) else { return nil }
+            return .members(
+                Dictionary(members.compactMap { name, value in value.map { (name, $0) } }) { first, _ in first }
+            )
+        case .sequence:
+            let values = value.list()?.map(any) ?? []
+            return values.contains(nil) ? nil : .list(values.compactMap { $0 })
+        case .scalar, .alias:
+            return scalar(value)
+        }
+    }
+
+    private func scalar(_ value: YAMLValue) -> ReplyValue? {
+        if value.isNull { return .null }
+        switch Tag.Name(rawValue: value.node.tag.description) {
+        case .bool: return value.flag().map(ReplyValue.truth)
+        case .int, .float: return number(value)
+        default: return value.anyText().map(ReplyValue.text)
+        }
+    }
+
+    /// A number in JSON's own form: others, such as `0x10` or `010`, mean different things to different readers.
+    private func number(_ value: YAMLValue) -> ReplyValue? {
+        let advice = "expected a number as JSON writes it, or text in quotes"
+        guard let literal = value.characters, let body = try? Body(json: Bytes(literal)) else {
+            value.complain("\(advice); found \(value.found)")
+            return nil
+        }
+        if let integer = try? body.decode(Int64.self) { return .integer(integer) }
+        if let large = try? body.decode(UInt64.self) { return .large(large) }
+        do throws(BodyError) {
+            return .number(try body.decode(Double.self))
+        } catch {
+            value.complain("\(advice); found \(value.found), which is \(error.code)")
+            return nil
+        }
+    }
+}
+
+extension ConfigurationReader {
+    /// Notes a plugin of a source that redelivers whose calls may together take longer than the source waits.
+    func compareHold(
+        _ plugin: PluginSection,
+        _ mapping: YAMLMapping,
+        at value: YAMLValue,
+        sources: SourceNames,
+        bounds: RunConfiguration
+    ) {
+        guard plugin.from.flatMap(\.sources).contains(where: { sources.mayBe($0.text, "mqtt") }) else { return }
+        let timeout = plugin.timeout ?? bounds.timeout
+        let attempts = plugin.retry?.attempts ?? 1
+        let waits = plugin.retry?.longestWaits ?? .zero
+        let longest = timeout * attempts + waits
+        guard longest > bounds.holdLimit else { return }
+        let calls =
+            attempts == 1
+            ? "a call of \(DurationText.text(timeout))" : "\(attempts) calls of \(DurationText.text(timeout))"
+        let pauses = waits == .zero ? "" : " and \(DurationText.text(waits)) between them"
+        let limit = DurationText.text(bounds.holdLimit)
+        let place = mapping.optional("retry") ?? mapping.optional("timeout") ?? value
+        place.warn(
+            "\(calls)\(pauses) may take \(DurationText.text(longest)), but a broker's message is held for hold_limit "
+                + "\(limit): later attempts are not made, and what waits behind them comes again; shorten them, or raise hold_limit",
+            .holdLimitExceeded
+        )
+    }
+}
+
+extension RetryPolicy {
+    /// All waits between the attempts, each the longest it can be.
+    var longestWaits: Duration {
+        var (total, next) = (Duration.zero, firstDelay)
+        for _ in 1..<max(1, attempts) {
+            total += min(next, longestDelay)
+            next = min(next * 2, longestDelay)
+        }
+        return total
     }
 }

@@ -1,5 +1,6 @@
 import MQTTPush
 import SignalboxCore
+import WebSocketChat
 
 extension ConfigurationReader {
     /// Text that is written out, or `{ env: NAME }`, or `{ file: PATH }`.
@@ -91,4 +92,66 @@ extension ConfigurationReader {
             }
         }
     }
+}
+
+extension ConfigurationReader {
+    /// Notes, where a configuration is only checked, that a file which a source reads is not there: when it is run the
+    /// file itself tells.
+    func lookForFile(_ path: String, named value: YAMLValue) {
+        guard use == .check else { return }
+        switch surroundings.presence(path) {
+        case .readable: break
+        case .nothing: value.complain("there is no file \(path), from the working directory", .missingFile)
+        case .folder: value.complain("\(path) is a folder; name a file", .missingFile)
+        case .unreadable: value.complain("the file \(path) may not be read", .missingFile)
+        }
+    }
+
+    /// The same of a file that is made when it is not there: its folder must be.
+    func lookForFolder(of path: String, named value: YAMLValue) {
+        guard use == .check else { return }
+        if surroundings.presence(path) == .folder {
+            value.complain("\(path) is a folder; name a file", .missingFile)
+            return
+        }
+        let slash = path.lastIndex(of: "/")
+        let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        guard surroundings.presence(folder) != .folder else { return }
+        value.complain("there is no folder \(folder) for the file, from the working directory", .missingFile)
+    }
+}
+
+/// Warnings about secrets that others can read.
+extension ConfigurationReader {
+    /// Warns about a login that is sent to the broker unencrypted, even without a password: a user name may be a token.
+    func compareLogin(_ section: MQTTSection, _ mapping: YAMLMapping) {
+        guard !section.broker.usesTLS, !section.broker.isLocal else { return }
+        (mapping.optional("password") ?? mapping.optional("username"))?.warn(
+            "it is sent to the broker unencrypted; use mqtts://",
+            .credentialsInClear
+        )
+    }
+
+    /// Warns about tokens that are sent to the server unencrypted. A header whose value is kept elsewhere counts as a secret.
+    func compareTokens(_ section: FeedSection, _ mapping: YAMLMapping) {
+        guard !section.url.isSecure, !section.url.isLocal else { return }
+        let headers = section.headers.contains { !$0.value.isWrittenOut } ? mapping.optional("headers") : nil
+        for value in [mapping.optional("bearer"), headers] {
+            value?.warn("it is sent to the server unencrypted; use wss://", .credentialsInClear)
+        }
+    }
+
+    /// Warns about a secret's file that every user of the machine can read. Services share files by group.
+    func compareFile(_ path: String, at value: YAMLValue) {
+        guard surroundings.isOpenToOthers(path) else { return }
+        value.warn("every user of this machine can read \(path); run chmod o-r on it", .readableSecret)
+    }
+}
+
+/// Where a value that is not written into the configuration is kept.
+enum ValueReference: Sendable, Hashable {
+    /// An environment variable.
+    case environment(String)
+    /// A file whose first line it is.
+    case file(String)
 }

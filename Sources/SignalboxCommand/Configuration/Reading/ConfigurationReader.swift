@@ -1,3 +1,4 @@
+import AppScheme
 import Signalbox
 import SignalboxCore
 
@@ -155,4 +156,30 @@ struct ConfigurationReader {
         limits.bytes = mapping.optional("bytes")?.size(1...(1 << 40)) ?? limits.bytes
         return limits
     }
+}
+
+/// Where the parts of a configuration stand, for what can be said of them only when all are known.
+final class ConfigurationPlaces {
+    /// The keys below `sources`.
+    var sources: [SourceName: YAMLValue] = [:]
+    /// The actions of the plugins.
+    var plugins: [ActionName: YAMLValue] = [:]
+    /// The entries of each plugin's `from`, in their order.
+    var rules: [ActionName: [YAMLValue]] = [:]
+    /// The actions that topics and routes name for good, and where.
+    var actions: [(name: ActionName, value: YAMLValue)] = []
+}
+
+/// Which source of a configuration reads stdin: one at most can.
+final class StandardInputClaim {
+    /// Where the first of them says so.
+    var holder: YAMLValue?
+}
+
+/// What a file that `parse` takes routes from holds.
+enum RouteFileContent {
+    /// Routes alone.
+    case routes(AppRoutes)
+    /// A whole configuration.
+    case configuration(RunConfiguration)
 }

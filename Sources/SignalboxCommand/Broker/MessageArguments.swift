@@ -1,0 +1,109 @@
+import ArgumentParser
+import MQTTPush
+import SignalboxCore
+import SignalboxRoutes
+
+/// The options about where a message goes and how.
+struct MessageArguments: ParsableArguments {
+    @Option(name: [.customShort("t"), .customLong("topic")], help: "The topic; it has no wildcards.")
+    var topic: String
+
+    @Option(help: "What the message is worth: 0, at most once, or 1, at least once; 1 without it.")
+    var qos: Int?
+
+    @Option(help: ArgumentHelp("What the payload is, such as application/json (MQTT 5).", valueName: "type"))
+    var contentType: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long the message is wanted, such as 30s; whole seconds count (MQTT 5).",
+            valueName: "time"
+        )
+    )
+    var expiry: String?
+
+    /// The message without what it says.
+    ///
+    /// - Throws: `ValidationError` for what cannot be published.
+    func emptyMessage(retain: Bool, version: MQTTVersion) throws(ValidationError) -> MQTTMessage {
+        do throws(TopicError) {
+            _ = try TopicName(topic)
+        } catch {
+            throw ValidationError("--topic: \(error)")
+        }
+        var message = MQTTMessage([], to: topic, quality: try QualityOption.quality(qos), retain: retain)
+        message.contentType = contentType
+        message.expiry = try lifetime()
+        guard version == .v5 || contentType == nil && expiry == nil else {
+            throw ValidationError("--content-type and --expiry are properties of MQTT 5; leave --v311 out")
+        }
+        return message
+    }
+
+    private func lifetime() throws(ValidationError) -> Duration? {
+        guard let expiry else { return nil }
+        do throws(ValueTextError) {
+            let lifetime = try DurationText.duration(in: expiry)
+            guard (.seconds(1)...(.seconds(4_294_967_295))).contains(lifetime) else {
+                throw ValueTextError(description: "1s or more expected")
+            }
+            return lifetime
+        } catch {
+            throw ValidationError("--expiry: \(error)")
+        }
+    }
+}
+
+/// The options about what one message says.
+struct PayloadArguments: ParsableArguments {
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("What the message says; empty text is an empty message.", valueName: "text")
+    )
+    var payload: String?
+
+    @Option(help: ArgumentHelp("The file whose bytes the message is; '-' is stdin.", valueName: "path"))
+    var file: String?
+
+    /// What was given; none when `nil`.
+    ///
+    /// - Throws: `ValidationError` when both were.
+    func source() throws(ValidationError) -> PublishRequest.Payload? {
+        guard payload == nil || file == nil else { throw ValidationError("--payload and --file exclude each other") }
+        if let file { return file == "-" ? .standardInput : .file(file) }
+        return payload.map { .text($0) }
+    }
+}
+
+/// What `publish` was asked for, checked.
+struct PublishRequest: Sendable {
+    static let source: SourceName = "publisher"
+    /// The most bytes of a payload.
+    static let payloadLimit = 64 << 20
+    /// The most bytes of a line that is a message.
+    static let lineLimit = 8 << 20
+
+    /// Where payloads come from.
+    enum Payload: Sendable, Hashable {
+        case text(String)
+        case file(String)
+        case standardInput
+        /// One message for each line of stdin.
+        case lines
+    }
+
+    let login: BrokerLogin
+    /// The messages, but for what they say.
+    let message: MQTTMessage
+    let payload: Payload
+    let timeout: Duration?
+
+    /// The publisher, with a client id that nobody else has.
+    var publisher: MQTTPublisherConfiguration {
+        var publisher = MQTTPublisherConfiguration(source: PublishRequest.source, broker: login.broker)
+        login.apply(to: &publisher)
+        if payload != .lines { publisher.queuedBytes = 2 * PublishRequest.payloadLimit }
+        if let timeout { publisher.publishTimeout = min(max(timeout, .milliseconds(10)), .seconds(3_600)) }
+        return publisher
+    }
+}

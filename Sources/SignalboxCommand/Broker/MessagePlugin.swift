@@ -1,0 +1,132 @@
+import MQTTPush
+import SignalboxCore
+import SignalboxRoutes
+import Synchronization
+
+/// Writes a line for each message to stdout until enough are out; what comes then is not shown.
+final class MessagePlugin: Plugin {
+    /// Why nothing more is shown.
+    enum Closing: Sendable {
+        case enough
+        case time
+    }
+
+    private struct State {
+        var shown = 0
+        var closing: Closing?
+    }
+
+    let action: ActionName
+    private let count: Int?
+    private let output: StandardOutput
+    private let line: @Sendable (RawBody, ActionContext) -> [UInt8]
+    private let enough: @Sendable () -> Void
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - count: after so many messages nothing more is shown.
+    ///   - line: what is written for a message, with its newline.
+    ///   - enough: called once, when the last message asked for is out.
+    init(
+        action: ActionName,
+        count: Int?,
+        output: StandardOutput,
+        line: @escaping @Sendable (RawBody, ActionContext) -> [UInt8],
+        enough: @escaping @Sendable () -> Void
+    ) {
+        self.action = action
+        self.count = count
+        self.output = output
+        self.line = line
+        self.enough = enough
+    }
+
+    /// How many messages are out.
+    var shown: Int { state.withLock { $0.shown } }
+    /// Why nothing more is shown, or `nil` while messages are.
+    var closing: Closing? { state.withLock { $0.closing } }
+
+    /// From now on nothing is shown.
+    func close(because reason: Closing) {
+        state.withLock { if $0.closing == nil { $0.closing = reason } }
+    }
+
+    func callAsAction(_ info: RawBody, context: ActionContext) async throws {
+        guard closing == nil else { return }
+        try await output.write(line(info, context))
+        let isLast = state.withLock { state in
+            state.shown += 1
+            guard state.closing == nil, state.shown == count else { return false }
+            state.closing = .enough
+            return true
+        }
+        if isLast { enough() }
+    }
+}
+
+/// A message as `subscribe` shows it.
+struct MessageRecord {
+    let payload: Bytes
+    let context: ActionContext
+    let patterns: [TopicPattern]
+
+    /// One JSON object with a newline.
+    var jsonLine: [UInt8] {
+        var object = JSONObject()
+        let push = context.origin.facts as? PushFacts
+        object.add("topic", push?.topic)
+        if let json = JSONPayload.compact(payload, origin: context.origin, limits: SubscribeRequest.limits) {
+            object.add("payload", json: json)
+        } else {
+            object.add("payload", content: payload)
+        }
+        object.add("retained", push?.retained ?? false)
+        object.add("qos", push?.qos ?? 0)
+        object.add("receivedAt", WallTimeText.utc(context.action.receivedAt))
+        if let captures { object.add("captures", json: captures) }
+        return object.line
+    }
+
+    /// Time of day, topic, payload.
+    var terminalLine: [UInt8] {
+        let time = WallTimeText.utc(context.action.receivedAt).dropFirst(11)
+        let topic = (context.origin.facts as? PushFacts)?.topic ?? ""
+        let shown =
+            JSONPayload.compact(payload, origin: context.origin, limits: SubscribeRequest.limits).map {
+                String(decoding: $0, as: UTF8.self)
+            }
+            ?? payload.text.map(LineEscape.escaped) ?? "(\(payload.count) bytes)"
+        let columns = [TerminalText.column(String(time), width: 13), TerminalText.column(topic, width: 32), shown]
+        return Array((columns.joined(separator: "  ") + "\n").utf8)
+    }
+
+    /// What the first pattern that matches named in the topic, as a JSON object.
+    private var captures: [UInt8]? {
+        guard let topic = (context.origin.facts as? PushFacts)?.topic,
+            let found = patterns.lazy.compactMap({ $0.match(topic) }).first, !found.isEmpty
+        else { return nil }
+        var object = JSONObject()
+        for capture in found { object.add(capture.name, capture.value) }
+        return object.closed
+    }
+}
+
+/// Payloads that are JSON, by the package's own strict reader.
+enum JSONPayload {
+    private static let pool = ArrivalPool()
+
+    /// The payload without needless white space, or `nil` when it is empty or not JSON: then also for a member written
+    /// twice, or more than 64 levels.
+    ///
+    /// - Parameter limits: the bounds of the message that it came by.
+    static func compact(_ payload: Bytes, origin: Origin, limits: MessageLimits) -> [UInt8]? {
+        guard !payload.isEmpty else { return nil }
+        var batch = ArrivalBatch(pool: pool, limits: limits)
+        let naming = RouteNaming(action: SubscribeRequest.action)
+        payload.withUnsafeBytes {
+            batch.append($0, token: 0, origin: origin, receivedAt: WallTime(seconds: 0), envelope: .route(naming))
+        }
+        guard case .success? = batch.take().first?.reading else { return nil }
+        return JSONText.compact(payload)
+    }
+}

@@ -1,0 +1,175 @@
+import ArgumentParser
+import Logging
+import MQTTPush
+import SignalboxCore
+
+/// `signalbox request URL`.
+struct RequestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "request",
+        abstract: "Publishes a request to a broker, and shows the reply.",
+        discussion: """
+            The request has a Response Topic and Correlation Data of its own (MQTT 5). The reply is one JSON object: \
+            payload (JSON as it is, else text, else Base64 with "encoding"), and where the reply has them outcome and \
+            contentType. The status is 0 when the outcome is 'handled', or the reply tells of none.
+
+            EXAMPLE
+              signalbox request mqtt://127.0.0.1:1883 --topic push/kiosk/loading --payload '{}' --timeout 5s
+
+            \(CommandStatus.help([
+                .done, .notAsExpected, .usage, .unreadableFile, .unavailable, .outputFailed, .timeout, .refused,
+                .notSecured, .interrupted, .terminated,
+            ]))
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The broker: mqtt://host or mqtt://host:port, mqtts:// for TLS.", valueName: "url"))
+    var broker: String
+
+    @OptionGroup(title: "The message")
+    var message: MessageArguments
+
+    @OptionGroup(title: "What it says")
+    var content: PayloadArguments
+
+    @Option(help: "Wait at most this time for the reply: \(TimeoutOption.form); 30s without it.")
+    var timeout: String?
+
+    @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("the reply's payload"))
+    var raw: RawOutput?
+
+    @OptionGroup(title: "The broker")
+    var login: BrokerArguments
+
+    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var logLevel = LogChoice.warning
+
+    func validate() throws {
+        try RawOutput.validate(raw)
+        _ = try request()
+    }
+
+    func run() async throws {
+        login.warn()
+        throw await RequestProgram.status(of: try request(), raw: raw, logger: logLevel.logger).code
+    }
+
+    /// What the options say.
+    func request() throws -> PublishRequest {
+        guard let payload = try content.source() else {
+            throw ValidationError("say what is asked: --payload TEXT or --file FILE")
+        }
+        guard !login.isOld else { throw ValidationError("MQTT 3.1.1 has no response topics; leave --v311 out") }
+        let wait = try timeout.map(TimeoutOption.duration) ?? .seconds(30)
+        guard wait <= .seconds(86_400) else { throw ValidationError("--timeout: a reply is waited for at most 1d") }
+        let login = try login.login(at: broker)
+        let request = PublishRequest(
+            login: login,
+            message: try message.emptyMessage(retain: false, version: login.version),
+            payload: payload,
+            timeout: wait
+        )
+        try BrokerArguments.checked { () throws(MQTTPushError) in try request.publisher.validate() }
+        return request
+    }
+}
+
+/// One request, from what it says to the exit status.
+enum RequestProgram {
+    /// How much longer than a reply is waited for the whole may take, so that the request itself says why there is none.
+    private static let margin: Duration = .seconds(5)
+
+    /// Asks, shows the reply, and says how it went. Its diagnostics are out when it returns.
+    static func status(of request: PublishRequest, raw: RawOutput?, logger: Logger) async -> CommandStatus {
+        do {
+            let signals = await SignalWatch.begin()
+            let output = StandardOutput()
+            let status = try await status(request, raw, output, signals, logger)
+            let lost = await output.finish()
+            if let lost, lost != .closed { DiagnosticOutput.shared.tell("\(lost)") }
+            await DiagnosticOutput.shared.flush()
+            // Until here a second signal ends the program, whatever it waits for.
+            withExtendedLifetime(signals) {}
+            return lost == nil || lost == .closed ? status : .outputFailed
+        } catch {
+            return await CommandRefusal(error).told()
+        }
+    }
+
+    private static func status(
+        _ request: PublishRequest,
+        _ raw: RawOutput?,
+        _ output: StandardOutput,
+        _ signals: SignalWatch,
+        _ logger: Logger
+    ) async throws -> CommandStatus {
+        var message = request.message
+        message.payload = try await PublishProgram.payload(request.payload)
+        let timeout = request.timeout ?? .seconds(30)
+        let publisher = try MQTTPublisher(request.publisher, logger: logger)
+        let session = PublisherSession<Result<MQTTReply, MQTTPublishError>>(
+            publisher: publisher,
+            timeout: timeout + margin
+        )
+        let end = await session.run(signals) { [message] in
+            do throws(MQTTPublishError) {
+                return .success(try await publisher.request(message, timeout: timeout))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let topic = message.topic.debugDescription
+        if case .success(let reply)? = end.value {
+            let record = ReplyRecord(reply: reply)
+            let line = output.isTerminal ? record.terminalLine : record.jsonLine
+            output.offer(raw?.line(reply.payload, isTerminal: output.isTerminal) ?? line)
+            return record.status
+        }
+        if let failure = end.failure {
+            DiagnosticOutput.shared.tell("no reply from \(topic): \(failure)")
+            return (failure as? MQTTPushError).map { CommandStatus($0) } ?? .unavailable
+        }
+        guard case .failure(let error)? = end.value else { return end.interruption ?? .unavailable }
+        DiagnosticOutput.shared.tell("no reply from \(topic): \(error)")
+        return end.interruption ?? CommandStatus(error)
+    }
+}
+
+/// A reply as `request` shows it.
+struct ReplyRecord {
+    let reply: MQTTReply
+
+    /// Whether what was asked for was done, as far as the reply tells.
+    var status: CommandStatus {
+        reply.outcome.map { $0 == "handled" } ?? true ? .done : .notAsExpected
+    }
+
+    /// One JSON object with a newline.
+    var jsonLine: [UInt8] {
+        var object = JSONObject()
+        if let json {
+            object.add("payload", json: json)
+        } else {
+            object.add("payload", content: Bytes(reply.payload))
+        }
+        object.add("outcome", reply.outcome)
+        object.add("contentType", reply.contentType)
+        return object.line
+    }
+
+    /// The outcome, where there is one, and the payload.
+    var terminalLine: [UInt8] {
+        let text =
+            json.map { String(decoding: $0, as: UTF8.self) }
+            ?? String(validating: reply.payload, as: UTF8.self).map(LineEscape.escaped)
+            ?? "(\(reply.payload.count) bytes)"
+        let outcome = reply.outcome.map { [TerminalText.column($0, width: 8)] } ?? []
+        return TerminalText.line(outcome + [text])
+    }
+
+    /// A payload that is JSON, without needless white space.
+    private var json: [UInt8]? {
+        guard !reply.payload.isEmpty, (try? Body(json: Bytes(reply.payload))) != nil else { return nil }
+        return JSONText.compact(reply.payload)
+    }
+}

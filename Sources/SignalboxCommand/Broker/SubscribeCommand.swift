@@ -1,0 +1,289 @@
+import ArgumentParser
+import Logging
+import MQTTPush
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+
+/// `signalbox subscribe URL`.
+struct SubscribeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subscribe",
+        abstract: "Shows the messages of a broker's topics.",
+        discussion: """
+            One JSON object per message: topic, payload (JSON as it is, else text, else Base64 with "encoding"), \
+            retained, qos, receivedAt, captures. It has no session at the broker: what was sent before it came is \
+            seen only when retained. It ends with status 0 when --count messages are out or nobody reads its output \
+            any more; with --timeout alone, when the time has passed and a message came.
+
+            EXAMPLE
+              signalbox subscribe mqtt://127.0.0.1:1883 --topic 'push/{device}/{action}' --count 3 --timeout 30s
+
+            \(CommandStatus.help([
+                .done, .usage, .unavailable, .outputFailed, .timeout, .refused, .notSecured, .interrupted,
+                .terminated,
+            ]))
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The broker: mqtt://host or mqtt://host:port, mqtts:// for TLS.", valueName: "url"))
+    var broker: String
+
+    @Option(
+        name: [.customShort("t"), .customLong("topic")],
+        help: "A topic filter or a pattern with captures; may be repeated."
+    )
+    var topics: [String]
+
+    @Option(help: "The most each message is worth: 0, at most once, or 1, at least once; 1 without it.")
+    var qos: Int?
+
+    @Option(
+        help: ArgumentHelp("Share the messages with all who name this group: each goes to one.", valueName: "group")
+    )
+    var share: String?
+
+    @Option(help: "What becomes of messages that the broker had stored: deliver, ignore.")
+    var retained: String?
+
+    @Option(help: "End after this many messages.")
+    var count: Int?
+
+    @Option(help: "End after this time: a number of seconds, or a duration such as 500ms, 30s, 5m.")
+    var timeout: String?
+
+    @Option(defaultAsFlag: RawOutput.auto, parsing: .next, help: RawOutput.help("each payload"))
+    var raw: RawOutput?
+
+    @Flag(help: "Say on stderr once a second how many messages came.")
+    var rate = false
+
+    @OptionGroup(title: "The broker")
+    var login: BrokerArguments
+
+    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var logLevel = LogChoice.warning
+
+    func validate() throws {
+        try RawOutput.validate(raw)
+        _ = try request()
+    }
+
+    func run() async throws {
+        login.warn()
+        let status = await SubscribeProgram.status(of: try request(), logger: logLevel.logger)
+        throw status.code
+    }
+
+    private func request() throws -> SubscribeRequest {
+        guard !topics.isEmpty else {
+            throw ValidationError("--topic is missing; say which topics, such as --topic '#'")
+        }
+        guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is at least 1") }
+        let request = SubscribeRequest(
+            login: try login.login(at: broker),
+            patterns: try topics.map { try pattern($0) },
+            quality: try QualityOption.quality(qos),
+            retained: try retainedMessages(),
+            count: count,
+            timeout: try timeout.map(TimeoutOption.duration),
+            raw: raw,
+            showsRate: rate
+        )
+        try BrokerArguments.checked { () throws(MQTTPushError) in try request.push.validate() }
+        return request
+    }
+
+    private func pattern(_ text: String) throws(ValidationError) -> TopicPattern {
+        var text = text
+        if let share {
+            let isName = !share.isEmpty && !share.contains { "/+#{}".contains($0) }
+            guard isName else { throw ValidationError("--share: a name without '/', '+', '#' and braces expected") }
+            guard !text.hasPrefix("$share/") else {
+                throw ValidationError("--topic: it names a group already; leave --share out")
+            }
+            text = "$share/\(share)/\(text)"
+        }
+        do throws(TopicError) {
+            return try TopicPattern(text)
+        } catch {
+            throw ValidationError("--topic: \(error)")
+        }
+    }
+
+    private func retainedMessages() throws(ValidationError) -> MQTTRetained {
+        guard let retained else { return .deliver }
+        guard let choice = MQTTRetained(rawValue: retained) else {
+            let words = MQTTRetained.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("--retained: one of \(words) expected")
+        }
+        return choice
+    }
+}
+
+/// What `subscribe` was asked for, checked.
+struct SubscribeRequest: Sendable {
+    static let source: SourceName = "subscription"
+    static let action: ActionName = "message"
+    /// The most bytes of a message; a larger one is told on stderr.
+    static let limits = MessageLimits(bytes: 1 << 20)
+    /// How long a message may wait for a reader of stdout that pauses.
+    static let patience: Duration = .seconds(3_600)
+
+    let login: BrokerLogin
+    let patterns: [TopicPattern]
+    let quality: MQTTQuality
+    let retained: MQTTRetained
+    let count: Int?
+    let timeout: Duration?
+    let raw: RawOutput?
+    /// Whether the number of messages is told once a second.
+    let showsRate: Bool
+
+    /// What is written for a message, with its newline.
+    func line(for body: RawBody, _ context: ActionContext, isTerminal: Bool) -> [UInt8] {
+        if let raw { return raw.line(Array(body.bytes), isTerminal: isTerminal) }
+        let message = MessageRecord(payload: body.bytes, context: context, patterns: patterns)
+        return isTerminal ? message.terminalLine : message.jsonLine
+    }
+
+    /// Whether it was said when the request is fulfilled; else any end is in order.
+    var hasNeed: Bool { count != nil || timeout != nil }
+
+    /// How many messages make the request fulfilled.
+    var needed: Int { count ?? 1 }
+
+    /// The source, without a session. The patterns' captures are found when a message is shown: here `{action}` and
+    /// `{id}` have no meaning of their own.
+    var push: MQTTPushConfiguration {
+        let topics = patterns.compactMap { pattern in
+            (try? TopicPattern(pattern.filter.text)).map { filter in
+                var topic = MQTTTopic(filter, payload: .bytes, action: SubscribeRequest.action)
+                topic.quality = quality
+                topic.retained = retained
+                return topic
+            }
+        }
+        var push = MQTTPushConfiguration.withoutSession(
+            source: SubscribeRequest.source,
+            broker: login.broker,
+            topics: topics
+        )
+        login.apply(to: &push)
+        push.limits = SubscribeRequest.limits
+        push.holdLimit = SubscribeRequest.patience
+        return push
+    }
+}
+
+/// One subscription from its start to its exit status.
+enum SubscribeProgram {
+    /// Receives until enough messages are out, the time has passed, nobody reads, or a signal comes. Its diagnostics are
+    /// out when it returns.
+    static func status(of request: SubscribeRequest, logger: Logger) async -> CommandStatus {
+        let output = StandardOutput()
+        let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
+        let isTerminal = output.isTerminal
+        let plugin = MessagePlugin(action: SubscribeRequest.action, count: request.count, output: output) {
+            request.line(for: $0, $1, isTerminal: isTerminal)
+        } enough: {
+            stopper.yield()
+        }
+        let supervisor: Supervisor
+        do {
+            supervisor = try makeSupervisor(request, plugin, logger)
+        } catch {
+            DiagnosticOutput.shared.tell("\(error)")
+            await DiagnosticOutput.shared.flush()
+            return .unavailable
+        }
+        let signals = await SignalWatch.begin()
+        let timer = Task {
+            guard let timeout = request.timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
+            plugin.close(because: .time)
+            stopper.yield()
+        }
+        let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
+        let rate = RateNotes { plugin.shown }
+        let end = await session.run(signals, stop: stop) { if request.showsRate { await rate.run() } }
+        timer.cancel()
+        let result = status(end, await output.finish(), signals.first, plugin, request)
+        await DiagnosticOutput.shared.flush()
+        // Until here a second signal ends the program, whatever it waits for.
+        withExtendedLifetime(signals) {}
+        return result
+    }
+
+    private static func makeSupervisor(
+        _ request: SubscribeRequest,
+        _ plugin: MessagePlugin,
+        _ logger: Logger
+    ) throws -> Supervisor {
+        var bounds = SupervisorConfiguration()
+        bounds.timeout = SubscribeRequest.patience
+        bounds.holdLimit = SubscribeRequest.patience
+        bounds.drainLimit = .seconds(2)
+        let supervisor = Supervisor(configuration: bounds, logger: logger)
+        try supervisor.register(plugin, from: .source(SubscribeRequest.source))
+        try supervisor.add(try MQTTPushAdapter(request.push, logger: logger))
+        return supervisor
+    }
+
+    private static func status(
+        _ end: SupervisorSession.End,
+        _ lost: OutputFailure?,
+        _ signal: CommandStatus?,
+        _ plugin: MessagePlugin,
+        _ request: SubscribeRequest
+    ) -> CommandStatus {
+        if case .failed(let error) = end {
+            DiagnosticOutput.shared.tell("\(error)")
+            return (error as? MQTTPushError).map { CommandStatus($0) } ?? .unavailable
+        }
+        switch lost {
+        case .closed?: return .done
+        case let reason?:
+            DiagnosticOutput.shared.tell("\(reason)")
+            return .outputFailed
+        case nil: break
+        }
+        guard request.hasNeed, plugin.shown < request.needed else { return .done }
+        if plugin.closing == .time {
+            DiagnosticOutput.shared.tell("\(plugin.shown) of \(request.needed) messages came in time")
+            return .timeout
+        }
+        guard let signal else { return .done }
+        DiagnosticOutput.shared.tell("\(plugin.shown) of \(request.needed) messages came before the signal")
+        return signal
+    }
+}
+
+/// Says on stderr once a second how many messages came, as long as it runs.
+struct RateNotes: Sendable {
+    private static let interval: Duration = .seconds(1)
+
+    /// How many messages came since the beginning.
+    let count: @Sendable () -> Int
+
+    /// Writes one line a second, until the task is cancelled.
+    func run() async {
+        let clock = ContinuousClock()
+        var (before, moment) = (count(), clock.now)
+        while true {
+            do {
+                try await clock.sleep(until: moment + RateNotes.interval)
+            } catch {
+                return
+            }
+            let (now, next) = (count(), clock.now)
+            DiagnosticOutput.shared.tell(RateNotes.line(new: now - before, within: next - moment, all: now))
+            (before, moment) = (now, next)
+        }
+    }
+
+    /// The line about a time that may have been longer than a second.
+    static func line(new: Int, within time: Duration, all: Int) -> String {
+        let perSecond = time > .zero ? Int((Double(new) / (time / .seconds(1))).rounded()) : 0
+        return "\(perSecond) messages/s, \(all) in all"
+    }
+}

@@ -1,0 +1,288 @@
+import NavigationChain
+import SignalboxRoutes
+
+extension ConfigurationReader {
+    private static let counts = 1...1_000_000
+    private static let executionTimes: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
+    private static let heapSizes = (1 << 20)...(1 << 40)
+
+    func script(_ value: YAMLValue) -> ScriptSection? {
+        guard let mapping = value.mapping(.script) else { return nil }
+        var section = ScriptSection()
+        section.files = files(mapping)
+        section.title = mapping.optional("title").flatMap(text)
+        section.executionTimeLimit = mapping.optional("execution_time_limit")?.duration(
+            ConfigurationReader.executionTimes
+        )
+        section.heapLimit = mapping.optional("heap_limit")?.size(ConfigurationReader.heapSizes)
+        let places = ScriptPlace.allCases.map(\.rawValue)
+        let place = mapping.optional("process")?.word(of: places, meaning: "where scripts run")
+        section.process = place.flatMap(ScriptPlace.init(rawValue:))
+        section.memoryLimit = mapping.optional("memory_limit")?.size((64 << 20)...(1 << 40))
+        section.timerLimit = mapping.optional("timer_limit")?.integer(ConfigurationReader.counts)
+        section.messagesToPage = mapping.optional("messages_to_page")?.integer(ConfigurationReader.counts)
+        section.messagesWithoutListener =
+            mapping.optional("messages_without_listener")?.integer(ConfigurationReader.counts)
+        return section
+    }
+
+    private func files(_ mapping: YAMLMapping) -> [String] {
+        let advice = "list the scripts that 'run' runs, such as files: [page.js]"
+        let written = use.runsSources ? mapping.required("files", advice) : mapping.optional("files")
+        guard let written, let list = written.list() else { return [] }
+        if list.isEmpty, use.runsSources {
+            written.complain("'files' is empty; \(advice)", .missingKey, suggestion: advice)
+        }
+        return list.compactMap { value in
+            let path = text(value)
+            if let path { lookForFile(path, named: value) }
+            return path
+        }
+    }
+}
+
+extension ConfigurationReader {
+    private static let deadlines: ClosedRange<Duration> = .milliseconds(1)...NavigationRouter.maximumDeadline
+
+    func navigation(_ value: YAMLValue) -> NavigationSection? {
+        guard let mapping = value.mapping(.navigation) else { return nil }
+        let deadline = mapping.optional("handler_deadline")?.duration(ConfigurationReader.deadlines)
+        let advice = "say what becomes of a URL about which no handler decides: cancel, allow or download"
+        let fallback = mapping.required("fallback", advice).flatMap(policy)
+        guard let chain = mapping.required("chain", "list the handlers in their order")?.list() else { return nil }
+        var names: [String: YAMLValue] = [:]
+        let handlers = chain.compactMap { handler($0, &names) }
+        guard let fallback, handlers.count == chain.count else { return nil }
+        let section = NavigationSection(
+            chain: handlers,
+            fallback: fallback,
+            handlerDeadline: deadline ?? .seconds(2)
+        )
+        do throws(NavigationChainError) {
+            _ = try section.rehearsal()
+            return section
+        } catch {
+            value.complain(error.detail)
+            return nil
+        }
+    }
+
+    private func handler(_ value: YAMLValue, _ names: inout [String: YAMLValue]) -> NavigationHandlerSection? {
+        guard let entry = NavigationEntry(value) else { return nil }
+        let kind = kind(entry).flatMap { isBuildable($0, at: entry.value) ? $0 : nil }
+        let name = name(of: entry, at: value, &names)
+        guard let kind, let name else { return nil }
+        return NavigationHandlerSection(kind: kind, name: name)
+    }
+
+    private func name(of entry: NavigationEntry, at value: YAMLValue, _ names: inout [String: YAMLValue]) -> String? {
+        let written = entry.mapping.optional("name")
+        let given = written.map { $0.text() } ?? entry.kind.standardName
+        guard let name = given, isName(name, at: written ?? value) else { return nil }
+        if let holder = names[name] {
+            let advice = "give this one a name of its own"
+            (written ?? value).complain(
+                "'\(name)' is \(holder.path) in line \(holder.line) already; \(advice)",
+                .badName
+            )
+            return nil
+        }
+        names[name] = value
+        return name
+    }
+
+    /// Asks the handler itself.
+    private func isBuildable(_ kind: NavigationHandlerSection.Kind, at value: YAMLValue) -> Bool {
+        do throws(NavigationChainError) {
+            _ = try NavigationHandlerSection(kind: kind, name: "handler").rehearsal()
+            return true
+        } catch {
+            value.complain(error.detail)
+            return false
+        }
+    }
+
+    private func isName(_ name: String, at value: YAMLValue) -> Bool {
+        do throws(NavigationChainError) {
+            let handler = try SchemeHandler(allowing: [], name: name)
+            _ = try NavigationRouter([handler], fallback: .cancel("not asked"))
+            return true
+        } catch {
+            value.complain(error.detail)
+            return false
+        }
+    }
+
+    func policy(_ value: YAMLValue) -> NavigationPolicy? {
+        value.word(of: NavigationPolicy.allCases.map(\.rawValue), meaning: "a decision").flatMap(
+            NavigationPolicy.init(rawValue:)
+        )
+    }
+}
+
+extension ConfigurationReader {
+    /// What the handler of an entry is told.
+    func kind(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
+        switch entry.kind {
+        case .schemes: schemes(entry)
+        case .hosts: hosts(entry)
+        case .home: home(entry)
+        case .paths: paths(entry)
+        case .deepLinks:
+            texts(entry.value) { (scheme) throws(NavigationChainError) in
+                _ = try DeepLinkHandler(schemes: [scheme]) { _ in false }
+            }.map { .deepLinks($0) }
+        case .externalBrowser: externalBrowser(entry)
+        }
+    }
+
+    private func schemes(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
+        let schemes = texts(entry.value) { (scheme) throws(NavigationChainError) in
+            _ = try SchemeHandler(allowing: [scheme])
+        }
+        let dangerous = entry.mapping.optional("dangerous").map { value in
+            texts(value) { (scheme) throws(NavigationChainError) in
+                _ = try SchemeHandler(allowing: [], dangerous: [scheme])
+            }
+        }
+        guard let schemes, let dangerous = dangerous ?? [] else { return nil }
+        return .schemes(schemes, dangerous: dangerous)
+    }
+
+    private func hosts(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
+        let hosts = hostNames(entry.value)
+        let ports = entry.mapping.optional("ports").map(ports) ?? .any
+        let policy = entry.mapping.optional("decision").map(policy) ?? .allow
+        guard let hosts, let ports, let policy else { return nil }
+        return .hosts(hosts, ports: ports, policy: policy)
+    }
+
+    private func home(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
+        let url = entry.value.parsed(.badPattern) { (text) throws(URLTextError) in try URLText(text) }
+        let kinds = entry.mapping.optional("kinds").map(kinds) ?? NavigationKind.followed
+        guard let url, let kinds else { return nil }
+        return .home(url, kinds: kinds)
+    }
+
+    private func paths(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
+        let written = entry.mapping.optional("hosts")
+        let hosts = written.map(hostNames)
+        // Which hosts these are says nothing about whether a pattern is right.
+        let anyHosts = written == nil ? nil : ["shop.example"]
+        let patterns = texts(entry.value) { (pattern) throws(NavigationChainError) in
+            _ = try PathHandler(name: "path", patterns: [pattern], hosts: anyHosts) { _, _ in }
+        }
+        let kinds = entry.mapping.optional("kinds").map(kinds) ?? NavigationKind.followed
+        guard let patterns, let kinds, hosts != .some(nil) else { return nil }
+        return .paths(patterns, hosts: hosts.flatMap { $0 }, kinds: kinds)
+    }
+
+    private func externalBrowser(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
+        guard let mapping = entry.value.mapping(.externalBrowser) else { return nil }
+        let advice = "list the hosts whose pages stay here, such as [shop.example]"
+        return mapping.required("own_hosts", advice).flatMap(hostNames).map { .externalBrowser(ownHosts: $0) }
+    }
+
+    private func hostNames(_ value: YAMLValue) -> [String]? {
+        texts(value) { (host) throws(NavigationChainError) in _ = try HostHandler(hosts: [host]) }
+    }
+
+    private func ports(_ value: YAMLValue) -> HostPorts? {
+        guard value.isList else {
+            return value.word(of: ["any", "standard"], meaning: "a choice of ports, nor a list of them").map {
+                $0 == "any" ? .any : .standard
+            }
+        }
+        let ports = value.list()?.map { $0.integer(0...Int(UInt16.max)) } ?? []
+        return ports.contains(nil) ? nil : .only(Set(ports.compactMap { $0.flatMap(UInt16.init(exactly:)) }))
+    }
+
+    private func kinds(_ value: YAMLValue) -> Set<NavigationKind>? {
+        let words = NavigationKind.allCases.map(\.rawValue)
+        guard let list = value.list() else { return nil }
+        let kinds = list.map {
+            $0.word(of: words, meaning: "a kind of navigation").flatMap(NavigationKind.init(rawValue:))
+        }
+        return kinds.contains(nil) ? nil : Set(kinds.compactMap { $0 })
+    }
+
+    /// A list of texts, each of which is checked where it stands.
+    private func texts(_ value: YAMLValue, _ check: (String) throws(NavigationChainError) -> Void) -> [String]? {
+        guard let list = value.list() else { return nil }
+        let texts = list.map { element -> String? in
+            guard let text = element.text() else { return nil }
+            do throws(NavigationChainError) {
+                try check(text)
+                return text
+            } catch {
+                element.complain(error.detail, .badPattern)
+                return nil
+            }
+        }
+        return texts.contains(nil) ? nil : texts.compactMap { $0 }
+    }
+}
+
+/// One entry of a navigation chain, as it is written.
+struct NavigationEntry {
+    /// Which handler it is, by the key that says so.
+    enum Kind: String, CaseIterable {
+        case schemes
+        case hosts
+        case home
+        case paths
+        case deepLinks = "deep_links"
+        case externalBrowser = "external_browser"
+
+        /// The handler's name when the entry gives none.
+        var standardName: String {
+            switch self {
+            case .schemes: "scheme"
+            case .hosts: "host"
+            case .home: "homePage"
+            case .paths: "path"
+            case .deepLinks: "deepLink"
+            case .externalBrowser: "externalBrowser"
+            }
+        }
+
+        /// What else such an entry may say.
+        fileprivate var companions: [String] {
+            switch self {
+            case .schemes: ["dangerous"]
+            case .hosts: ["ports", "decision"]
+            case .home: ["kinds"]
+            case .paths: ["hosts", "kinds"]
+            case .deepLinks, .externalBrowser: []
+            }
+        }
+    }
+
+    let kind: Kind
+    /// What is behind the key of the kind.
+    let value: YAMLValue
+    let mapping: YAMLMapping
+
+    /// - Returns: `nil` after a mistake.
+    init?(_ entry: YAMLValue) {
+        let kinds = Kind.allCases.map(\.rawValue)
+        let known = MappingKeys.navigationHandler.keys
+        guard let mapping = entry.mapping(.navigationHandler) else { return nil }
+        // Beside paths the hosts say whose paths are meant.
+        let choices = mapping.optional("paths") == nil ? kinds : kinds.filter { $0 != Kind.hosts.rawValue }
+        guard let found = mapping.required(oneOf: choices, "each entry is one handler"),
+            let kind = Kind(rawValue: found.key)
+        else { return nil }
+        self.kind = kind
+        self.mapping = mapping
+        value = found.value
+        let allowed = [kind.rawValue, "name"] + kind.companions
+        for other in mapping.entries where known.contains(other.name) && !allowed.contains(other.name) {
+            let owners = Kind.allCases.filter { $0.companions.contains(other.name) }.map { "'\($0.rawValue)'" }
+            other.value.complain(
+                "only \(owners.joined(separator: " and ")) can have '\(other.name)'; leave it out",
+                .conflictingKeys
+            )
+        }
+    }
+}

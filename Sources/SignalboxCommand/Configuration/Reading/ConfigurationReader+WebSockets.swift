@@ -1,0 +1,309 @@
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import WebSocketChat
+
+extension ConfigurationReader {
+    func chat(_ value: YAMLValue) -> ChatSection? {
+        guard let mapping = value.mapping(.chat) else { return nil }
+        let port = mapping.required("port", "0 lets the system choose")?.integer(0...Int(UInt16.max))
+        var section = ChatSection(port: port.flatMap(UInt16.init(exactly:)) ?? 0)
+        section.address = mapping.optional("address").flatMap(text)
+        section.path = mapping.optional("path")?.text()
+        section.identity = mapping.optional("identity").flatMap(identity)
+        mapping.read("origins", into: &section.origins, origins)
+        mapping.read("absent_origin", into: &section.absentOrigin, absentOrigin)
+        mapping.read("principals", into: &section.principals, principals)
+        section.principalNames = mapping.optional("principals")?.keys ?? []
+        mapping.read("query_tokens", into: &section.queryTokens) { $0.flag() }
+        mapping.read("subprotocols", into: &section.subprotocols, texts)
+        mapping.read("frames", into: &section.frames, frames)
+        mapping.read("compression", into: &section.compression) { $0.flag() }
+        mapping.read("answers", into: &section.answers) { $0.flag() }
+        mapping.read("announce_connections", into: &section.announcesConnections) { $0.flag() }
+        mapping.read("tags", into: &section.tags, texts)
+        section.bounds = chatBounds(mapping)
+        mapping.read("pages", into: &section.pages, pages)
+        mapping.read("health_path", into: &section.health) { path in
+            path.isWord("none") ? ChatSection.HealthPath.none : path.text().map(ChatSection.HealthPath.path)
+        }
+        compareReach(section, mapping)
+        return port == nil ? nil : section
+    }
+
+    private func chatBounds(_ mapping: YAMLMapping) -> ChatBounds {
+        let times = ConfigurationReader.connectionTimes
+        var bounds = ChatBounds()
+        bounds.connections = mapping.optional("connections")?.integer(1...1_000_000)
+        bounds.httpConnections = mapping.optional("http_connections")?.integer(1...1_000_000)
+        bounds.httpConnectionsPerAddress = mapping.optional("http_connections_per_address")?.integer(1...1_000_000)
+        bounds.httpRequests = mapping.optional("http_requests")?.integer(1...1_000_000)
+        bounds.httpTimeout = mapping.optional("http_timeout")?.duration(times)
+        bounds.connectionWindow = mapping.optional("connection_window")?.integer(1...10_000)
+        bounds.handshakeTimeout = mapping.optional("handshake_timeout")?.duration(times)
+        bounds.messageTimeout = mapping.optional("message_timeout")?.duration(times)
+        bounds.idleTimeout = mapping.optional("idle_timeout")?.duration(.seconds(1)...(.seconds(7 * 86_400)))
+        bounds.pingAfter = mapping.optional("ping_after")?.duration(times)
+        bounds.silenceLimit = mapping.optional("silence_limit")?.duration(.seconds(1)...(.seconds(2 * 3_600)))
+        bounds.waitingBytes = mapping.optional("waiting_bytes")?.size(ConfigurationReader.waitingSizes)
+        bounds.allWaitingBytes = mapping.optional("all_waiting_bytes")?.size((1 << 10)...(64 << 30))
+        bounds.tagsPerConnection = mapping.optional("tags_per_connection")?.integer(1...1_000)
+        return bounds
+    }
+
+    private func origins(_ value: YAMLValue) -> [WebOrigin]? {
+        value.list()?.compactMap { $0.parsed { (text) throws(URLTextError) in try WebOrigin(text) } }
+    }
+
+    private func absentOrigin(_ value: YAMLValue) -> WebSocketAbsentOrigin? {
+        let words = ["with_token", "allowed", "refused"]
+        return switch value.word(of: words, meaning: "a way with clients that send no Origin") {
+        case "with_token": .withToken
+        case "allowed": .allowed
+        case "refused": .refused
+        default: nil
+        }
+    }
+
+    private func principals(_ value: YAMLValue) -> [WebSocketPrincipal]? {
+        value.anyMapping()?.entries.compactMap { entry in
+            secret(entry.value, "a token").map { WebSocketPrincipal(entry.name, token: $0) }
+        }
+    }
+
+    private func pages(_ value: YAMLValue) -> [String: DocumentSection]? {
+        let entries = value.anyMapping()?.entries.compactMap { entry -> (String, DocumentSection)? in
+            guard let mapping = entry.value.mapping(.document) else { return nil }
+            let file = mapping.required("file", "name the file of the document").flatMap(namedFile)
+            let type = mapping.required("type", "such as type: text/html; charset=utf-8")?.text()
+            guard let file, let type else { return nil }
+            return (entry.name, DocumentSection(file: file, contentType: type))
+        }
+        return entries.map { Dictionary($0) { first, _ in first } }
+    }
+
+    /// Notes a server to which nobody can connect, and one to which somebody can whom nobody meant.
+    private func compareReach(_ section: ChatSection, _ mapping: YAMLMapping) {
+        let hasMistakes = ["origins", "absent_origin", "principals"].contains { key in
+            problems.hasErrors(below: ["\(mapping.value.path).\(key)"])
+        }
+        if !hasMistakes, !section.isReachable {
+            let advice = "principals: { NAME: { env: VARIABLE } }"
+            mapping.value.complain(
+                "nobody can connect: name who may, as with \(advice), or the 'origins' whose pages may",
+                .nobodyCanConnect,
+                suggestion: advice
+            )
+        }
+        if section.queryTokens {
+            mapping.optional("query_tokens")?.warn(
+                "tokens in URLs are kept by logs and proxies on the way; let clients send the header Authorization",
+                .tokenInURL,
+                suggestion: "false"
+            )
+        }
+        guard !section.isLocal, let address = mapping.optional("address") else { return }
+        if section.identity == nil {
+            address.warn(
+                "others than this machine can reach it, and without 'identity' everything, tokens too, is readable on the "
+                    + "way; add the server's certificate, or let a proxy on this machine do TLS",
+                .openAddress
+            )
+        }
+        if section.principals.isEmpty {
+            address.warn(
+                "others than this machine can reach it, and no token is asked for: any program can name an allowed origin; "
+                    + "add 'principals'",
+                .openAddress
+            )
+        }
+    }
+}
+
+extension ConfigurationReader {
+    func feed(_ value: YAMLValue) -> FeedSection? {
+        guard let mapping = value.mapping(.feed) else { return nil }
+        let url = mapping.required("url", "write wss://host/path or { env: NAME }").flatMap(feedURL)
+        // Without a URL the rest is read all the same, so that its mistakes are told too.
+        guard var section = url.map({ FeedSection(url: $0) }) ?? FeedSection.unconnected else { return nil }
+        mapping.read("subprotocols", into: &section.subprotocols, texts)
+        section.origin = mapping.optional("origin")?.text()
+        mapping.read("headers", into: &section.headers, headers)
+        section.bearer = mapping.optional("bearer").flatMap { secret($0, "a token") }
+        mapping.read("trust", into: &section.trust, trust)
+        section.identity = mapping.optional("identity").flatMap(identity)
+        mapping.read("opening_messages", into: &section.openingMessages, openingMessages)
+        mapping.read("frames", into: &section.frames, frames)
+        mapping.read("compression", into: &section.compression) { $0.flag() }
+        mapping.read("answers", into: &section.answers) { $0.flag() }
+        mapping.read("announce_connections", into: &section.announcesConnections) { $0.flag() }
+        mapping.read("reconnect", into: &section.reconnect, reconnect)
+        readTimes(of: mapping, into: &section)
+        if url != nil { compareTokens(section, mapping) }
+        return url == nil ? nil : section
+    }
+
+    private func readTimes(of mapping: YAMLMapping, into section: inout FeedSection) {
+        let times = ConfigurationReader.connectionTimes
+        section.connectTimeout = mapping.optional("connect_timeout")?.duration(.seconds(1)...(.seconds(60)))
+        mapping.read("ping_after", into: &section.ping) { value in
+            value.isWord("never") ? .never : value.duration(times).map(PingSection.after)
+        }
+        section.pongWithin = mapping.optional("pong_within")?.duration(times)
+        section.waitingBytes = mapping.optional("waiting_bytes")?.size(ConfigurationReader.waitingSizes)
+    }
+
+    /// Never repeated in a message, as people write tokens into it.
+    private func feedURL(_ value: YAMLValue) -> WebSocketURL? {
+        guard let text = text(value), isWithoutSecret(text, "a URL with a secret", at: value) else { return nil }
+        do throws(WebSocketChatError) {
+            return try WebSocketURL(text)
+        } catch {
+            value.complain(error.detail)
+            return nil
+        }
+    }
+
+    private func headers(_ value: YAMLValue) -> [WebSocketHeader]? {
+        value.anyMapping()?.entries.compactMap { entry in
+            if entry.value.isMapping { return secret(entry.value, "a header").map { WebSocketHeader(entry.name, $0) } }
+            guard let text = entry.value.text(), isWithoutSecret("\(entry.name): \(text)", "a token", at: entry.value)
+            else { return nil }
+            return WebSocketHeader(entry.name, .text(text))
+        }
+    }
+
+    private func openingMessages(_ value: YAMLValue) -> [String]? {
+        value.list()?.compactMap { element in
+            guard let text = text(element), isWithoutSecret(text, "a message with a secret", at: element) else {
+                return nil
+            }
+            return text
+        }
+    }
+
+    /// Looks for secrets by their form in text that is written out.
+    private func isWithoutSecret(_ text: String, _ what: String, at value: YAMLValue) -> Bool {
+        guard !value.isMapping, Redaction.redacted(text) != text else { return true }
+        complainOfSecret(what, at: value)
+        return false
+    }
+
+    func trust(_ value: YAMLValue) -> WebSocketTrust? {
+        guard value.isMapping else {
+            switch value.word(of: ["system", "anything"], meaning: "a trust, nor a mapping with authority") {
+            case "system": return .system
+            case "anything":
+                value.warn(
+                    "no certificate is checked: whoever is on the way can read and change everything; for one's own "
+                        + "authority write { authority: FILE }",
+                    .uncheckedCertificate,
+                    suggestion: "{ authority: FILE }"
+                )
+                return .anything
+            default: return nil
+            }
+        }
+        guard let mapping = value.mapping(.trust) else { return nil }
+        return mapping.required("authority", "name the file of its certificate (PEM)").flatMap(namedFile)
+            .map { .authority(file: $0) }
+    }
+
+    private func reconnect(_ value: YAMLValue) -> WebSocketReconnect?? {
+        if value.isWord("never") { return .some(nil) }
+        guard let mapping = value.mapping(.reconnect) else { return nil }
+        var reconnect = WebSocketReconnect()
+        mapping.read("first", into: &reconnect.first) { $0.duration(ConfigurationReader.waits) }
+        mapping.read("cap", into: &reconnect.cap) { $0.duration(ConfigurationReader.waits) }
+        mapping.read("slow", into: &reconnect.slow, slowWaits)
+        mapping.read("holds", into: &reconnect.holds) { $0.duration(.zero...(.seconds(3_600))) }
+        return reconnect
+    }
+
+    private func slowWaits(_ value: YAMLValue) -> ClosedRange<Duration>? {
+        guard let mapping = value.mapping(.waits) else { return nil }
+        let advice = "say between which times it waits, such as { from: 30s, to: 60s }"
+        let from = mapping.required("from", advice)?.duration(ConfigurationReader.waits)
+        let to = mapping.required("to", advice)?.duration(ConfigurationReader.waits)
+        guard let from, let to else { return nil }
+        guard from <= to else {
+            value.complain("'from' is more than 'to'; exchange them")
+            return nil
+        }
+        return from...to
+    }
+
+    private static let waits: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
+}
+
+extension FeedSection {
+    /// Stands in for a section whose URL is wrong.
+    fileprivate static let unconnected = (try? WebSocketURL("ws://127.0.0.1/")).map { FeedSection(url: $0) }
+}
+
+/// What feeds and chats have in common.
+extension ConfigurationReader {
+    /// The times that WebSocket connections know.
+    static let connectionTimes: ClosedRange<Duration> = .seconds(1)...(.seconds(3_600))
+    /// The bytes that may wait on one connection.
+    static let waitingSizes = (1 << 10)...(1 << 30)
+
+    func frames(_ value: YAMLValue) -> WebSocketFrames? {
+        guard let mapping = value.mapping(.frames) else { return nil }
+        var frames = WebSocketFrames()
+        mapping.read("text", into: &frames.text, textFrames)
+        frames.binary = mapping.optional("binary").flatMap(action(namedBy:))
+        mapping.read("batch", into: &frames.batch) { $0.integer(1...10_000) }
+        return frames
+    }
+
+    private func textFrames(_ value: YAMLValue) -> WebSocketFrames.Text? {
+        guard value.isMapping else {
+            return envelope(value).map { .envelope($0.payloadEnvelope) }
+        }
+        guard let mapping = value.mapping(.textFrames) else { return nil }
+        let kinds = [PayloadKind.json, .text].map(\.rawValue)
+        let payload = mapping.optional("payload").map { $0.word(of: kinds, meaning: "a kind of text") } ?? "json"
+        let action = mapping.required("action", "say which action each text is, such as action: tick")
+            .flatMap(action(namedBy:))
+        guard let action, let kind = payload.flatMap(PayloadKind.init(rawValue:)) else { return nil }
+        return .action(action, kind)
+    }
+
+    private func action(namedBy value: YAMLValue) -> ActionName? {
+        let action = value.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
+        if let action { places.actions.append((action, value)) }
+        return action
+    }
+
+    func identity(_ value: YAMLValue) -> WebSocketIdentity? {
+        guard let mapping = value.mapping(.identity) else { return nil }
+        let certificate = mapping.required("certificate", "name the file of the certificate (PEM)").flatMap(namedFile)
+        let keyValue = mapping.required("key", "name the file of its private key (PEM)")
+        let key = keyValue.flatMap(namedFile)
+        if let key, let keyValue { compareFile(key, at: keyValue) }
+        guard let certificate, let key else { return nil }
+        return WebSocketIdentity(certificateFile: certificate, keyFile: key)
+    }
+
+    /// The path of a file that a source reads.
+    func namedFile(_ value: YAMLValue) -> String? {
+        let path = text(value)
+        if let path { lookForFile(path, named: value) }
+        return path
+    }
+
+    /// A list of texts, without those that are wrong.
+    func texts(_ value: YAMLValue) -> [String]? {
+        value.list()?.compactMap { $0.text() }
+    }
+
+    /// Asks the adapter itself about values that do not go together.
+    func validate(at value: YAMLValue, _ check: () throws(WebSocketChatError) -> Void) {
+        do throws(WebSocketChatError) {
+            try check()
+        } catch {
+            value.complain(error.detail)
+        }
+    }
+}

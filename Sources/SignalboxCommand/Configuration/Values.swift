@@ -1,0 +1,140 @@
+import ArgumentParser
+import SignalboxCore
+
+/// Reads and writes a duration: `500ms`, `3s`, `5m`, `1h`, `7d`.
+enum DurationText {
+    private static let units: [(String, Duration)] = [
+        ("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60)), ("h", .seconds(3_600)),
+        ("d", .seconds(86_400)),
+    ]
+    /// A billion of the largest unit is far inside what a `Duration` holds.
+    private static let largest = 1_000_000_000
+
+    /// - Throws: ``ValueTextError`` when the text is no duration.
+    static func duration(in text: String) throws(ValueTextError) -> Duration {
+        guard let unit = units.first(where: { text.hasSuffix($0.0) }),
+            let count = SizeText.digits(String(text.dropLast(unit.0.count)))
+        else {
+            throw ValueTextError(description: "expected a duration with its unit, such as 500ms, 3s, 5m, 1h or 7d")
+        }
+        guard count <= largest else { throw ValueTextError(description: "this duration is too long") }
+        return unit.1 * count
+    }
+
+    /// The duration in the largest unit that gives a whole number.
+    static func text(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        guard seconds != 0 || attoseconds != 0 else { return "0s" }
+        for (name, unit) in units.reversed() where name != "ms" {
+            let size = unit.components.seconds
+            if attoseconds == 0, seconds.isMultiple(of: size) { return "\(seconds / size)\(name)" }
+        }
+        return "\(seconds * 1_000 + attoseconds / 1_000_000_000_000_000)ms"
+    }
+}
+
+/// Reads a number of bytes: `65536`, `64KiB`, `16MiB`, `1GiB`.
+enum SizeText {
+    private static let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
+
+    /// - Throws: ``ValueTextError`` when the text is no size or too large for an `Int`.
+    static func bytes(in text: String) throws(ValueTextError) -> Int {
+        let unit = units.first { text.hasSuffix($0.0) }
+        let number = unit == nil ? text[...] : text.dropLast(3)
+        guard let value = digits(String(number)) else {
+            let advice = "expected a size in bytes such as 65536, 64KiB, 16MiB or 1GiB"
+            throw ValueTextError(description: "\(advice); units are powers of 1024 and nothing else is written")
+        }
+        let (bytes, overflow) = value.multipliedReportingOverflow(by: unit?.1 ?? 1)
+        guard !overflow else { throw ValueTextError(description: "this size is too large") }
+        return bytes
+    }
+
+    /// ASCII digits alone, without a leading zero, as YAML takes `010` for eight.
+    static func digits(_ text: String) -> Int? {
+        let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        guard isNumber, text == "0" || !text.hasPrefix("0") else { return nil }
+        return Int(text)
+    }
+}
+
+/// Why a text is no duration or size.
+struct ValueTextError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What was expected. The text itself is not repeated.
+    let description: String
+}
+
+/// Finds the known name that a mistyped one was probably meant to be.
+enum NameSuggestion {
+    /// `; did you mean 'x'?` or nothing.
+    static func advice(for name: String, among known: [String]) -> String {
+        nearest(to: name, among: known).map { "; did you mean '\($0)'?" } ?? ""
+    }
+
+    /// The name with the fewest edits, when these are at most a third of its length and one at least is allowed.
+    static func nearest(to name: String, among known: [String]) -> String? {
+        guard name.count <= 64 else { return nil }
+        let lower = name.lowercased().replacing("-", with: "_")
+        let measured = known.map { (name: $0, edits: edits(Array(lower), Array($0))) }
+        guard let best = measured.min(by: { $0.edits < $1.edits }) else { return nil }
+        return best.edits <= max(1, best.name.count / 3) ? best.name : nil
+    }
+
+    /// Levenshtein's distance, in which two neighbours that changed places count as one edit.
+    private static func edits(_ left: [Character], _ right: [Character]) -> Int {
+        var beforeLast: [Int] = []
+        var last = Array(0...right.count)
+        for row in left.indices {
+            var current = [row + 1]
+            for column in right.indices {
+                let change = last[column] + (left[row] == right[column] ? 0 : 1)
+                var best = min(change, last[column + 1] + 1, current[column] + 1)
+                let isSwap = row > 0 && column > 0 && left[row] == right[column - 1] && left[row - 1] == right[column]
+                if isSwap { best = min(best, beforeLast[column - 1] + 1) }
+                current.append(best)
+            }
+            beforeLast = last
+            last = current
+        }
+        return last[right.count]
+    }
+}
+
+/// Reads the option `--timeout`.
+enum TimeoutOption {
+    /// What its help says about its form.
+    static let form = "a number of seconds, or a duration such as 500ms, 30s, 5m"
+
+    /// - Throws: `ValidationError` when the text is no duration, or none at all.
+    static func duration(_ text: String) throws -> Duration {
+        let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let duration: Duration
+        do {
+            duration = try DurationText.duration(in: isNumber ? "\(text)s" : text)
+        } catch {
+            throw ValidationError("--timeout: \(error)")
+        }
+        guard duration > .zero else { throw ValidationError("--timeout: a wait above zero expected") }
+        return duration
+    }
+}
+
+/// The name of an environment variable, as an option has it.
+enum VariableName {
+    /// The secret that the variable holds.
+    ///
+    /// - Throws: when the text cannot be a name; it is not repeated, as whoever errs here may have written the secret itself.
+    static func secret(in text: String, option: String) throws(ValidationError) -> Secret {
+        let first = text.utf8.first.map { isLetter($0) } ?? false
+        guard first, text.utf8.allSatisfy({ isLetter($0) || (48...57).contains($0) }) else {
+            throw ValidationError(
+                "\(option): the name of an environment variable expected, such as CHAT_TOKEN, and not a secret"
+            )
+        }
+        return .environment(text)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        (65...90).contains(byte) || (97...122).contains(byte) || byte == 95
+    }
+}

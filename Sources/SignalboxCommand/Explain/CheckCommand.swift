@@ -1,0 +1,111 @@
+import ArgumentParser
+
+/// `signalbox check CONFIG...`.
+struct CheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Tells every mistake of configurations, and what is doubtful in them. Nothing is started.",
+        discussion: """
+            What a configuration names - variables, scripts, folders - must be there. One line per finding: \
+            FILE:LINE:COLUMN: error or warning: KEY: what is wrong, and its code in brackets. docs/command.md \
+            lists the codes.
+
+            EXAMPLE
+              signalbox check examples/links/links.yaml
+
+            \(CommandStatus.help([.done, .usage, .invalidConfiguration, .unreadableFile, .outputFailed]))
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Configurations, YAML files.", valueName: "config"))
+    var files: [String]
+
+    @Flag(help: "One JSON object per finding: file, line, column, path, severity, code, message, suggestion.")
+    var json = false
+
+    @Flag(help: "Warnings count as errors for the exit status.")
+    var strict = false
+
+    func run() async throws {
+        throw await CheckProgram(files: files, writesJSON: json, isStrict: strict).status().code
+    }
+}
+
+/// Configurations looked at, from the first to the exit status.
+struct CheckProgram {
+    /// Their paths.
+    let files: [String]
+    /// Whether findings are written for programs.
+    let writesJSON: Bool
+    /// Whether warnings count as errors.
+    let isStrict: Bool
+
+    /// Tells all findings, and says how it went. Its diagnostics are out when it returns.
+    func status() async -> CommandStatus {
+        let output = StandardOutput()
+        let findings = files.flatMap(CheckProgram.findings)
+        for finding in findings {
+            // The failure of an earlier line is told at the end.
+            try? await output.write(writesJSON ? finding.jsonLine : finding.line)
+        }
+        let lost = await output.finish()
+        if let lost { DiagnosticOutput.shared.tell("\(lost)") }
+        DiagnosticOutput.shared.tell(summary(of: findings))
+        await DiagnosticOutput.shared.flush()
+        if lost != nil { return .outputFailed }
+        if findings.contains(where: { $0.problem.code == .unreadableFile }) { return .unreadableFile }
+        let isBad = findings.contains { isStrict || $0.problem.severity == .error }
+        return isBad ? .invalidConfiguration : .done
+    }
+
+    private static func findings(in file: String) -> [CheckFinding] {
+        do throws(CommandRefusal) {
+            let text = try ConfigurationFile.content(of: file)
+            return ConfigurationReader.findings(in: text).map { CheckFinding(file: file, problem: $0) }
+        } catch {
+            // The refusal begins with the file, which the finding has a place for.
+            let message = String(error.description.dropFirst("\(file): ".count))
+            let code: ProblemCode = error.status == .unreadableFile ? .unreadableFile : .notYAML
+            let problem = ConfigurationProblem(line: 1, column: 1, path: "", code: code, message: message)
+            return [CheckFinding(file: file, problem: problem)]
+        }
+    }
+
+    private func summary(of findings: [CheckFinding]) -> String {
+        let errors = findings.count { $0.problem.severity == .error }
+        let counts = [(errors, "error"), (findings.count - errors, "warning"), (files.count, "file")].map {
+            count,
+            word in
+            "\(count) \(word)\(count == 1 ? "" : "s")"
+        }
+        return "\(counts[0]), \(counts[1]) in \(counts[2])"
+    }
+}
+
+/// A mistake or doubt, and the file it is in.
+struct CheckFinding: Sendable, Hashable {
+    /// As the user named it.
+    let file: String
+    let problem: ConfigurationProblem
+
+    /// `FILE:LINE:COLUMN: SEVERITY: PATH: MESSAGE [CODE]` with a newline, as compilers write it and editors read it.
+    var line: [UInt8] {
+        let place = "\(file):\(problem.line):\(problem.column): \(problem.severity.rawValue): "
+        let path = problem.path.isEmpty ? "" : "\(problem.path): "
+        return Array((LineEscape.escaped("\(place)\(path)\(problem.message)") + " [\(problem.code.rawValue)]\n").utf8)
+    }
+
+    /// One JSON object with a newline: `file`, `line`, `column`, `path`, `severity`, `code`, `message`, `suggestion`.
+    var jsonLine: [UInt8] {
+        var object = JSONObject()
+        object.add("file", file)
+        object.add("line", problem.line)
+        object.add("column", problem.column)
+        object.add("path", problem.path)
+        object.add("severity", problem.severity.rawValue)
+        object.add("code", problem.code.rawValue)
+        object.add("message", problem.message)
+        object.add("suggestion", problem.suggestion)
+        return object.line
+    }
+}

@@ -1,0 +1,162 @@
+import ArgumentParser
+import BrowserBridge
+import JSBridge
+import MQTTPush
+import WebSocketChat
+
+/// Every status that `signalbox` ends with. docs/command.md and each `--help` list the same.
+enum CommandStatus: Int32, CaseIterable {
+    /// All was done, and a drain, if there was one, left nothing.
+    case done = 0
+    /// `bridge` and `send`: a message was not handled; `bridge`: a script failed, a limit closed the page, or the lines
+    /// are not those of `--expect`. `parse`: a URL or its query was refused, or has no route. `navigate`: a URL was
+    /// cancelled. `explain`: no plugin would be called. `connect`: a message was not handled, a line was not sent, or the
+    /// server closed before enough frames had come. `publish`: a message was not published; `request`: it was not handled.
+    case notAsExpected = 1
+    /// The arguments are not right (sysexits: EX_USAGE).
+    case usage = 64
+    /// The configuration, or what `send` is to send, is not right (EX_DATAERR).
+    case invalidConfiguration = 65
+    /// A file that was named cannot be read: the configuration, a script, links, a recorded run; or stdin (EX_NOINPUT).
+    case unreadableFile = 66
+    /// A source or plugin could not start, or a source gave up; `connect`: the server cannot be reached, or the connection
+    /// broke (EX_UNAVAILABLE).
+    case unavailable = 69
+    /// A chat cannot listen: the port is taken, the address is not this machine's, or its certificate is of no use
+    /// (EX_OSERR).
+    case cannotListen = 71
+    /// Output could not be written (EX_IOERR).
+    case outputFailed = 74
+    /// `--timeout` passed before `subscribe` or `connect` had enough messages, `publish` was done, `request` had its reply, or
+    /// a page or a call had ended (EX_TEMPFAIL).
+    case timeout = 75
+    /// `connect`: the server sent what RFC 6455 forbids, as far as that is told apart from a loss, or what is not taken; or
+    /// it answered without a WebSocket (EX_PROTOCOL).
+    case protocolBroken = 76
+    /// `connect`: the server answered with an HTTP status, such as 401 or 403, in place of a connection. `subscribe`,
+    /// `publish`, `request`: the broker refused the login, or denied a message (EX_NOPERM).
+    case refused = 77
+    /// The drain ended with arrivals abandoned or calls that had not returned.
+    case drainIncomplete = 80
+    /// `connect`, `subscribe`, `publish`, `request`: TLS failed: the server's certificate is not trusted, or not for this
+    /// host, or a file of certificates is of no use.
+    case notSecured = 81
+    /// `connect`: the server closed with a code that tells of an error: any but 1000 and 1001.
+    case closedWithError = 82
+    /// `run`, `serve`: everything was settled, but dead letters were kept only in memory and are lost.
+    case deadLettersLost = 83
+    /// A second SIGINT ended it at once, or the first one before `subscribe`, `publish`, `request`, `connect`, `bridge` or
+    /// `send` had what it waits for.
+    case interrupted = 130
+    /// A second SIGTERM ended it at once, or the first one before `subscribe`, `publish`, `request`, `connect`, `bridge` or
+    /// `send` had what it waits for.
+    case terminated = 143
+
+    /// The status as argument-parser throws it.
+    var code: ExitCode { ExitCode(rawValue) }
+
+    /// The lines of a `--help` for these statuses.
+    static func help(_ statuses: [CommandStatus]) -> String {
+        let lines = statuses.map { status in
+            let number = String(status.rawValue)
+            return "  " + number + String(repeating: " ", count: 5 - number.count) + status.meaning
+        }
+        return (["EXIT STATUS"] + lines).joined(separator: "\n")
+    }
+
+    private var meaning: String {
+        switch self {
+        case .done: "done"
+        case .notAsExpected:
+            "a message was not handled or not published, a script failed, or --expect differs; a URL was refused or has no "
+                + "route; explain: no plugin would be called; connect: a line was not sent, or the server closed before --count"
+        case .usage: "the arguments are not right"
+        case .invalidConfiguration: "the configuration, or the body to send, is not right"
+        case .unreadableFile: "a file that was named cannot be read"
+        case .unavailable: "a source or plugin could not start, or a source gave up; connect: not reached, or it broke"
+        case .cannotListen: "a chat cannot listen: the port is taken, or the address or certificate is of no use"
+        case .outputFailed: "output could not be written"
+        case .timeout: "--timeout passed first"
+        case .protocolBroken: "the server broke the protocol, sent what is not taken, or speaks no WebSocket"
+        case .refused: "the server refused the connection with an HTTP status, or the broker the login or a message"
+        case .drainIncomplete: "arrivals were abandoned, or a call had not returned"
+        case .notSecured: "TLS failed: the server's certificate is not trusted, or not for this host"
+        case .closedWithError: "the server closed with a code that tells of an error"
+        case .deadLettersLost: "dead letters were lost with the process; --outcomes writes them to stdout"
+        case .interrupted:
+            "a second SIGINT; subscribe, publish, request, connect, bridge, send: a SIGINT before the end"
+        case .terminated:
+            "a second SIGTERM; subscribe, publish, request, connect, bridge, send: a SIGTERM before the end"
+        }
+    }
+}
+
+extension CommandStatus {
+    /// The status of a command whose connection to a broker failed.
+    init(_ error: MQTTPushError) {
+        switch error.code {
+        case .untrustedCertificate, .wrongHost, .expiredCertificate, .tlsFailed, .unusableFile: self = .notSecured
+        case .badCredentials, .certificateRefused, .preSharedKeyRefused, .notAuthorized: self = .refused
+        default: self = .unavailable
+        }
+    }
+
+    /// The status of a command whose message was not published, or whose request has no reply.
+    init(_ error: MQTTPublishError) {
+        switch error.code {
+        case .denied: self = .refused
+        case .timeout: self = .timeout
+        case .invalidMessage, .tooLarge, .unsupported, .expired: self = .notAsExpected
+        default: self = .unavailable
+        }
+    }
+}
+
+/// Why a command does not begin, and the status it ends with.
+struct CommandRefusal: Error, Sendable, CustomStringConvertible {
+    /// The status.
+    let status: CommandStatus
+    /// What is wrong, one line per mistake.
+    let description: String
+
+    /// - Parameters:
+    ///   - status: what the command ends with.
+    ///   - lines: what is wrong, one line per mistake.
+    init(_ status: CommandStatus, _ lines: String) {
+        self.status = status
+        description = lines
+    }
+
+    /// What kept the parts of a configuration from being set up.
+    init(_ error: any Error) {
+        switch error {
+        case let refusal as CommandRefusal: self = refusal
+        case is NamedFileError: self.init(.unreadableFile, "\(error)")
+        case let error as JSBridgeError where error.code == .invalidConfiguration:
+            self.init(.invalidConfiguration, "\(error)")
+        case let error as WebSocketChatError where error.code == .invalidConfiguration:
+            self.init(.invalidConfiguration, "\(error)")
+        case let error as BrowserBridgeError where error.code == .invalidConfiguration:
+            self.init(.invalidConfiguration, "\(error)")
+        case is BridgeConfigurationError: self.init(.invalidConfiguration, "\(error)")
+        default: self.init(.unavailable, "\(error)")
+        }
+    }
+
+    /// What made a source give up while the program ran.
+    init(givingUp error: any Error) {
+        let isDeaf =
+            (error as? WebSocketChatError)?.code == .notListening
+            || (error as? BrowserBridgeError)?.code == .notListening
+        self.init(isDeaf ? .cannotListen : .unavailable, "\(error)")
+    }
+
+    /// Tells it on stderr.
+    ///
+    /// - Returns: the status, when the lines are out.
+    func told() async -> CommandStatus {
+        for line in description.split(separator: "\n") { DiagnosticOutput.shared.tell(String(line)) }
+        await DiagnosticOutput.shared.flush()
+        return status
+    }
+}

@@ -1,0 +1,138 @@
+import ArgumentParser
+import Foundation
+import SignalboxCore
+
+/// Text for people: aligned, in one line, without anything that could act on a terminal.
+enum TerminalText {
+    /// The text, escaped, with spaces up to the width; longer text stays whole.
+    static func column(_ text: String, width: Int) -> String {
+        let shown = LineEscape.escaped(text)
+        return shown + String(repeating: " ", count: max(0, width - shown.count))
+    }
+
+    /// The columns as a line with its newline, and without spaces before that.
+    static func line(_ columns: [String]) -> [UInt8] {
+        var line = columns.joined(separator: "  ")
+        while line.last == " " { line.removeLast() }
+        return Array((line + "\n").utf8)
+    }
+
+    /// A body: JSON compact, text escaped, other bytes by their number.
+    static func body(_ body: RawBody) -> String {
+        if body.kind == .json { return String(decoding: JSONText.compact(body.bytes), as: UTF8.self) }
+        guard let text = body.bytes.text else { return "(\(body.bytes.count) bytes)" }
+        return LineEscape.escaped(text)
+    }
+}
+
+/// Makes any text safe to show in one line: what could break the line, move the cursor or turn the writing direction is
+/// written as an escape.
+enum LineEscape {
+    /// The text with `\n`, `\r`, `\t`, `\e` and `\u{…}` in place of control and direction characters. Backslashes stay,
+    /// so the form is for people and is not meant to be read back.
+    static func escaped(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+        var line = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\n": line += "\\n"
+            case "\r": line += "\\r"
+            case "\t": line += "\\t"
+            case "\u{1B}": line += "\\e"
+            case _ where isUnsafe(scalar): line += scalar.lineEscape
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
+        return line
+    }
+
+    /// C0, DEL, C1, the line and paragraph separators, the characters that override writing direction, and the
+    /// byte order mark, which readers drop.
+    static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnsafeInLine }
+}
+
+/// How `--raw` writes a payload: verbatim, or escaped so that it cannot control the terminal.
+enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
+    /// Escaped where stdout is a terminal.
+    case auto
+    /// Verbatim everywhere.
+    case always
+    /// Any other word, which ``validate(_:)`` refuses.
+    case unknown
+
+    static let allCases: [RawOutput] = [.auto, .always]
+
+    /// The parser treats a word for which this is `nil` as the next argument, which is right only for a URL.
+    init?(argument: String) {
+        if argument.contains("://") { return nil }
+        self = RawOutput.allCases.first { $0.rawValue == argument } ?? .unknown
+    }
+
+    /// - Throws: `ValidationError` for a word that `--raw` does not know.
+    static func validate(_ raw: RawOutput?) throws {
+        if raw == .unknown { throw ValidationError("--raw is written alone, or as --raw=always") }
+    }
+
+    /// - Parameter what: such as "each payload".
+    static func help(_ what: String) -> ArgumentHelp {
+        ArgumentHelp(
+            "Write \(what) as it came, and a newline. On a terminal, control characters are escaped; --raw=always writes them too.",
+            valueName: "when"
+        )
+    }
+
+    /// The bytes and a newline. On a terminal, ``auto`` escapes control characters other than line feeds and tabs, and replaces
+    /// invalid UTF-8.
+    func line(_ bytes: [UInt8], isTerminal: Bool) -> [UInt8] {
+        guard self == .auto, isTerminal else { return bytes + [UInt8(ascii: "\n")] }
+        var text = ""
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            if scalar == "\n" || scalar == "\t" || !LineEscape.isUnsafe(scalar) {
+                text.unicodeScalars.append(scalar)
+            } else {
+                text += LineEscape.escaped(String(scalar))
+            }
+        }
+        return Array((text + "\n").utf8)
+    }
+}
+
+/// Calendar time as text (RFC 3339), in UTC with milliseconds.
+enum WallTimeText {
+    /// Such as `2026-01-31T23:59:59.123Z`.
+    static func utc(_ time: WallTime) -> String {
+        let days = Int((Double(time.seconds) / 86_400).rounded(.down))
+        let second = Int(time.seconds) - days * 86_400
+        let (year, month, day) = date(daysSince1970: days)
+        let date = "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
+        let clock = [second / 3_600, second / 60 % 60, second % 60].map { padded($0, 2) }.joined(separator: ":")
+        return "\(date)T\(clock).\(padded(Int(time.nanoseconds) / 1_000_000, 3))Z"
+    }
+
+    /// Gregorian, by eras of 400 years that begin in March, so that the leap day is the last of its year.
+    private static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
+        let day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day)
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+extension WallTime {
+    /// The system's calendar time.
+    static var now: WallTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return WallTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(clamping: time.tv_nsec))
+    }
+}

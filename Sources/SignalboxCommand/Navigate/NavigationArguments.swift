@@ -1,5 +1,0 @@
-public import ArgumentParser
-public import NavigationChain
-
-extension NavigationKind: ExpressibleByArgument {}
-extension FrameRole: ExpressibleByArgument {}

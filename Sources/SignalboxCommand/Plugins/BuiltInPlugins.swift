@@ -1,0 +1,187 @@
+import AppScheme
+import Logging
+import MQTTPush
+import Signalbox
+import SignalboxCore
+import Synchronization
+import WebSocketChat
+
+/// Writes each action as one log line.
+struct LogPlugin: SyncPlugin {
+    let action: ActionName
+
+    func callAsAction(_ info: RawBody, context: ActionContext) {
+        let body = ActionRecord(body: info, context: context).shownBody
+        context.logger.info("action", metadata: [LogField.body.rawValue: "\(body)"])
+    }
+}
+
+/// Writes each action as one line, and returns when a line for stdout is out.
+struct PrintPlugin: Plugin {
+    let action: ActionName
+    let target: PrintTarget
+
+    func callAsAction(_ info: RawBody, context: ActionContext) async throws {
+        let record = ActionRecord(body: info, context: context)
+        switch target {
+        case .output(let output):
+            try await output.write(output.isTerminal ? record.terminalLine : record.jsonLine)
+        case .diagnostics:
+            DiagnosticOutput.shared.offer(String(decoding: record.jsonLine, as: UTF8.self))
+        }
+    }
+}
+
+/// Where the plugin `print` writes its lines.
+enum PrintTarget: Sendable {
+    /// stdout; a line waits while nobody reads.
+    case output(StandardOutput)
+    /// stderr, as stdout holds something else.
+    case diagnostics
+}
+
+/// Does nothing and answers each action alike: for trying what a caller makes of an answer.
+struct ReplyPlugin: SyncPlugin {
+    let action: ActionName
+    let value: ReplyValue
+
+    func callAsAction(_ info: RawBody, context: ActionContext) -> ReplyValue {
+        value
+    }
+}
+
+/// Throws at each call: for trying what becomes of failures.
+struct FailPlugin: SyncPlugin {
+    /// What it throws.
+    struct Fault: RetryableError, CustomStringConvertible {
+        let isRetryable: Bool
+        let description = "the plugin 'fail' always fails"
+    }
+
+    let action: ActionName
+    /// Whether it says that another call may succeed.
+    let isRetryable: Bool
+
+    func callAsAction(_ info: RawBody, context: ActionContext) throws {
+        throw Fault(isRetryable: isRetryable)
+    }
+}
+
+/// Never returns, also when it is cancelled: for trying what becomes of calls that hang.
+struct SuspendPlugin: Plugin {
+    let action: ActionName
+
+    func callAsAction(_ info: RawBody, context: ActionContext) async {
+        context.logger.notice("the plugin 'suspend' never returns")
+        // Never resumed on purpose. An unsafe one, as a checked one would report the leak when the process ends.
+        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+    }
+}
+
+/// Publishes each action's body through a source, and returns when the broker has it.
+struct PublishPlugin: Plugin {
+    let action: ActionName
+    let section: PublishSection
+    let publishers: PublisherTable
+
+    func callAsAction(_ info: RawBody, context: ActionContext) async throws {
+        let topic: String
+        do throws(TopicTemplateError) {
+            topic = try section.topic.topic(for: context.action.name, id: context.id)
+        } catch {
+            throw PluginDeclined(error.description)
+        }
+        guard let publisher = publishers.publisher(of: section.source) else {
+            throw PublishFailure(reason: "the source \(section.source) is not run here", isRetryable: false)
+        }
+        let payload = info.kind == .json ? Array(context.action.body.json) : Array(info.bytes)
+        var message = MQTTMessage(payload, to: topic, quality: section.quality, retain: section.retain)
+        if info.kind == .json, publisher.configuration.version == .v5 { message.contentType = "application/json" }
+        do throws(MQTTPublishError) {
+            _ = try await publisher.publish(message)
+        } catch {
+            let mayPass = [.queueFull, .timeout, .notConnected].contains(error.code)
+            throw PublishFailure(
+                reason: "not published to \(topic.debugDescription): \(error)",
+                isRetryable: mayPass,
+                whenExhausted: mayPass || [.stopped, .cancelled].contains(error.code) ? .abandon : .deadLetter
+            )
+        }
+    }
+}
+
+/// Why an action's body was not published.
+struct PublishFailure: RetryableError, CustomStringConvertible {
+    /// What is wrong, and of which topic.
+    let reason: String
+    /// Whether another attempt may succeed.
+    let isRetryable: Bool
+    /// `abandon` if the message may be published later.
+    var whenExhausted = RetryExhaustion.deadLetter
+
+    /// The reason.
+    var description: String { reason }
+}
+
+/// The publishers of the sources that run, for plugins that publish through them. Any thread.
+final class PublisherTable: Sendable {
+    private let publishers = Mutex<[SourceName: MQTTPublisher]>([:])
+
+    /// The one of a source, or `nil` while no such source runs.
+    func publisher(of source: SourceName) -> MQTTPublisher? {
+        publishers.withLock { $0[source] }
+    }
+
+    /// Notes the publisher of a source that begins; in place of the one before it.
+    func note(_ publisher: MQTTPublisher, of source: SourceName) {
+        publishers.withLock { $0[source] = publisher }
+    }
+}
+
+/// An action as the plugins of a configuration show it.
+struct ActionRecord {
+    private let body: RawBody
+    private let context: ActionContext
+
+    /// - Parameter body: as it came. A link has none: what its route captured is its body.
+    init(body: RawBody, context: ActionContext) {
+        self.context = context
+        let isLink = context.origin.facts is LinkFacts
+        self.body = isLink ? RawBody(bytes: context.action.body.json, kind: .json) : body
+    }
+
+    /// The body as text for a person.
+    var shownBody: String { TerminalText.body(body) }
+
+    /// One JSON object with a newline: `source`, `action`, `id`, `receivedAt`, the facts of a push, link or connection, `body`.
+    var jsonLine: [UInt8] {
+        let action = context.action
+        var object = JSONObject()
+        object.add("source", context.origin.source.text)
+        object.add("action", action.name.text)
+        object.add("id", action.id.text)
+        object.add("receivedAt", WallTimeText.utc(action.receivedAt))
+        switch context.origin.facts {
+        case let push as PushFacts: object.add(push)
+        case let link as LinkFacts: object.add(link)
+        case let chat as ChatFacts: object.add(chat)
+        default: break
+        }
+        object.add(body)
+        return object.line
+    }
+
+    /// Columns for a terminal: time of day, source, action, id, body.
+    var terminalLine: [UInt8] {
+        let action = context.action
+        let time = WallTimeText.utc(action.receivedAt).dropFirst(11)
+        let columns = [
+            TerminalText.column(String(time), width: 13),
+            TerminalText.column(context.origin.source.text, width: 10),
+            TerminalText.column(action.name.text, width: 16),
+            TerminalText.column(action.id.text, width: 20),
+            shownBody,
+        ]
+        return Array((columns.joined(separator: "  ") + "\n").utf8)
+    }
+}

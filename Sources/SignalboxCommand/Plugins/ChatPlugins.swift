@@ -1,0 +1,92 @@
+import Signalbox
+import SignalboxCore
+import WebSocketChat
+
+/// Sends each action with its body to every connection that has a tag, and answers how many that were.
+struct BroadcastPlugin: SyncPlugin {
+    /// What the sender is told.
+    struct Answer: Encodable, Sendable {
+        let sent: Int
+        let refused: Int
+    }
+
+    let action: ActionName
+    let choice: TagChoice
+
+    init(action: ActionName, tag: String?) {
+        self.action = action
+        choice = TagChoice(fixed: tag)
+    }
+
+    func callAsAction(_ info: RawBody, context: ActionContext) throws -> Answer {
+        guard let connection = context.chat else { throw PluginDeclined.notByConnection }
+        guard info.kind != .bytes else { throw PluginDeclined("bytes are no body of an envelope") }
+        let report = connection.broadcast(action, context.action.body.json, to: try choice.tag(of: context))
+        return Answer(sent: report.sent, refused: report.refused)
+    }
+}
+
+/// Gives the connection that an action came by a tag, or takes it away.
+struct TagPlugin: SyncPlugin {
+    let action: ActionName
+    let choice: TagChoice
+    let joins: Bool
+
+    init(action: ActionName, tag: String?, joins: Bool) {
+        self.action = action
+        choice = TagChoice(fixed: tag)
+        self.joins = joins
+    }
+
+    func callAsAction(_ info: RawBody, context: ActionContext) throws {
+        guard let connection = context.chat else { throw PluginDeclined.notByConnection }
+        let tag = try choice.tag(of: context)
+        guard joins else { return connection.leave(tag) }
+        guard connection.join(tag) else {
+            throw PluginDeclined("the connection has as many tags as it may, or the tag is not 1 to 128 bytes")
+        }
+    }
+}
+
+/// Which tag a plugin is about: the one of the configuration, or else the one that the body names.
+struct TagChoice: Sendable {
+    let fixed: String?
+
+    private struct Named: Decodable {
+        let tag: String
+    }
+
+    /// - Throws: `PluginDeclined` when there is none.
+    func tag(of context: ActionContext) throws(PluginDeclined) -> String {
+        if let fixed { return fixed }
+        do throws(BodyError) {
+            return try context.body.decode(Named.self).tag
+        } catch {
+            throw PluginDeclined("the body names no tag: \(error)")
+        }
+    }
+}
+
+/// Sends what came back to whoever sent it: a text as a text message, bytes as a binary one, and JSON as the reply.
+struct EchoPlugin: SyncPlugin {
+    let action: ActionName
+
+    func callAsAction(_ info: RawBody, context: ActionContext) throws -> ReplyValue {
+        switch info.kind {
+        case .json: return try context.body.decode(ReplyValue.self)
+        case .text: try EchoPlugin.connection(of: context).send(text: info.bytes.text ?? "")
+        case .bytes: try EchoPlugin.connection(of: context).send(binary: info.bytes)
+        }
+        return .null
+    }
+
+    private static func connection(of context: ActionContext) throws(PluginDeclined) -> ChatConnection {
+        guard let connection = context.chat else { throw .notByConnection }
+        return connection
+    }
+}
+
+extension PluginDeclined {
+    /// What a plugin about connections says to an action that came by none.
+    static let notByConnection = PluginDeclined("the action came by no connection of a chat or feed")
+}

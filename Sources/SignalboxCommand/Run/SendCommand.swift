@@ -1,0 +1,190 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Signalbox
+import SignalboxCore
+
+/// `signalbox send ACTION`.
+struct SendCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "send",
+        abstract: "Sends one action to the plugin of a configuration, and shows what became of it.",
+        discussion: """
+            It comes from the source 'internal', which the plugin's 'from' must name. No source of the configuration \
+            is used. One JSON object: source, action, id, body, outcome, reason, detail, path, reply.
+
+            EXAMPLE
+              signalbox send payment --body '{}' --config examples/tour/page.yaml
+
+            \(CommandStatus.help([
+                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .outputFailed,
+                .timeout, .interrupted, .terminated,
+            ]))
+            """
+    )
+
+    @Argument(help: "The action's name.")
+    var action: String
+
+    @Option(help: ArgumentHelp("The body; '-' reads it from stdin; null without it.", valueName: "json"))
+    var body: String?
+
+    @Option(help: "The id; one is assigned without it, and not shown.")
+    var id: String?
+
+    @Option(help: ArgumentHelp("The configuration whose plugin is called.", valueName: "file"))
+    var config: String
+
+    @Option(help: "Wait at most this time for the outcome: \(TimeoutOption.form).")
+    var timeout: String?
+
+    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var logLevel = LogChoice.warning
+
+    func validate() throws {
+        _ = try request()
+    }
+
+    func run() async throws {
+        let status = await SendProgram.status(of: try request(), logger: logLevel.logger)
+        throw status.code
+    }
+
+    private func request() throws -> SendRequest {
+        let name: ActionName
+        do throws(NameError) {
+            name = try ActionName(action)
+        } catch {
+            throw ValidationError("\(error)")
+        }
+        let actionID = id.flatMap(ActionID.init)
+        guard id == nil || actionID != nil else {
+            throw ValidationError("--id: an id has 1 to \(ActionID.maximumLength) bytes")
+        }
+        return SendRequest(
+            action: name,
+            id: actionID,
+            body: BodyInput(body),
+            config: config,
+            timeout: try timeout.map(TimeoutOption.duration)
+        )
+    }
+}
+
+/// What `send` was asked for.
+struct SendRequest: Sendable {
+    let action: ActionName
+    let id: ActionID?
+    let body: BodyInput
+    /// The configuration whose plugin is called.
+    let config: String
+    /// When an outcome is waited for no longer.
+    let timeout: Duration?
+}
+
+/// One action of the program's own, from its body to the exit status.
+enum SendProgram {
+    /// Sends the action to its plugin, and says how it went. Its diagnostics are out when it returns.
+    static func status(of request: SendRequest, logger: Logger) async -> CommandStatus {
+        do {
+            let configuration = try ConfigurationFile.read(request.config, for: .plugins)
+            let limits = configuration.limits
+            let body = try await request.body.bytes(limit: limits.bytes)
+            let run = SingleSourceRun(
+                configuration: configuration,
+                adapter: try InternalAdapter(request.action, id: request.id, body: body, limits: limits),
+                timeout: request.timeout,
+                logger: logger
+            )
+            return try await run.status { judge($0, request, configuration) }
+        } catch {
+            return await CommandRefusal(error).told()
+        }
+    }
+
+    private static func judge(_ report: SingleSourceReport, _ request: SendRequest, _ configuration: RunConfiguration)
+        -> CommandStatus
+    {
+        if let advice = advice(request, configuration) { DiagnosticOutput.shared.tell(advice) }
+        if let status = report.early("the action had an outcome") { return status }
+        return report.summary.settled == 1 && report.summary.notHandled == 0 ? .done : .notAsExpected
+    }
+
+    /// What to write into the configuration when the plugin is not for this source.
+    private static func advice(_ request: SendRequest, _ configuration: RunConfiguration) -> String? {
+        let plugin = configuration.plugins.first { $0.action == request.action }
+        guard let plugin, !plugin.from.flatMap(\.sources).contains(SourceSection.internalName) else { return nil }
+        let rule = "- source: \(SourceSection.internalName)"
+        return "\(request.config): to allow it, add this line to 'from' of the plugin '\(plugin.action)': \(rule)"
+    }
+}
+
+/// The body that `send` is given.
+enum BodyInput: Sendable {
+    /// There is none.
+    case none
+    /// Written as an argument.
+    case text(String)
+    /// Read from stdin up to its end.
+    case standardInput
+
+    /// - Parameter argument: what `--body` says.
+    init(_ argument: String?) {
+        self = argument.map { $0 == "-" ? .standardInput : .text($0) } ?? .none
+    }
+
+    /// The body's bytes, of which there are none only when no body was given.
+    ///
+    /// - Throws: ``CommandRefusal`` when it is empty, larger than the limit or cannot be read.
+    func bytes(limit: Int) async throws(CommandRefusal) -> [UInt8] {
+        let bytes: [UInt8]
+        switch self {
+        case .none: return []
+        case .text(let text): bytes = Array(text.utf8)
+        case .standardInput:
+            do throws(FileReadError) {
+                bytes = try await FileContent.waiting { FileContent.read(STDIN_FILENO, limit: limit) }.get()
+            } catch {
+                throw CommandRefusal(.invalidConfiguration, "the body on stdin cannot be read: \(error)")
+            }
+        }
+        guard !bytes.isEmpty else {
+            throw CommandRefusal(.invalidConfiguration, "the body is empty; leave --body out, or write null")
+        }
+        return bytes
+    }
+}
+
+/// Brings one action of the program's own, and ends when it is settled.
+struct InternalAdapter: Adapter {
+    private let arrival: Arrival
+
+    /// - Parameters:
+    ///   - body: JSON; empty for null.
+    ///   - limits: the bounds of the message.
+    init(_ action: ActionName, id: ActionID?, body: [UInt8], limits: MessageLimits) throws(CommandRefusal) {
+        var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: limits)
+        let origin = Origin(source: SourceSection.internalName, facts: InternalFacts())
+        let naming = RouteNaming(action: action, id: id)
+        body.withUnsafeBytes {
+            batch.append($0, token: 0, origin: origin, receivedAt: .now, envelope: .route(naming))
+        }
+        guard let arrival = batch.take().first else { throw CommandRefusal(.unavailable, "no action was made") }
+        if case .failure(let rejection) = arrival.reading {
+            throw CommandRefusal(.invalidConfiguration, "the body is no JSON that can be sent: \(rejection.detail)")
+        }
+        self.arrival = arrival
+    }
+
+    var source: SourceName { SourceSection.internalName }
+    var features: AdapterFeatures { .replies }
+
+    func run(into intake: any Intake) async {
+        _ = await intake.deliver([arrival])
+    }
+}
+
+/// What is known about an action that the program itself sent: nothing but that.
+struct InternalFacts: OriginFacts {
+    static let kind = "internal"
+}

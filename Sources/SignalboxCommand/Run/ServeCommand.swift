@@ -1,0 +1,153 @@
+import ArgumentParser
+import Logging
+import SignalboxCore
+import Synchronization
+import WebSocketChat
+
+/// `signalbox serve --config FILE`.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Runs a configuration that has a WebSocket server, and says where it listens.",
+        discussion: """
+            What 'run' does, and one line on stderr for each source of kind 'chat' when it listens: \
+            listening on ws://127.0.0.1:8080/ (source chat). It does not begin without such a source, and ends when one \
+            cannot listen. By default only this machine can reach a chat; docs/configuration.md says who may connect.
+
+            EXAMPLE
+              signalbox serve --config examples/tour/chat.yaml --port 8080
+
+            \(CommandStatus.help([
+                .done, .usage, .invalidConfiguration, .unreadableFile, .unavailable, .cannotListen,
+                .outputFailed, .drainIncomplete, .deadLettersLost, .interrupted, .terminated,
+            ]))
+            """
+    )
+
+    @Option(help: ArgumentHelp("The configuration, a YAML file.", valueName: "file"))
+    var config: String
+
+    @Option(help: "Listen on this numeric address, whatever the one chat of the configuration says.")
+    var address: String?
+
+    @Option(help: "Listen on this port, whatever the one chat of the configuration says; 0 for any that is free.")
+    var port: UInt16?
+
+    @Flag(help: "Write what became of each arrival to stdout, one JSON object a line, with the dead letters.")
+    var outcomes = false
+
+    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var logLevel = LogChoice.info
+
+    func run() async throws {
+        let request = ServeRequest(address: address, port: port)
+        let status = await RunProgram.status(
+            file: config,
+            outcomes: outcomes,
+            serving: request,
+            logger: logLevel.logger
+        )
+        throw status.code
+    }
+}
+
+/// What `serve` was asked for beside the configuration.
+struct ServeRequest: Sendable, Hashable {
+    /// Where the one chat listens, in place of what its section says.
+    var address: String?
+    /// The same of its port.
+    var port: UInt16?
+
+    private var isEmpty: Bool { address == nil && port == nil }
+
+    /// Looks whether there is something to serve, and puts the options in.
+    ///
+    /// - Parameter file: the configuration's file, for messages.
+    /// - Throws: ``CommandRefusal`` when there is no chat, or several and an option that is about one.
+    func apply(to configuration: inout RunConfiguration, file: String) throws(CommandRefusal) {
+        let places = configuration.sources.indices.filter { configuration.sources[$0].isChat }
+        guard let place = places.first else {
+            let example = "chat: { chat: { port: 8080, principals: { NAME: { env: VARIABLE } } } }"
+            let advice = "add one below 'sources', such as \(example)"
+            throw CommandRefusal(.invalidConfiguration, "\(file): no source is a chat; \(advice)")
+        }
+        guard !isEmpty else { return }
+        guard places.count == 1, case .chat(var section) = configuration.sources[place].kind else {
+            let names = places.map { configuration.sources[$0].name.text }.joined(separator: ", ")
+            let words = "--address and --port are about one chat, and there are several: \(names); write them there"
+            throw CommandRefusal(.usage, words)
+        }
+        section.address = address ?? section.address
+        section.port = port ?? section.port
+        do throws(WebSocketChatError) {
+            try section.validate(as: configuration.sources[place].name)
+        } catch {
+            throw CommandRefusal(.usage, "\(error)")
+        }
+        configuration.sources[place].kind = .chat(section)
+    }
+}
+
+extension SourceSection {
+    fileprivate var isChat: Bool { if case .chat = kind { true } else { false } }
+}
+
+/// Tells on stderr where the chats of a program listen, as soon as they do.
+final class ListeningNotes: Sendable {
+    private struct Expected {
+        let server: WebSocketServer
+        let isFirst: Bool
+    }
+
+    /// Yields when one of the first chats has ended without listening.
+    let failures: AsyncStream<Void>
+    private let failing: AsyncStream<Void>.Continuation
+    private let servers: AsyncStream<Expected>
+    private let expecting: AsyncStream<Expected>.Continuation
+    private let hasBegun = Atomic(false)
+    private let level: Logger.Level
+
+    /// - Parameter level: what is less severe is not logged.
+    init(level: Logger.Level) {
+        self.level = level
+        (failures, failing) = AsyncStream.makeStream()
+        (servers, expecting) = AsyncStream.makeStream()
+    }
+
+    /// A chat that is about to begin.
+    func expect(_ server: WebSocketServer) {
+        expecting.yield(Expected(server: server, isFirst: !hasBegun.load(ordering: .relaxed)))
+    }
+
+    /// All chats of the first configuration are expected; those that come later may fail alone.
+    func begin() {
+        hasBegun.store(true, ordering: .relaxed)
+    }
+
+    /// Tells of each chat until the task is cancelled.
+    func serve() async {
+        await withDiscardingTaskGroup { group in
+            for await expected in servers {
+                group.addTask { await self.tell(of: expected) }
+            }
+        }
+    }
+
+    private func tell(of expected: Expected) async {
+        let server = expected.server
+        guard let port = await server.port() else {
+            if expected.isFirst { failing.yield() }
+            return
+        }
+        // The chat says the same to the log.
+        guard level > .info else { return }
+        let place = ListeningNotes.url(of: server.configuration, port: port)
+        DiagnosticOutput.shared.tell("source \(server.source): listening on \(place)")
+    }
+
+    private static func url(of configuration: WebSocketServerConfiguration, port: UInt16) -> String {
+        let address = configuration.address
+        let host = address.contains(":") ? "[\(address)]" : address
+        return "\(configuration.identity == nil ? "ws" : "wss")://\(host):\(port)\(configuration.path)"
+    }
+}

@@ -1,0 +1,116 @@
+public import ArgumentParser
+public import NavigationChain
+import SignalboxRoutes
+
+/// `signalbox navigate URL...`.
+struct NavigateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "navigate",
+        abstract: "Asks the navigation chain of a configuration what shall become of URLs.",
+        discussion: """
+            One JSON object per URL, in order: url (or input, when it is refused), policy (allow, cancel or download), \
+            decider, reason, trace. Nothing is opened: a reason says what would be.
+
+            EXAMPLE
+              signalbox navigate https://shop.example/cart --config examples/links/links.yaml
+
+            \(CommandStatus.help([
+                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .outputFailed,
+            ]))
+            """
+    )
+
+    @Argument(help: ArgumentHelp("URLs; those that begin with '-' behind '--'.", valueName: "url"))
+    var urls: [String] = []
+
+    @Flag(help: "Read a URL from each line of stdin; an empty line is one that is cancelled.")
+    var stdin = false
+
+    @Option(help: ArgumentHelp("The configuration; only its 'navigation' is needed.", valueName: "file"))
+    var config: String
+
+    @Option(help: "Why the URL would be loaded: \(NavigationKind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var kind = NavigationKind.link
+
+    @Option(help: "Which frame would load it: \(FrameRole.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var frame = FrameRole.main
+
+    func validate() throws {
+        _ = try URLInput(arguments: urls, standardInput: stdin)
+    }
+
+    func run() async throws {
+        let request = NavigateRequest(
+            input: try URLInput(arguments: urls, standardInput: stdin),
+            config: config,
+            kind: kind,
+            frame: frame
+        )
+        throw await NavigateProgram.status(of: request).code
+    }
+}
+
+extension NavigationKind: ExpressibleByArgument {}
+extension FrameRole: ExpressibleByArgument {}
+
+/// What `navigate` was asked for.
+struct NavigateRequest: Sendable {
+    let input: URLInput
+    /// The configuration whose chain is asked.
+    let config: String
+    let kind: NavigationKind
+    let frame: FrameRole
+}
+
+/// Verdicts about URLs, from the first to the exit status.
+enum NavigateProgram {
+    /// Asks about all of them, and says how it went. Nothing is opened. Its diagnostics are out when it returns.
+    static func status(of request: NavigateRequest) async -> CommandStatus {
+        let router: NavigationRouter
+        do {
+            router = try chain(in: request.config)
+        } catch {
+            return await error.told()
+        }
+        let output = StandardOutput()
+        return await URLLines(input: request.input, output: output).status { line in
+            let verdict = await verdict(about: line, router, request)
+            return URLLines.Line(
+                bytes: output.isTerminal ? verdict.terminalLine : verdict.jsonLine,
+                isBad: verdict.policy == .cancel
+            )
+        }
+    }
+
+    private static func chain(in file: String) throws(CommandRefusal) -> NavigationRouter {
+        let configuration = try ConfigurationFile.read(file, for: .navigation)
+        guard let navigation = configuration.navigation else {
+            throw CommandRefusal(.invalidConfiguration, "\(file): it has no navigation chain")
+        }
+        return try rehearsal(of: navigation, file: file)
+    }
+
+    /// The chain, whose openers do nothing.
+    ///
+    /// - Parameter file: the configuration's, for messages.
+    static func rehearsal(of navigation: NavigationSection, file: String) throws(CommandRefusal) -> NavigationRouter {
+        do throws(NavigationChainError) {
+            return try navigation.rehearsal()
+        } catch {
+            throw CommandRefusal(.invalidConfiguration, "\(file): \(error)")
+        }
+    }
+
+    private static func verdict(
+        about line: InputLine,
+        _ router: NavigationRouter,
+        _ request: NavigateRequest
+    ) async -> VerdictLine {
+        do throws(URLTextError) {
+            let text = try line.text()
+            return VerdictLine(line, await router.decide(text, kind: request.kind, frame: request.frame))
+        } catch {
+            return VerdictLine(line, refused: error)
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import AppScheme
+import ArgumentParser
+import SignalboxCore
+import SignalboxRoutes
+
+/// `signalbox parse URL...`.
+struct ParseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "parse",
+        abstract: "Reads URLs as everything here reads them, and shows their parts, or why they are refused.",
+        discussion: """
+            One JSON object per URL, in order: url, scheme, host, port, path, segments, query, fragment, origin; or \
+            input and error, with reason, offset and detail. With --routes also route, action, id and body, or \
+            rejected: what would be called. Nothing is called.
+
+            EXAMPLE
+              signalbox parse 'myapp://product/42?ref=a' --routes examples/links/links.yaml
+
+            \(CommandStatus.help([
+                .done, .notAsExpected, .usage, .invalidConfiguration, .unreadableFile, .outputFailed,
+            ]))
+            """
+    )
+
+    @Argument(help: ArgumentHelp("URLs; those that begin with '-' behind '--'.", valueName: "url"))
+    var urls: [String] = []
+
+    @Flag(help: "Read a URL from each line of stdin; an empty line is one that is refused.")
+    var stdin = false
+
+    @Option(help: ArgumentHelp("A file of routes, or a configuration with a source of links.", valueName: "file"))
+    var routes: String?
+
+    @Option(help: ArgumentHelp("Which source of links of the configuration.", valueName: "name"))
+    var source: String?
+
+    @Option(help: ArgumentHelp("The URL that relative URLs are resolved against.", valueName: "url"))
+    var base: String?
+
+    func validate() throws {
+        guard source == nil || routes != nil else {
+            throw ValidationError("--source is a name in a configuration; say which with --routes")
+        }
+        _ = try request()
+    }
+
+    func run() async throws {
+        throw await ParseProgram.status(of: try request()).code
+    }
+
+    private func request() throws -> ParseRequest {
+        ParseRequest(
+            input: try URLInput(arguments: urls, standardInput: stdin),
+            routes: routes,
+            source: source,
+            base: try base.map { text in
+                do throws(URLTextError) {
+                    return try URLText(text)
+                } catch {
+                    throw ValidationError("--base: \(error)")
+                }
+            }
+        )
+    }
+}
+
+/// What `parse` was asked for.
+struct ParseRequest: Sendable {
+    let input: URLInput
+    /// The file whose routes are asked.
+    let routes: String?
+    /// Which source of links of that file.
+    let source: String?
+    /// What relative URLs are resolved against.
+    let base: URLText?
+}
+
+/// URLs read and shown, from the first to the exit status.
+enum ParseProgram {
+    /// Reads all of them, and says how it went. Nothing is called. Its diagnostics are out when it returns.
+    static func status(of request: ParseRequest) async -> CommandStatus {
+        let routes: AppRoutes?
+        do {
+            routes = try request.routes.map { path throws(CommandRefusal) in
+                try ConfigurationFile.routes(path, source: request.source)
+            }
+        } catch {
+            return await error.told()
+        }
+        let output = StandardOutput()
+        return await URLLines(input: request.input, output: output).status { line in
+            let parsed = ParsedURL(line, base: request.base, routes: routes)
+            return URLLines.Line(
+                bytes: output.isTerminal ? parsed.terminalLine : parsed.jsonLine,
+                isBad: !parsed.isGood
+            )
+        }
+    }
+}
+
+/// What `parse` found in one line.
+struct ParsedURL {
+    private let input: InputLine
+    private let url: URLText?
+    private let items: [URLQueryItem]?
+    /// Why the URL, or its query, could not be read.
+    private let error: URLTextError?
+    private let routed: RoutedURL?
+
+    /// - Parameters:
+    ///   - base: what a relative URL is resolved against.
+    ///   - routes: what is asked what would be called.
+    init(_ input: InputLine, base: URLText?, routes: AppRoutes?) {
+        self.input = input
+        let read = ParsedURL.read(input, base)
+        url = try? read.get()
+        let query = url.map { ParsedURL.items(of: $0) }
+        items = (try? query?.get()) ?? nil
+        error = read.failure ?? query?.failure
+        let (url, error) = (url, read.failure)
+        routed = routes.map { RoutedURL(url, error, routes: $0) }
+    }
+
+    /// Whether it is a URL with a query that can be read and, where there are routes, an action.
+    var isGood: Bool { error == nil && routed?.isAction ?? true }
+
+    /// One JSON object with a newline.
+    var jsonLine: [UInt8] {
+        var object = JSONObject()
+        if let url { object.add(url, items: items) } else { object.add(input) }
+        if let error { object.add(error) }
+        routed?.add(to: &object)
+        return object.line
+    }
+
+    /// Columns for a person: the URL, its host and path, what would be called; or why it is none.
+    var terminalLine: [UInt8] {
+        guard let url else {
+            let reason = LineEscape.escaped("refused: \(error?.description ?? "")")
+            return TerminalText.line([TerminalText.column(input.shown, width: 48), reason])
+        }
+        var columns = [TerminalText.column(url.text, width: 48), TerminalText.column(place(of: url), width: 32)]
+        if let error { columns.append(LineEscape.escaped("query: \(error)")) }
+        if let routed { columns.append(routed.column) }
+        return TerminalText.line(columns)
+    }
+
+    private func place(of url: URLText) -> String {
+        ([url.host].compactMap { $0 } + url.segments).joined(separator: "  ")
+    }
+
+    private static func read(_ input: InputLine, _ base: URLText?) -> Result<URLText, URLTextError> {
+        Result { () throws(URLTextError) in
+            let text = try input.text()
+            return if let base { try URLText(text, relativeTo: base) } else { try URLText(text) }
+        }
+    }
+
+    /// `nil` when there is no query.
+    private static func items(of url: URLText) -> Result<[URLQueryItem]?, URLTextError> {
+        guard url.query != nil else { return .success(nil) }
+        return Result { () throws(URLTextError) in try url.queryItems() }
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}
+
+/// What routes say about a URL: what would be called, or why nothing would.
+struct RoutedURL {
+    private let match: LinkMatch?
+    private let refusal: String
+
+    /// - Parameters:
+    ///   - url: the URL, or `nil` when it was refused.
+    ///   - error: why.
+    init(_ url: URLText?, _ error: URLTextError?, routes: AppRoutes) {
+        match = url.map { routes.match($0.text) }
+        refusal = "the link cannot be read: \(error?.description ?? "")"
+    }
+
+    /// Whether an action would be called.
+    var isAction: Bool { action != nil }
+
+    /// `route`, `action`, `id` and `body`; or `rejected`, and `route` where one matched.
+    func add(to object: inout JSONObject) {
+        object.add("route", match?.pattern?.text)
+        if let action {
+            object.add("action", action.name.text)
+            object.add("id", action.id?.text)
+            object.add("body", json: body(of: action))
+        } else {
+            object.add("rejected", objects: rejection)
+        }
+    }
+
+    /// The action and its body, or why there is none, for a person.
+    var column: String {
+        guard let action else { return LineEscape.escaped("rejected: \(rejection.description)") }
+        return LineEscape.escaped("-> \(action.name.text) ") + String(decoding: body(of: action), as: UTF8.self)
+    }
+
+    private var action: LinkAction? { try? match?.reading.get() }
+
+    private var rejection: Outcome.Rejection {
+        if case .failure(let rejection)? = match?.reading { return rejection }
+        return Outcome.Rejection(.malformed, detail: refusal)
+    }
+
+    /// The body that the plugin would get: what was captured.
+    private func body(of action: LinkAction) -> [UInt8] {
+        var body = JSONObject()
+        for capture in action.captures { body.add(capture.name, capture.value) }
+        return body.closed
+    }
+}
+
+extension JSONObject {
+    fileprivate mutating func add(_ name: String, objects rejection: Outcome.Rejection) {
+        var object = JSONObject()
+        object.add("reason", rejection.reason.description)
+        object.add("detail", rejection.detail)
+        add(name, json: object.closed)
+    }
+}

@@ -1,0 +1,94 @@
+import NavigationChain
+import SignalboxRoutes
+
+/// A verdict as `navigate` shows it.
+struct VerdictLine {
+    /// What shall be done.
+    let policy: NavigationPolicy
+    private let input: InputLine
+    private let url: URLText?
+    private let verdict: NavigationVerdict
+
+    /// - Parameter input: the line that the verdict is about.
+    init(_ input: InputLine, _ verdict: NavigationVerdict) {
+        self.input = input
+        policy = verdict.policy
+        url = verdict.url
+        self.verdict = verdict
+    }
+
+    /// A line that is no text, and so no URL.
+    init(_ input: InputLine, refused error: URLTextError) {
+        self.init(input, NavigationVerdict(refused: "", because: error))
+    }
+
+    /// One JSON object with a newline: `url` or `input`, `policy`, `decider`, `reason`, `trace`.
+    var jsonLine: [UInt8] {
+        var object = JSONObject()
+        if let url { object.add("url", url.text) } else { object.add(input) }
+        addDecision(to: &object)
+        return object.line
+    }
+
+    /// `policy`, `decider`, `reason`, `trace`.
+    func addDecision(to object: inout JSONObject) {
+        VerdictLine.addDecision(of: verdict, to: &object)
+    }
+
+    /// The same of any verdict.
+    static func addDecision(of verdict: NavigationVerdict, to object: inout JSONObject) {
+        object.add("policy", verdict.policy.rawValue)
+        object.add("decider", verdict.decider)
+        object.add("reason", verdict.reason)
+        object.add("trace", objects: verdict.trace) { step, object in
+            object.add("handler", step.name)
+            object.add("answer", step.answer.description)
+            switch step.answer {
+            case .decided(let decision):
+                object.add("policy", decision.policy.rawValue)
+                object.add("reason", decision.reason)
+            case .failed(let words): object.add("reason", words)
+            default: break
+            }
+        }
+    }
+
+    /// What shall be done, who decided and why, in words.
+    var decisionText: String { "\(policy.rawValue) by \(verdict.decider): \(verdict.reason)" }
+
+    /// Policy, decider, URL, reason.
+    var terminalLine: [UInt8] {
+        TerminalText.line([
+            TerminalText.column(policy.rawValue, width: 8),
+            TerminalText.column(verdict.decider, width: 16),
+            TerminalText.column(url?.text ?? input.shown, width: 48),
+            LineEscape.escaped(verdict.reason),
+        ])
+    }
+}
+
+/// Where a page wanted to go, and what was decided, as `bridge` shows it.
+struct NavigationLine {
+    private let request: NavigationRequest?
+    private let verdict: NavigationVerdict
+
+    /// - Parameter request: what was asked; `nil` where the text is no URL.
+    init(_ request: NavigationRequest?, _ verdict: NavigationVerdict) {
+        self.request = request
+        self.verdict = verdict
+    }
+
+    /// One JSON object with a newline: `navigation`, `kind`, `frame`, `policy`, `decider`, `reason`, `trace`; or words for a
+    /// person.
+    func line(isTerminal: Bool) -> [UInt8] {
+        guard !isTerminal else { return TerminalText.line(["navigation ", LineEscape.escaped("\(verdict)")]) }
+        var object = JSONObject()
+        object.add("navigation", verdict.text)
+        if let request {
+            object.add("kind", request.kind.rawValue)
+            object.add("frame", request.frame.rawValue)
+        }
+        VerdictLine.addDecision(of: verdict, to: &object)
+        return object.line
+    }
+}
