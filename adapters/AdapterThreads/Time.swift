@@ -1,3 +1,40 @@
+package import SignalboxCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension WallTime {
+    /// The system's calendar time.
+    package static func now() -> WallTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return WallTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
+    }
+}
+
+extension Duration {
+    /// The wait as `poll` takes it: rounded up to milliseconds, 0 when negative, at most one day.
+    package var pollMilliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        guard seconds < 86_400 else { return 86_400_000 }
+        guard self > .zero else { return 0 }
+        return Int32(seconds) * 1_000 + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}
+
+extension Duration {
+    /// In seconds with one digit behind the point, for people.
+    package var shownInSeconds: String {
+        let tenths = components.seconds * 10 + components.attoseconds / 100_000_000_000_000_000
+        return "\(tenths / 10).\(tenths % 10) s"
+    }
+}
+
 /// Draws the waits between connections: each at random between nothing and a ceiling that doubles, or, after a fault that
 /// only a changed configuration can cure, from a range of its own.
 package struct ReconnectBackoff {
