@@ -1,5 +1,39 @@
-import SignalboxCore
-import SignalboxRoutes
+public import SignalboxCore
+public import SignalboxRoutes
+
+/// What the routes say about a link. Nothing has been done.
+public struct LinkMatch: Sendable, Hashable {
+    /// What is known about the link itself, for access rules.
+    public let facts: LinkFacts
+    /// The pattern of the route that matched, or `nil` when none did.
+    public let pattern: URLPattern?
+    /// The action that the link is, or why it is none: `malformed` when it cannot be read, `unknownAction` when no
+    /// route matches and there is no fallback.
+    public let reading: Result<LinkAction, Outcome.Rejection>
+
+    init(facts: LinkFacts, pattern: URLPattern? = nil, reading: Result<LinkAction, Outcome.Rejection>) {
+        self.facts = facts
+        self.pattern = pattern
+        self.reading = reading
+    }
+}
+
+/// The action that a link is.
+public struct LinkAction: Sendable, Hashable {
+    /// The name it is routed by.
+    public let name: ActionName
+    /// The id that the link says, or that is made from a one-time link; `nil` when one will be assigned.
+    public let id: ActionID?
+    /// The members of the body: captures of host and path from left to right, then items of the query. No name occurs
+    /// twice. Empty: the body is an object without members.
+    public let captures: [RouteNaming.Capture]
+
+    init(name: ActionName, id: ActionID? = nil, captures: [RouteNaming.Capture]) {
+        self.name = name
+        self.id = id
+        self.captures = captures
+    }
+}
 
 extension RouteMatch<AppRoute> {
     /// The action that the route makes of a link it matches, or why there is none.
@@ -76,5 +110,34 @@ extension RouteMatch<AppRoute> {
             members.append(RouteNaming.Capture(name: item.name, value: item.value))
         }
         return members
+    }
+}
+
+/// What is said of a link that is no action. Of the link itself only scheme and host, and why what it names is no action:
+/// the rest may hold a secret, and a rejection is logged.
+extension Outcome.Rejection {
+    /// The most bytes that are shown of scheme or host.
+    private static let shownBytes = 64
+
+    static func malformed(_ detail: String) -> Outcome.Rejection {
+        Outcome.Rejection(.malformed, detail: detail)
+    }
+
+    static func unreadableLink(_ error: URLTextError) -> Outcome.Rejection {
+        malformed("the link cannot be read: \(error)")
+    }
+
+    static func unreadableQuery(_ error: URLTextError) -> Outcome.Rejection {
+        malformed("the link's query cannot be read: \(error)")
+    }
+
+    static func noRoute(for url: URLText) -> Outcome.Rejection {
+        let host = url.host.map { "host \(shown($0).debugDescription)" } ?? "no host"
+        let detail = "no route matches this link of scheme \(shown(url.scheme)) and \(host)"
+        return Outcome.Rejection(.unknownAction, detail: detail)
+    }
+
+    private static func shown(_ text: String) -> String {
+        text.utf8.count <= shownBytes ? text : String(decoding: text.utf8.prefix(shownBytes), as: UTF8.self) + "..."
     }
 }

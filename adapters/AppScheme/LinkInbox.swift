@@ -126,3 +126,112 @@ extension LinkInbox: AsyncSequence {
         state.withLock { $0.takeWaiter(number) }?.resume()
     }
 }
+
+/// What an inbox holds, and who waits for it. Without locks.
+struct LinkInboxState {
+    enum Answer {
+        case link(String)
+        /// Nothing will come, or somebody else waits for it.
+        case end
+        /// There is nothing yet; the number is the wait's own.
+        case wait(UInt64)
+    }
+
+    var queue: LinkQueue
+    private var waiter: (number: UInt64, continuation: UnsafeContinuation<Void, Never>)?
+    private var waits: UInt64 = 0
+
+    init(queue: LinkQueue) {
+        self.queue = queue
+    }
+
+    mutating func answer() -> Answer {
+        guard waiter == nil else { return .end }
+        if let link = queue.take() { return .link(link) }
+        if queue.isClosed { return .end }
+        waits += 1
+        return .wait(waits)
+    }
+
+    /// - Returns: `false` when there is something to be looked at, and waiting would be for nothing.
+    mutating func wait(_ number: UInt64, _ continuation: UnsafeContinuation<Void, Never>) -> Bool {
+        guard waiter == nil, queue.count == 0, !queue.isClosed else { return false }
+        waiter = (number, continuation)
+        return true
+    }
+
+    /// - Returns: whoever waits and is to be woken.
+    mutating func takeWaiter() -> UnsafeContinuation<Void, Never>? {
+        defer { waiter = nil }
+        return waiter?.continuation
+    }
+
+    /// - Returns: the same, if it is the one with that number.
+    mutating func takeWaiter(_ number: UInt64) -> UnsafeContinuation<Void, Never>? {
+        waiter?.number == number ? takeWaiter() : nil
+    }
+}
+
+/// The links that wait to be delivered, oldest first, within bounds. Without threads or waiting.
+struct LinkQueue: Sendable {
+    /// The most links that wait.
+    let links: Int
+    /// The most bytes that they have together.
+    let bytes: Int
+    /// How many links were not taken.
+    private(set) var refused = 0
+    private var told = 0
+    private(set) var isClosed = false
+    private(set) var byteCount = 0
+    /// The older part, the oldest link last.
+    private var outgoing: [String] = []
+    /// The newer part, the newest link last.
+    private var incoming: [String] = []
+
+    init(links: Int, bytes: Int) {
+        self.links = links
+        self.bytes = bytes
+    }
+
+    var count: Int { outgoing.count + incoming.count }
+
+    /// - Returns: `false` when the link does not fit, or nothing is taken any more.
+    mutating func append(_ link: String) -> Bool {
+        let length = link.utf8.count
+        guard !isClosed, count < links, length <= bytes - byteCount else {
+            refused += 1
+            return false
+        }
+        byteCount += length
+        incoming.append(link)
+        return true
+    }
+
+    /// Takes the oldest link out.
+    mutating func take() -> String? {
+        if outgoing.isEmpty {
+            outgoing = incoming.reversed()
+            incoming = []
+        }
+        guard let link = outgoing.popLast() else { return nil }
+        byteCount -= link.utf8.count
+        return link
+    }
+
+    /// Puts back what was taken last, before all others. It was taken in once and is not refused now: for so long the
+    /// bounds may be exceeded by it.
+    mutating func putBack(_ link: String) {
+        byteCount += link.utf8.count
+        outgoing.append(link)
+    }
+
+    /// - Returns: how many were refused since this was asked last.
+    mutating func takeUntoldRefusals() -> Int {
+        defer { told = refused }
+        return refused - told
+    }
+
+    mutating func close() {
+        isClosed = true
+    }
+}

@@ -1,5 +1,5 @@
 import AdapterThreads
-import SignalboxCore
+package import SignalboxCore
 import SignalboxRoutes
 
 /// Makes an arrival of each link. Belongs to one run.
@@ -50,5 +50,38 @@ struct LinkReader: ~Copyable {
     private static func tooLarge(_ limits: MessageLimits) -> LinkMatch {
         let error = BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
         return LinkMatch(facts: .unreadable, reading: .failure(Outcome.Rejection(.malformed, error)))
+    }
+}
+
+extension AppRoutes {
+    /// The arrival that a link would be; nothing is delivered or recorded. For explanations.
+    ///
+    /// - Parameters:
+    ///   - source: whose link it would be.
+    ///   - limits: the bounds of one link.
+    package func arrival(of link: String, from source: SourceName, limits: MessageLimits) -> Arrival? {
+        var reader = LinkReader(source: source, routes: self, limits: limits)
+        return reader.arrival(of: link, token: 0).first
+    }
+}
+
+/// Shares one origin between all links with the same facts. Bounded, as a link may have any scheme: when ``bound`` are
+/// remembered and another comes, all are forgotten.
+struct LinkOrigins {
+    static let bound = 64
+
+    private let source: SourceName
+    private(set) var known: [LinkFacts: Origin] = [:]
+
+    init(source: SourceName) {
+        self.source = source
+    }
+
+    mutating func origin(of facts: LinkFacts) -> Origin {
+        if let origin = known[facts] { return origin }
+        if known.count == LinkOrigins.bound { known.removeAll() }
+        let origin = Origin(source: source, facts: facts)
+        known[facts] = origin
+        return origin
     }
 }
