@@ -1,4 +1,5 @@
 public import SignalboxCore
+import SignalboxRoutes
 
 /// Everything a push source is told. ``MQTTPushAdapter`` validates it.
 ///
@@ -113,5 +114,151 @@ public struct MQTTPushConfiguration: Sendable {
     /// without telling anyone (MQTT 5.0, 3.1.2.11.4).
     public var packetLimit: Int {
         min(4 * limits.bytes, MQTTPushConfiguration.largestPacket)
+    }
+}
+
+extension MQTTPushConfiguration {
+    /// Checks every range, and that the values go together.
+    ///
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first fault, with the source's name and what to do.
+    public func validate() throws(MQTTPushError) {
+        do {
+            try validateTopics(topics)
+            try validateConnections()
+            try security.validate(for: broker)
+            try will?.validate()
+            try validateSession()
+            try validateBounds()
+            try validateTimes()
+            try reconnect.validate()
+            try deliveries?.validate()
+            try validatePublishing()
+        } catch {
+            throw error.about(source)
+        }
+    }
+
+    private func validateConnections() throws(MQTTPushError) {
+        guard connections.count <= 16 else { throw fault("a push source has at most 16 further connections") }
+        var names: Set<String> = []
+        for connection in connections {
+            try connection.validate()
+            guard names.insert(connection.name).inserted else {
+                throw fault("two connections are called \(connection.name); give each a name of its own")
+            }
+            try validateTopics(connection.topics)
+        }
+    }
+
+    private func validateTopics(_ topics: [MQTTTopic]) throws(MQTTPushError) {
+        guard (1...1_000).contains(topics.count) else { throw fault("a connection has 1 to 1000 topics") }
+        var filters: Set<String> = []
+        for topic in topics {
+            try topic.validate()
+            guard filters.insert(topic.pattern.filter.text).inserted else {
+                let shown = topic.pattern.filter.text.debugDescription
+                throw fault("two topics subscribe to \(shown); only the first would ever be used")
+            }
+        }
+    }
+
+    private func validateSession() throws(MQTTPushError) {
+        guard sessionExpiry.isWholeSeconds(in: 0...4_294_967_294) else {
+            throw fault("the session expiry is a whole number of seconds, 0 to 4294967294")
+        }
+        if clientID.isRandom && (!cleanStart || sessionExpiry != .zero) {
+            throw fault("a session needs a fixed client id; with a random one use clean start and no session expiry")
+        }
+        if version == .v311 && cleanStart && sessionExpiry != .zero {
+            throw fault(
+                "MQTT 3.1.1 cannot discard a session and keep the next; use clean start or a session expiry, not both"
+            )
+        }
+        if password != nil && username == nil { throw fault("a password needs a user name") }
+    }
+
+    private func validateBounds() throws(MQTTPushError) {
+        guard (1...65_535).contains(receiveMaximum) else { throw fault("the receive maximum is 1 to 65535") }
+        guard batchMessages >= 1, batchMessages <= receiveMaximum else {
+            throw fault("a batch has at least 1 message and at most the receive maximum (\(receiveMaximum))")
+        }
+        guard (1...8 * 1024 * 1024).contains(batchBytes) else { throw fault("a batch's bytes are 1 to 8 MiB") }
+        guard (1...65_536).contains(rememberedTopics) else { throw fault("the remembered topics are 1 to 65536") }
+    }
+
+    private func validateTimes() throws(MQTTPushError) {
+        guard keepalive == .zero || keepalive.isWholeSeconds(in: 5...65_535) else {
+            throw fault("the keepalive is 0 (none) or a whole number of seconds, 5 to 65535")
+        }
+        guard (Duration.milliseconds(10) ... .seconds(3_600)).contains(holdLimit) else {
+            throw fault("the hold limit is 10 ms to 1 h")
+        }
+        guard (Duration.milliseconds(100) ... .seconds(3_600)).contains(answerTimeout) else {
+            throw fault("the answer timeout is 100 ms to 1 h")
+        }
+        guard (Duration.zero ... .seconds(3_600)).contains(farewellTimeout) else {
+            throw fault("the farewell timeout is 0 to 1 h")
+        }
+    }
+
+    private func fault(_ detail: String) -> MQTTPushError {
+        MQTTPushError(.invalidConfiguration, detail)
+    }
+}
+
+extension Duration {
+    func isWholeSeconds(in range: ClosedRange<Int64>) -> Bool {
+        components.attoseconds == 0 && range.contains(components.seconds)
+    }
+}
+
+extension MQTTPushConfiguration {
+    /// What each of the source's connections is told: the source's own first.
+    var perConnection: [MQTTPushConfiguration] {
+        var first = self
+        first.connections = []
+        let others = connections.map { connection in
+            var other = first
+            other.topics = connection.topics
+            other.clientID = clientID.with(suffix: connection.name)
+            other.will = nil
+            other.connectionName = connection.name
+            other.deliveries?.file += ".\(connection.name)"
+            return other
+        }
+        return [first] + others
+    }
+}
+
+/// A further connection of a push source, with topics of its own.
+///
+/// It has a thread, a session and a client id of its own: the source's, `-` and the connection's name. Its messages never
+/// wait for a batch of another connection, so urgent topics belong on one of their own.
+public struct MQTTConnection: Sendable, Hashable {
+    /// Tells it apart: 1 to 64 letters, digits, `.`, `_` and `-`; once per source.
+    public var name: String
+    /// Its subscriptions, 1 to 1,000. The first that matches a topic decides about its messages.
+    public var topics: [MQTTTopic]
+
+    /// A connection by its name.
+    public init(name: String, topics: [MQTTTopic]) {
+        self.name = name
+        self.topics = topics
+    }
+
+    func validate() throws(MQTTPushError) {
+        let isAllowed = { (byte: UInt8) in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            default: "._-".utf8.contains(byte)
+            }
+        }
+        guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(isAllowed) else {
+            throw MQTTPushError(
+                .invalidConfiguration,
+                "a connection's name has 1 to 64 letters, digits, '.', '_' and '-'"
+            )
+        }
     }
 }

@@ -49,3 +49,35 @@ public enum MQTTSecurity: Sendable, Hashable {
         }
     }
 }
+
+/// Whose certificates are believed over TLS. The certificate must be the broker's host's in each case but the last.
+public enum MQTTTrust: Sendable, Hashable {
+    /// Those signed by an authority that the system trusts: OpenSSL's folder and file of certificates, or what the
+    /// environment variables `SSL_CERT_DIR` and `SSL_CERT_FILE` name in their place.
+    case system
+    /// Those signed by an authority of this PEM file, and no others.
+    case authority(file: String)
+    /// Any, and for any host: whoever is on the way can read and change everything. Warned about at each run. For tests
+    /// of one's own broker alone.
+    case insecure
+}
+
+/// A client's own certificate and its private key, as PEM files.
+public struct MQTTIdentity: Sendable, Hashable {
+    /// The certificate, with the chain that leads to its authority.
+    public var certificateFile: String
+    /// Its private key, without a passphrase.
+    public var keyFile: String
+
+    /// Files by their paths. They are read anew for each connection: renewed files count from the next one on.
+    public init(certificateFile: String, keyFile: String) {
+        self.certificateFile = certificateFile
+        self.keyFile = keyFile
+    }
+
+    func validate() throws(MQTTPushError) {
+        guard !certificateFile.isEmpty, !keyFile.isEmpty else {
+            throw MQTTPushError(.invalidConfiguration, "a client certificate needs two files: certificate and key")
+        }
+    }
+}

@@ -60,3 +60,30 @@ public struct MQTTTopic: Sendable, Hashable {
         }
     }
 }
+
+/// How surely a message is delivered (MQTT 5.0, 4.3). QoS 2 is not offered: with libmosquitto it cannot promise that nothing
+/// is lost.
+public enum MQTTQuality: Int, Sendable, Hashable, CaseIterable {
+    /// QoS 0: never acknowledged; lost when a connection breaks or a queue is full.
+    case atMostOnce = 0
+    /// QoS 1: sent until it is acknowledged, and so perhaps twice.
+    case atLeastOnce = 1
+}
+
+/// What becomes of the messages that a broker had stored before a subscription was made.
+public enum MQTTRetained: String, Sendable, Hashable, CaseIterable {
+    /// They are delivered, marked as retained. MQTT 5 sends them once, where the subscription is new; MQTT 3.1.1 again with
+    /// each connection.
+    case deliver
+    /// Nobody wants them. An MQTT 5 broker is asked not to send them; what one of MQTT 3.1.1 sends is acknowledged,
+    /// counted and dropped.
+    case ignore
+}
+
+/// What became of a topic that was added or removed while a source may be running.
+public enum MQTTTopicState: Sendable, Hashable {
+    /// The broker has answered.
+    case done
+    /// There is no connection, or it ended before the answer: it is done with the next one.
+    case remembered
+}

@@ -203,3 +203,51 @@ final class MosquittoHandle {
         return cssl_send(connection, packet, Int32(packet.count)) == 1
     }
 }
+
+/// What any client of a broker is told before it connects: as whom, where, and how protected.
+struct BrokerLogin {
+    let source: SourceName
+    let broker: MQTTBroker
+    let clientID: MQTTClientID
+    let version: MQTTVersion
+    let security: MQTTSecurity
+    let username: Secret?
+    let password: Secret?
+    let will: MQTTWill?
+    let keepalive: Duration
+}
+
+extension BrokerLogin {
+    /// That of the receiving client.
+    init(_ configuration: MQTTPushConfiguration) {
+        self.init(
+            source: configuration.source,
+            broker: configuration.broker,
+            clientID: configuration.clientID,
+            version: configuration.version,
+            security: configuration.security,
+            username: configuration.username,
+            password: configuration.password,
+            will: configuration.will,
+            keepalive: configuration.keepalive
+        )
+    }
+}
+
+/// A return code of libmosquitto, 0 for success.
+struct MosquittoCode: Equatable {
+    let rawValue: Int32
+
+    static let success = MosquittoCode(rawValue: MOSQ_ERR_SUCCESS.rawValue)
+    static let tlsFailed = MosquittoCode(rawValue: MOSQ_ERR_TLS.rawValue)
+    static let connectionLost = MosquittoCode(rawValue: MOSQ_ERR_CONN_LOST.rawValue)
+
+    var isSuccess: Bool { self == .success }
+
+    /// What the code means; for a system error, what `errno` says now, so ask at once.
+    var text: String {
+        let sentence = String(cString: mosquitto_strerror(rawValue))
+        let end = sentence.hasSuffix(".") ? sentence.dropLast() : sentence[...]
+        return end.prefix(1).lowercased() + end.dropFirst()
+    }
+}

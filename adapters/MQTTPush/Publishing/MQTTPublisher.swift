@@ -136,3 +136,132 @@ public final class MQTTPublisher: Sendable {
         return try await request(message, timeout: timeout)
     }
 }
+
+/// What a publisher did since it was made: every message it was given is in exactly one of ``waiting``, ``published`` and
+/// ``failed``.
+public struct MQTTPublishCounts: Sendable, Hashable {
+    /// Messages that were taken: by `publish`, `offer`, `request`, `call`, a sender, and answers to requests.
+    public internal(set) var taken = 0
+    /// Messages that are queued or not answered yet, now.
+    public internal(set) var waiting = 0
+    /// Their bytes, now: payloads, topics and properties.
+    public internal(set) var waitingBytes = 0
+    /// Messages that the broker took: acknowledged, or at QoS 0 written to the socket.
+    public internal(set) var published = 0
+    /// Messages that were taken and then not published, as far as is known.
+    public internal(set) var failed = 0
+    /// Of ``failed``: those that the broker refused with a reason code.
+    public internal(set) var denied = 0
+    /// Of ``failed``: those that a stop ended.
+    public internal(set) var stopped = 0
+    /// Messages that were not taken as the queue was full.
+    public internal(set) var refusedAsFull = 0
+    /// Messages that were sent once more as a connection broke before they were acknowledged: subscribers may have them
+    /// twice.
+    public internal(set) var sentAgain = 0
+    /// Replies that met their request.
+    public internal(set) var replies = 0
+    /// Replies to requests that had ended already.
+    public internal(set) var lateReplies = 0
+    /// Messages on the response topic that belong to no request: forged, or repeated.
+    public internal(set) var strayReplies = 0
+}
+
+/// Why a message was not published, or a request has no reply. Never contains a payload or a secret.
+public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of error; more may be added.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Word: String {
+            case queueFull, denied, timeout, stopped, cancelled, invalidMessage, tooLarge, unsupported, expired
+            case notConnected
+        }
+        private let word: Word
+
+        /// The queue has as many messages or bytes as it may, or as many requests wait for replies as may; nothing was taken.
+        public static let queueFull = Code(word: .queueFull)
+        /// The broker refused the message, or the subscription to the response topic, for the reason code.
+        public static let denied = Code(word: .denied)
+        /// The time was over: the detail says whether the message was sent, and so may have been published.
+        public static let timeout = Code(word: .timeout)
+        /// The publisher stopped first, or does not run any more.
+        public static let stopped = Code(word: .stopped)
+        /// The task that waited was cancelled: the detail says whether the message may have been published.
+        public static let cancelled = Code(word: .cancelled)
+        /// The topic or a property cannot be published.
+        public static let invalidMessage = Code(word: .invalidMessage)
+        /// The message is larger than the queue or the broker takes, or the reply larger than the configuration does.
+        public static let tooLarge = Code(word: .tooLarge)
+        /// The protocol version or the broker cannot do this: requests need MQTT 5, and some brokers have no retained messages.
+        public static let unsupported = Code(word: .unsupported)
+        /// A message of QoS 0 was lost as the connection broke while it was written.
+        public static let notConnected = Code(word: .notConnected)
+        /// The message's own expiry was over before it could be sent.
+        public static let expired = Code(word: .expired)
+
+        /// The word used in logs, such as `queueFull`.
+        public var description: String { word.rawValue }
+    }
+
+    /// What kind of error this is.
+    public let code: Code
+    /// The broker's reason code (MQTT 5.0, 2.4), 128 or more, where it gave one.
+    public let reasonCode: Int?
+    /// What is wrong and what to do about it, in a sentence.
+    public let detail: String
+
+    init(_ code: Code, _ detail: String, reasonCode: Int? = nil) {
+        self.code = code
+        self.reasonCode = reasonCode
+        self.detail = detail
+    }
+
+    /// The detail.
+    public var description: String { detail }
+}
+
+extension MQTTPublishError {
+    static let notRunning = MQTTPublishError(.stopped, "the publisher has stopped and takes no messages")
+    static let hasExpired = MQTTPublishError(.expired, "the message's expiry was over before it could be sent")
+    static let lostWithConnection = MQTTPublishError(
+        .notConnected,
+        "the connection broke while the message was written; at QoS 0 it is not sent again"
+    )
+
+    static func full(_ limits: PublishLimits) -> MQTTPublishError {
+        MQTTPublishError(
+            .queueFull,
+            "the queue has \(limits.messages) messages or \(limits.bytes) bytes, as many as it may: publish more slowly, or "
+                + "raise queuedMessages or queuedBytes"
+        )
+    }
+
+    static func manyRequests(_ limits: PublishLimits) -> MQTTPublishError {
+        MQTTPublishError(
+            .queueFull,
+            "\(limits.requests) requests wait for replies, as many as may: ask more slowly, or raise requestsInFlight"
+        )
+    }
+
+    static func denied(_ code: ReasonCode) -> MQTTPublishError {
+        MQTTPublishError(
+            .denied,
+            "the broker refused the message: \(code.text)",
+            reasonCode: Int(code.rawValue)
+        )
+    }
+
+    static func givenUp(_ code: Code, wasSent: Bool) -> MQTTPublishError {
+        let what = code == .timeout ? "the time was over" : "the task was cancelled"
+        return MQTTPublishError(code, what + tail(wasSent))
+    }
+
+    static func notSent(wasSent: Bool) -> MQTTPublishError {
+        MQTTPublishError(.stopped, "the publisher stopped" + tail(wasSent))
+    }
+
+    private static func tail(_ wasSent: Bool) -> String {
+        wasSent
+            ? " after the message was sent and before it was answered: it may have been published"
+            : " before the message was sent: it was not published"
+    }
+}

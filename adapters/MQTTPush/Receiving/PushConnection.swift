@@ -211,3 +211,136 @@ final class PushConnection {
         return .stopped
     }
 }
+
+extension PushConnection {
+    /// Submits a batch, waits until each of its messages may be acknowledged or is abandoned, and lets the
+    /// acknowledgements out, if all may.
+    ///
+    /// Acknowledgements cannot leave one by one: one abandoned message, or one that was never submitted, makes the whole
+    /// batch come again.
+    ///
+    /// - Returns: how the connection ended, when it did.
+    func hold(_ batch: [Arrival], generation: UInt32) -> ConnectionEnd? {
+        let began = ContinuousClock.now
+        let bearsLoss = receiver.takeBearsLoss()
+        sink.begin(generation: generation, count: batch.count)
+        sink.expectReplies(batch)
+        deliveries?.begin()
+        let taken = submit(batch)
+        sink.forgetReplies(batch[taken...])
+        sink.finishSubmitting(taken: taken)
+        while !sink.isDone { pause() }
+        let abandoned = sink.abandoned
+        deliveries?.end(isSettled: taken == batch.count && abandoned == 0)
+        if taken < batch.count { log.leftUnacknowledged(batch.count - taken + abandoned) }
+        if taken < batch.count || abandoned > 0 {
+            // What is queued is never written; earlier batches' acknowledgements shall reach the broker.
+            if pings.isConnected { client.handle.disconnectPastQueue() }
+            SocketFarewell(client.handle.socket)?.wait(limit: configuration.farewellTimeout)
+            return taken < batch.count || control.isStopping ? .stopped : .abandoned(abandoned)
+        }
+        if bearsLoss { receiver.owesLoss = false }
+        sizing.held(batch.count, for: .now - began)
+        guard pings.isConnected else { return .lost("it broke while messages were handled; they may come again") }
+        if let end = flush() { return end }
+        hasAcknowledged = true
+        return nil
+    }
+
+    /// Submits until everything is taken or the source must stop.
+    private func submit(_ batch: [Arrival]) -> Int {
+        var taken = take(batch)
+        while taken < batch.count {
+            control.wantRoom()
+            while control.room == .unknown && !control.isStopping { pause() }
+            guard control.room == .free, !control.isStopping else { return taken }
+            taken += take(Array(batch[taken...]))
+        }
+        return taken
+    }
+
+    /// Never trusts the answer further than the batch reaches.
+    private func take(_ batch: [Arrival]) -> Int {
+        min(max(0, intake.submit(batch, to: sink)), batch.count)
+    }
+
+    private func pause() {
+        let socket = pings.isConnected ? client.handle.socket : -1
+        let wait = SocketWait(
+            socket: socket,
+            for: .hangUp,
+            wake: control.wake.readEnd,
+            limit: pings.limit(at: .now)
+        )
+        if wait.isWoken { control.wake.drain() }
+        if wait.isClosed { pings.isConnected = false }
+        if pings.isDue(at: .now) && !client.handle.ping() { pings.isConnected = false }
+    }
+}
+
+extension PushConnection {
+    /// Brings what was added and removed to the broker, between two batches. What stays is not touched.
+    func updateTopics() -> ConnectionEnd? {
+        guard isOpen, board.revision != topicsRevision else { return nil }
+        let wanted = board.snapshot(takingFresh: true)
+        topicsRevision = wanted.revision
+        let added = wanted.topics.filter { wanted.fresh.contains($0.pattern.filter.text) }
+        receiver.use(wanted)
+        return subscribe(added) ?? unsubscribe(wanted.gone) ?? flush()
+    }
+
+    /// Queues SUBSCRIBEs.
+    func subscribe(_ topics: [MQTTTopic]) -> ConnectionEnd? {
+        for group in SubscriptionGroup.groups(of: topics) {
+            let (code, packet) = client.subscribe(group, version: configuration.version)
+            if let end = ended(code, code.text) { return end }
+            receiver.requests.sent(group, packet: packet)
+            // The answer to an earlier UNSUBSCRIBE says nothing any more about what is subscribed to again.
+            for (packet, filter) in receiver.leaving where group.filters.contains(filter) {
+                receiver.leaving[packet] = nil
+            }
+        }
+        return nil
+    }
+
+    /// Queues one UNSUBSCRIBE for each filter that is not on its way.
+    func unsubscribe(_ filters: [String]) -> ConnectionEnd? {
+        for filter in filters where !receiver.leaving.values.contains(filter) {
+            let (code, packet) = client.unsubscribe(filter)
+            if let end = ended(code, code.text) { return end }
+            receiver.leaving[packet] = filter
+        }
+        return nil
+    }
+
+    /// Tells of the filters that the broker has taken back.
+    func noteUnsubscribed() {
+        let filters = receiver.takeUnsubscribed()
+        if !filters.isEmpty { board.unsubscribed(filters) }
+    }
+}
+
+/// Keeps the broker patient while messages are handled: a ping each half keepalive, past the library's queue.
+struct HoldPings {
+    /// Whether the connection still stood when it was looked at.
+    var isConnected = true
+    private let interval: Duration
+    private var next: ContinuousClock.Instant
+
+    /// - Parameter keepalive: zero for no pings.
+    init(keepalive: Duration, from start: ContinuousClock.Instant) {
+        interval = keepalive == .zero ? .seconds(86_400) : keepalive / 2
+        next = start + interval
+    }
+
+    /// How long to wait at most; without a connection no ping is ever due, and the wait is for a wake-up only.
+    func limit(at now: ContinuousClock.Instant) -> Duration {
+        isConnected ? max(.zero, next - now) : .seconds(60)
+    }
+
+    mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
+        guard isConnected, now >= next else { return false }
+        next = now + interval
+        return true
+    }
+}

@@ -1,7 +1,7 @@
 import AdapterThreads
 import CMosquitto
-import SignalboxCore
-import SignalboxRoutes
+package import SignalboxCore
+package import SignalboxRoutes
 
 #if canImport(Darwin)
 import Darwin
@@ -264,5 +264,40 @@ final class PushReceiver {
         var facts = route.facts
         facts.properties = properties
         return Origin(source: route.origin.source, facts: facts)
+    }
+}
+
+extension MQTTPushConfiguration {
+    /// The arrival that a message would be, without properties; nothing is connected. For explanations.
+    ///
+    /// - Parameters:
+    ///   - topic: also one that no pattern matches; the arrival is rejected then, as it would be.
+    ///   - qos: 0 or 1.
+    package func arrival(of payload: [UInt8], on topic: TopicName, retained: Bool, qos: Int) -> Arrival? {
+        let receiver = PushReceiver(configuration: self)
+        payload.withUnsafeBytes { payload in
+            Array(topic.text.utf8).withUnsafeBytes { topic in
+                receiver.take(payload, on: topic, retained: retained, qos: qos == 0 ? 0 : 1, nil)
+            }
+        }
+        return receiver.takeBatch().first
+    }
+}
+
+/// The body of ``ActionName/pushSessionLost``.
+enum SessionNews {
+    /// - Parameter configuration: that of the connection whose session it was.
+    static func lost(_ configuration: MQTTPushConfiguration) -> [UInt8] {
+        var text = JSONText()
+        text.append(literal: "{\"broker\":")
+        text.append(string: configuration.broker.description)
+        text.append(literal: ",\"client_id\":")
+        text.append(string: configuration.clientID.text)
+        if let connection = configuration.connectionName {
+            text.append(literal: ",\"connection\":")
+            text.append(string: connection)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text.bytes
     }
 }

@@ -1,3 +1,4 @@
+import AdapterThreads
 import SignalboxCore
 import SignalboxRoutes
 import Synchronization
@@ -136,5 +137,117 @@ final class ReplyDesk: Sendable {
             state.withLock { $0.counts.lost += 1 }
             publisher.queue.logNotAnswered(address.topic, "the answer was not taken: \(error.code)")
         }
+    }
+}
+
+/// What a push source did with the requests it received, since the adapter was made.
+public struct MQTTReplyCounts: Sendable, Hashable {
+    /// Answers that were handed to the publisher.
+    public internal(set) var answered = 0
+    /// Requests that are never answered: their Response Topic is not allowed, or too many wait for their outcome.
+    public internal(set) var refused = 0
+    /// Requests that got no answer: the publisher did not take it, as its queue was full or it had stopped, or the request came
+    /// at QoS 0 and was abandoned or never submitted, so that it does not come again.
+    public internal(set) var lost = 0
+}
+
+/// The ways outward of a push source that has a publisher.
+struct PushAnswering: Sendable {
+    /// Answers requests; `nil` where no topic may be answered on.
+    let desk: ReplyDesk?
+    /// What `context.sender` is; `nil` where nothing can be sent unasked.
+    let sender: PushSender?
+
+    init(_ configuration: MQTTPushConfiguration, publisher: MQTTPublisher) {
+        guard let publishing = configuration.publishing else {
+            desk = nil
+            sender = nil
+            return
+        }
+        desk = publishing.replyTopics.isEmpty ? nil : ReplyDesk(publishing, publisher: publisher)
+        let topic = publishing.sendTopic.flatMap { try? SendTopic($0) }
+        sender = topic.map { PushSender(topic: $0, publisher: publisher) }
+    }
+}
+
+/// The way outward of a push source: each action is published to the configured topic.
+final class PushSender: Sender {
+    private let topic: SendTopic
+    private let publisher: MQTTPublisher
+
+    init(topic: SendTopic, publisher: MQTTPublisher) {
+        self.topic = topic
+        self.publisher = publisher
+    }
+
+    func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
+        do throws(MQTTPublishError) {
+            let message = try topic.message(action, id: id, body: body, version: publisher.configuration.version)
+            try publisher.offer(message)
+        } catch {
+            switch error.code {
+            case .queueFull: throw .full
+            case .tooLarge: throw .tooLarge
+            case .stopped: throw .closed
+            default: throw .invalid
+            }
+        }
+    }
+}
+
+/// The payloads that go outward: JSON objects in the words that every adapter uses.
+enum AnswerText {
+    /// A standard envelope, without a body where that is empty.
+    ///
+    /// - Parameter body: JSON, in UTF-8.
+    static func envelope(_ action: ActionName, id: ActionID?, body: Bytes) -> [UInt8] {
+        var text = JSONText()
+        text.append(literal: "{\"action\":")
+        text.append(string: action.text)
+        if let id {
+            text.append(literal: ",\"id\":")
+            text.append(string: id.text)
+        }
+        if !body.isEmpty {
+            text.append(literal: ",\"body\":")
+            text.append(json: body)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text.bytes
+    }
+
+    /// What became of an action: `{"id", "outcome", "reply" | "error"}`, without an id where its sender gave none.
+    static func answer(_ id: ActionID?, _ key: IDKey, _ outcome: Outcome) -> [UInt8] {
+        var text = JSONText()
+        text.append(UInt8(ascii: "{"))
+        if let id {
+            text.append(literal: key == .uuid ? "\"uuid\":" : "\"id\":")
+            text.append(string: id.text)
+            text.append(UInt8(ascii: ","))
+        }
+        text.append(literal: "\"outcome\":")
+        text.append(string: outcome.name)
+        if case .handled(let reply) = outcome {
+            if let reply, !reply.isEmpty, reply.text != nil {
+                text.append(literal: ",\"reply\":")
+                text.append(json: reply)
+            }
+        } else {
+            append(OutcomeRefusal(outcome, to: "publisher"), to: &text)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text.bytes
+    }
+
+    private static func append(_ refusal: OutcomeRefusal, to text: inout JSONText) {
+        text.append(literal: ",\"error\":{\"code\":")
+        text.append(string: refusal.code)
+        text.append(literal: ",\"message\":")
+        text.append(string: refusal.message)
+        if let path = refusal.path {
+            text.append(literal: ",\"path\":")
+            text.append(string: path)
+        }
+        text.append(UInt8(ascii: "}"))
     }
 }

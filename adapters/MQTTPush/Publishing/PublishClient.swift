@@ -1,0 +1,267 @@
+import CMosquitto
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The publishing client of one connection. Belongs to one thread, on which the callbacks run too.
+final class PublishClient {
+    let handle: MosquittoHandle
+    // libmosquitto holds an unretained pointer to it, and this reference keeps it until the handle is destroyed.
+    private let target: PublishReceiver
+    private let configuration: MQTTPublisherConfiguration
+
+    init(_ configuration: MQTTPublisherConfiguration, target: PublishReceiver) throws(MQTTPushError) {
+        handle = try MosquittoHandle(
+            BrokerLogin(configuration),
+            cleanStart: true,
+            userData: Unmanaged.passUnretained(target).toOpaque()
+        )
+        self.target = target
+        self.configuration = configuration
+        mosquitto_int_option(handle.raw, MOSQ_OPT_SEND_MAXIMUM, Int32(configuration.unacknowledgedMessages))
+        mosquitto_connect_v5_callback_set(handle.raw, publisherConnected)
+        mosquitto_disconnect_v5_callback_set(handle.raw, publisherDisconnected)
+        mosquitto_publish_v5_callback_set(handle.raw, publisherPublished)
+        mosquitto_subscribe_v5_callback_set(handle.raw, publisherSubscribed)
+        mosquitto_message_v5_callback_set(handle.raw, publisherReceived)
+    }
+
+    /// Connects and queues CONNECT: see ``MosquittoHandle/connect(_:)``.
+    func connect() -> ConnectionEnd? {
+        handle.connect([
+            (MQTT_PROP_SESSION_EXPIRY_INTERVAL, 0),
+            (MQTT_PROP_MAXIMUM_PACKET_SIZE, UInt32(clamping: 4 * configuration.replyBytes + 64 * 1_024)),
+        ])
+    }
+
+    /// Queues a SUBSCRIBE at QoS 1.
+    func subscribe(_ topic: String) -> MosquittoCode {
+        MosquittoCode(rawValue: mosquitto_subscribe_v5(handle.raw, nil, topic, 1, 0, nil))
+    }
+
+    /// Queues a PUBLISH.
+    ///
+    /// - Parameter left: for how long it is still wanted, where it says so.
+    /// - Returns: the packet's identifier, which the answer bears. `MOSQ_ERR_NO_CONN` at QoS 1 means that the library has
+    ///   queued it for a connection that this handle never has again.
+    func publish(_ message: MQTTMessage, left: Duration?) -> (code: MosquittoCode, packet: Int32) {
+        var list: OpaquePointer?
+        defer { mosquitto_property_free_all(&list) }
+        let added = add(message, left, to: &list)
+        guard added.isSuccess else { return (added, 0) }
+        var packet: Int32 = 0
+        let code = message.payload.withUnsafeBytes { payload in
+            mosquitto_publish_v5(
+                handle.raw,
+                &packet,
+                message.topic,
+                Int32(payload.count),
+                payload.baseAddress,
+                Int32(message.quality.rawValue),
+                message.retain,
+                list
+            )
+        }
+        return (MosquittoCode(rawValue: code), packet)
+    }
+
+    private func add(_ message: MQTTMessage, _ left: Duration?, to list: inout OpaquePointer?) -> MosquittoCode {
+        guard configuration.version == .v5 else { return .success }
+        var code: Int32 = 0
+        func keep(_ next: Int32) {
+            if code == 0 { code = next }
+        }
+        if let topic = message.responseTopic {
+            keep(mosquitto_property_add_string(&list, Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue), topic))
+        }
+        if let data = message.correlation {
+            let identifier = Int32(MQTT_PROP_CORRELATION_DATA.rawValue)
+            keep(mosquitto_property_add_binary(&list, identifier, data, UInt16(clamping: data.count)))
+        }
+        if let type = message.contentType {
+            keep(mosquitto_property_add_string(&list, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), type))
+        }
+        if let left {
+            let (seconds, rest) = left.components
+            let wanted = UInt32(clamping: max(1, seconds + (rest > 0 ? 1 : 0)))
+            keep(mosquitto_property_add_int32(&list, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), wanted))
+        }
+        let identifier = Int32(MQTT_PROP_USER_PROPERTY.rawValue)
+        for property in message.userProperties {
+            keep(mosquitto_property_add_string_pair(&list, identifier, property.name, property.value))
+        }
+        return MosquittoCode(rawValue: code)
+    }
+}
+
+extension BrokerLogin {
+    /// That of a publisher.
+    init(_ configuration: MQTTPublisherConfiguration) {
+        self.init(
+            source: configuration.source,
+            broker: configuration.broker,
+            clientID: configuration.clientID,
+            version: configuration.version,
+            security: configuration.security,
+            username: configuration.username,
+            password: configuration.password,
+            will: configuration.will,
+            keepalive: configuration.keepalive
+        )
+    }
+}
+
+/// What libmosquitto's callbacks write to in a publisher's connection. Belongs to one thread.
+final class PublishReceiver {
+    /// Grows with every callback; when a read did not move it, the socket was empty.
+    private(set) var callbacks = 0
+    private(set) var greeting: ReasonCode?
+    private(set) var goodbye: Int32?
+    private(set) var brokeProtocol = false
+    private(set) var granted: ReasonCode?
+    private var answers: [(packet: Int32, code: ReasonCode)] = []
+    private var replies: [PublishReply] = []
+    private let replyTopic: String
+    private let replyLimit: Int
+    private let version: MQTTVersion
+
+    init(replyTopic: String, replyLimit: Int, version: MQTTVersion) {
+        self.replyTopic = replyTopic
+        self.replyLimit = replyLimit
+        self.version = version
+    }
+
+    func takeAnswers() -> [(packet: Int32, code: ReasonCode)] {
+        defer { answers.removeAll(keepingCapacity: true) }
+        return answers
+    }
+
+    func takeReplies() -> [PublishReply] {
+        defer { replies.removeAll(keepingCapacity: true) }
+        return replies
+    }
+
+    func takeGranted() -> ReasonCode? {
+        defer { granted = nil }
+        return granted
+    }
+
+    func connected(code: Int32) {
+        callbacks += 1
+        greeting = version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
+    }
+
+    func disconnected(code: Int32) {
+        callbacks += 1
+        // The library may report the end twice; the first report has the reason.
+        if goodbye == nil { goodbye = code }
+    }
+
+    func subscribed(_ code: Int32) {
+        callbacks += 1
+        granted = ReasonCode(rawValue: code)
+    }
+
+    func published(packet: Int32, code: Int32) {
+        callbacks += 1
+        answers.append((packet, ReasonCode(rawValue: code)))
+    }
+
+    func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {
+        callbacks += 1
+        guard let topic = message.pointee.topic, message.pointee.qos < 2 else {
+            // QoS 2 is never subscribed, and a broker must not raise a message's QoS (MQTT 5.0, 3.8.4).
+            brokeProtocol = true
+            return
+        }
+        let said = properties.map { PushProperties(copying: $0) }
+        let length = message.pointee.payload == nil ? 0 : max(0, Int(message.pointee.payloadlen))
+        let isOurs = replyTopic.withCString { strcmp($0, topic) == 0 }
+        guard length <= replyLimit else {
+            let error = MQTTPublishError(.tooLarge, "the reply has \(length) bytes: raise replyBytes")
+            replies.append(PublishReply(correlation: isOurs ? said?.correlationData : nil, result: .failure(error)))
+            return
+        }
+        let payload = Array(UnsafeRawBufferPointer(start: message.pointee.payload, count: length))
+        let others = said?.userProperties ?? []
+        let reply = MQTTReply(
+            payload: payload,
+            outcome: others.first { $0.name == "outcome" }?.value,
+            contentType: said?.contentType,
+            userProperties: others.map { MQTTMessage.UserProperty(name: $0.name, value: $0.value) }
+        )
+        replies.append(PublishReply(correlation: isOurs ? said?.correlationData : nil, result: .success(reply)))
+    }
+}
+
+/// What came on the reply topic.
+struct PublishReply {
+    /// What it answers; `nil` when it does not say, or came on another topic.
+    let correlation: [UInt8]?
+    let result: Result<MQTTReply, MQTTPublishError>
+}
+
+// As those of the receiving client: called on the thread that reads and writes, with the client's `PublishReceiver`, which
+// lives as long as the handle. Everything is copied before they return.
+
+func publisherConnected(
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ code: Int32,
+    _ flags: Int32,
+    _ properties: OpaquePointer?
+) {
+    receiver(userData)?.connected(code: code)
+}
+
+func publisherDisconnected(
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ code: Int32,
+    _ properties: OpaquePointer?
+) {
+    receiver(userData)?.disconnected(code: code)
+}
+
+func publisherPublished(
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ packet: Int32,
+    _ code: Int32,
+    _ properties: OpaquePointer?
+) {
+    receiver(userData)?.published(packet: packet, code: code)
+}
+
+func publisherSubscribed(
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ packet: Int32,
+    _ count: Int32,
+    _ granted: UnsafePointer<Int32>?,
+    _ properties: OpaquePointer?
+) {
+    // One filter is asked for; a broker that says nothing of it has not granted it.
+    let code = count > 0 ? granted?.pointee : nil
+    receiver(userData)?.subscribed(code ?? Int32(MQTT_RC_UNSPECIFIED.rawValue))
+}
+
+func publisherReceived(
+    _ handle: OpaquePointer?,
+    _ userData: UnsafeMutableRawPointer?,
+    _ message: UnsafePointer<mosquitto_message>?,
+    _ properties: OpaquePointer?
+) {
+    guard let message else { return }
+    receiver(userData)?.received(message, properties: properties)
+}
+
+private func receiver(_ userData: UnsafeMutableRawPointer?) -> PublishReceiver? {
+    guard let userData else { return nil }
+    return Unmanaged<PublishReceiver>.fromOpaque(userData).takeUnretainedValue()
+}

@@ -1,0 +1,154 @@
+public import SignalboxCore
+public import SignalboxRoutes
+
+/// What a push source knows about where a message came from.
+public struct PushFacts: OriginFacts {
+    /// `push`.
+    public static let kind = "push"
+
+    /// The broker as `host:port`.
+    public let broker: String
+    /// The topic the message was published to; chosen by the publisher. Empty for `signalbox.sessionLost`.
+    public let topic: String
+    /// What the source's topic pattern named in it, `action` and `id` included, from left to right.
+    public let captures: RouteCaptures
+    /// Whether the broker had stored the message and sent it because of the subscription: not news.
+    public let retained: Bool
+    /// The quality of service of the delivery: 0 (at most once) or 1 (at least once).
+    public let qos: Int
+    /// Whether the connection to the broker is encrypted and the broker verified.
+    public let tls: Bool
+    /// What the publisher said in MQTT 5 properties, or `nil` when it said nothing. Bounded: see
+    /// ``PushProperties``.
+    public internal(set) var properties: PushProperties?
+    private let isKept: Bool
+
+    /// - Parameter isKept: whether the broker keeps the session when the connection ends.
+    package init(
+        broker: String,
+        topic: String,
+        captures: RouteCaptures,
+        retained: Bool,
+        qos: Int,
+        tls: Bool,
+        properties: PushProperties? = nil,
+        isKept: Bool = true
+    ) {
+        self.broker = broker
+        self.topic = topic
+        self.captures = captures
+        self.retained = retained
+        self.qos = qos
+        self.tls = tls
+        self.properties = properties
+        self.isKept = isKept
+    }
+
+    /// Whether the broker redelivers the message: it came at QoS 1, and the broker keeps the session.
+    public var isRedelivered: Bool { qos > 0 && isKept }
+}
+
+extension PushFacts {
+    private enum CodingKeys: String, CodingKey {
+        case broker, topic, captures, retained, qos, tls, properties
+    }
+
+    private struct CaptureKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Encodes all facts; the captures as an object of names and values.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(broker, forKey: .broker)
+        try container.encode(topic, forKey: .topic)
+        var named = container.nestedContainer(keyedBy: CaptureKey.self, forKey: .captures)
+        for capture in captures {
+            try named.encode(capture.value, forKey: CaptureKey(stringValue: capture.name))
+        }
+        try container.encode(retained, forKey: .retained)
+        try container.encode(qos, forKey: .qos)
+        try container.encode(tls, forKey: .tls)
+        try container.encodeIfPresent(properties, forKey: .properties)
+    }
+}
+
+extension PushFacts: TraceCarrying {
+    /// The MQTT 5 user property of that name (W3C Trace Context: MQTT protocol, 4).
+    ///
+    /// - Returns: `nil` when the message has none, or several of that name: then nobody knows which one counts.
+    public func traceValue(forKey key: String) -> String? {
+        guard let properties = properties?.userProperties else { return nil }
+        var found: String?
+        for property in properties where property.name == key {
+            guard found == nil else { return nil }
+            found = property.value
+        }
+        return found
+    }
+}
+
+extension AccessRule {
+    /// Messages of push sources that the broker delivered with exactly this quality of service.
+    ///
+    /// - Parameters:
+    ///   - qos: 0 (at most once) or 1 (at least once).
+    ///   - source: the one source they must come through, or `nil` for every push source.
+    /// - Precondition: `qos` is 0 or 1.
+    public static func push(qos: Int, source: SourceName? = nil) -> AccessRule {
+        precondition((0...1).contains(qos), "An access rule was given QoS \(qos); messages have 0 or 1.")
+        return push("push of QoS \(qos)", source) { $0.qos == qos }
+    }
+
+    /// Messages of push sources that the broker delivered with at least this quality of service.
+    ///
+    /// - Parameters:
+    ///   - minimumQoS: 0 (at most once) or 1 (at least once).
+    ///   - source: the one source they must come through, or `nil` for every push source.
+    /// - Precondition: `minimumQoS` is 0 or 1.
+    public static func push(minimumQoS: Int, source: SourceName? = nil) -> AccessRule {
+        precondition((0...1).contains(minimumQoS), "An access rule was given QoS \(minimumQoS); messages have 0 or 1.")
+        return push("push of at least QoS \(minimumQoS)", source) { $0.qos >= minimumQoS }
+    }
+
+    /// Messages of push sources that the broker had stored, or those that it had not: news.
+    ///
+    /// - Parameters:
+    ///   - retained: `false` for news alone.
+    ///   - source: the one source they must come through, or `nil` for every push source.
+    public static func push(retained: Bool, source: SourceName? = nil) -> AccessRule {
+        push(retained ? "push that is retained" : "push that is not retained", source) { $0.retained == retained }
+    }
+
+    /// Messages of push sources whose connection to the broker is encrypted and the broker verified, or is not.
+    ///
+    /// - Parameters:
+    ///   - tls: `true` for such connections alone.
+    ///   - source: the one source they must come through, or `nil` for every push source.
+    public static func push(tls: Bool, source: SourceName? = nil) -> AccessRule {
+        push(tls ? "push over TLS" : "push without TLS", source) { $0.tls == tls }
+    }
+
+    private static func push(
+        _ description: String,
+        _ source: SourceName?,
+        permits: @escaping @Sendable (PushFacts) -> Bool
+    ) -> AccessRule {
+        AccessRule(description, naming: PushFacts.self, of: source, permits: permits)
+    }
+}
+
+extension AccessRule {
+    /// Messages of push sources whose topic the filter matches.
+    ///
+    /// - Parameters:
+    ///   - filter: the topics; `#` and `+/x` do not match topics that begin with `$`.
+    ///   - source: the one source they must come through, or `nil` for every push source.
+    public static func topic(_ filter: TopicFilter, source: SourceName? = nil) -> AccessRule {
+        AccessRule("topic \(filter.text)", naming: PushFacts.self, of: source) { filter.matches($0.topic) }
+    }
+}

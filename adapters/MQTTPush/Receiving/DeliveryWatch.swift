@@ -1,0 +1,199 @@
+import SignalboxCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Records in a file which messages are being handled, and recognises those that processes did not survive. Belongs to the
+/// source's thread.
+final class DeliveryWatch {
+    private let limit: MQTTDeliveryLimit
+    private let file: DeliveryFile
+    private let log: PushLog
+    private let receiveMaximum: Int
+    private var record: DeliveryRecord
+    /// The marks of the batch that is being filled.
+    private var marks: [DeliveryMark] = []
+    /// How many other messages may come on this connection before the suspects are forgotten.
+    private var patience: Int
+
+    /// - Throws: ``DeliveryFileError``.
+    init(_ limit: MQTTDeliveryLimit, receiveMaximum: Int, log: PushLog) throws(DeliveryFileError) {
+        self.limit = limit
+        self.log = log
+        self.receiveMaximum = receiveMaximum
+        file = try DeliveryFile(path: limit.file)
+        // Long enough for any configuration: the previous one may have had longer batches.
+        record = try file.read(limit: DeliveryRecord.underWayOffset + 16 * 65_535).afterDeath
+        patience = receiveMaximum + record.suspects.count
+        try file.write(record)
+    }
+
+    /// Whether messages must be handled one by one, as one of them may have ended a process.
+    var isIsolating: Bool { patience > 0 && !record.suspects.isEmpty }
+
+    /// A connection was made.
+    ///
+    /// - Parameter isSessionKept: whether the broker still has unacknowledged messages. It sends these before all others.
+    func connected(isSessionKept: Bool) {
+        marks = []
+        patience = receiveMaximum + record.suspects.count
+        if !isSessionKept { forgetSuspects() }
+    }
+
+    /// Adds a message to the batch that is being filled.
+    ///
+    /// - Parameter topic: its topic, for the reason.
+    /// - Returns: why it is not handled, if it has used up its deliveries.
+    func received(_ mark: DeliveryMark, on topic: UnsafeRawBufferPointer) -> Outcome.Rejection? {
+        marks.append(mark)
+        guard !record.suspects.isEmpty else { return nil }
+        let deaths = record.deaths(with: mark)
+        if deaths == 0, patience > 0 {
+            patience -= 1
+            if patience == 0 { forgetSuspects() }
+        }
+        guard deaths >= limit.deliveries else { return nil }
+        return Outcome.Rejection(
+            .deliveryLimit,
+            detail: "the program ended \(deaths) times while handling this message on"
+                + " \(String(decoding: topic, as: UTF8.self)); it is not handled again"
+        )
+    }
+
+    /// The batch is about to be handled.
+    func begin() {
+        guard !marks.isEmpty else { return }
+        record.begin(marks)
+        marks.removeAll(keepingCapacity: true)
+        save { [file, record] () throws(DeliveryFileError) in try file.writeUnderWay(record) }
+    }
+
+    /// Ends the batch.
+    ///
+    /// - Parameter isSettled: whether its messages are settled, and so do not come again.
+    func end(isSettled: Bool) {
+        guard !record.underWay.isEmpty else { return }
+        let isCleared = record.end(isSettled: isSettled)
+        save { [file, record] () throws(DeliveryFileError) in
+            if isCleared { try file.write(record) } else { try file.writeUnderWay(record) }
+        }
+    }
+
+    private func forgetSuspects() {
+        guard !record.suspects.isEmpty else { return }
+        record.forgetSuspects()
+        save { [file, record] () throws(DeliveryFileError) in try file.write(record) }
+    }
+
+    private func save(_ write: () throws(DeliveryFileError) -> Void) {
+        do throws(DeliveryFileError) { try write() } catch { log.deliveriesUncounted(limit.file, error.reason) }
+    }
+}
+
+/// How often a message may be delivered if the process dies while handling it, so that one message cannot keep a program in a
+/// crash loop.
+///
+/// Only messages of QoS 1 count: the broker redelivers them under the same packet identifier (MQTT 5.0, 4.4). A file lists those
+/// being handled. The messages that it lists when a process starts are handled one by one, which clears those that were merely
+/// in the same batch. One that was listed ``deliveries`` times is `rejected(deliveryLimit)`: a dead letter, acknowledged.
+public struct MQTTDeliveryLimit: Sendable, Hashable {
+    /// The path of the file, which is created for its owner alone and locked while the source runs. Each further connection of
+    /// the source has its own file, with `.` and the connection's name appended. If it cannot be opened or written, a log line
+    /// says so and nothing is counted.
+    public var file: String
+    /// How many deliveries a message gets, 1 to 1,000; 5 by default.
+    public var deliveries: Int
+
+    /// A limit as given.
+    public init(file: String, deliveries: Int = 5) {
+        self.file = file
+        self.deliveries = deliveries
+    }
+
+    func validate() throws(MQTTPushError) {
+        guard !file.isEmpty, !file.utf8.contains(0) else {
+            throw MQTTPushError(.invalidConfiguration, "the file of deliveries has no name")
+        }
+        guard (1...1_000).contains(deliveries) else {
+            throw MQTTPushError(.invalidConfiguration, "a message gets 1 to 1000 deliveries")
+        }
+    }
+}
+
+/// The file of a ``DeliveryRecord``. Writes survive the process but are not synced: a message whose entry is lost in a power
+/// failure gets one more delivery.
+final class DeliveryFile {
+    private let descriptor: Int32
+
+    /// Opens or creates the file, for its owner alone, and locks it against other processes.
+    ///
+    /// - Throws: ``DeliveryFileError``.
+    init(path: String) throws(DeliveryFileError) {
+        // Non-blocking, so that opening a FIFO by mistake does not wait.
+        let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0o600)
+        guard opened >= 0 else { throw .last }
+        var status = stat()
+        guard fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+            close(opened)
+            throw DeliveryFileError(reason: "it is not a regular file that this user owns")
+        }
+        guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
+            close(opened)
+            throw DeliveryFileError(reason: "another process or source uses it")
+        }
+        // Last: once it is set, a throw runs the deinitializer, which would close it a second time.
+        descriptor = opened
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// The record in the file; an empty one if the file is new or holds something else.
+    func read(limit: Int) throws(DeliveryFileError) -> DeliveryRecord {
+        var bytes = [UInt8](repeating: 0, count: limit)
+        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count >= 0 else { throw .last }
+        return DeliveryRecord(Array(bytes.prefix(count))) ?? DeliveryRecord()
+    }
+
+    /// Writes the whole record, the messages before their count.
+    func write(_ record: DeliveryRecord) throws(DeliveryFileError) {
+        try write(record.tail, at: DeliveryRecord.underWayOffset)
+        try write(record.head, at: 0)
+    }
+
+    /// Writes the messages that are under way, and then their count.
+    func writeUnderWay(_ record: DeliveryRecord) throws(DeliveryFileError) {
+        try write(record.tail, at: DeliveryRecord.underWayOffset)
+        var count: [UInt8] = []
+        count.append(littleEndian: UInt32(record.underWay.count))
+        try write(count, at: DeliveryRecord.countOffset)
+    }
+
+    private func write(_ bytes: [UInt8], at offset: Int) throws(DeliveryFileError) {
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { all in
+                pwrite(descriptor, all.baseAddress?.advanced(by: done), all.count - done, off_t(offset + done))
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { throw .last }
+            done += count
+        }
+    }
+}
+
+/// Why deliveries cannot be counted.
+struct DeliveryFileError: Error, CustomStringConvertible {
+    let reason: String
+
+    static var last: DeliveryFileError { DeliveryFileError(reason: String(cString: strerror(errno))) }
+
+    var description: String { reason }
+}
