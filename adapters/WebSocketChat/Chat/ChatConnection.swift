@@ -1,4 +1,5 @@
 public import SignalboxCore
+import SignalboxRoutes
 
 /// One WebSocket connection as the program sees it: something to send to, with tags by which many are reached. Any thread.
 ///
@@ -80,4 +81,70 @@ public final class ChatConnection: Sender {
 extension ActionContext {
     /// The connection the action came by, or `nil` when it came from another kind of source.
     public var chat: ChatConnection? { sender as? ChatConnection }
+}
+
+/// How far a broadcast came.
+public struct BroadcastReport: Sendable, Hashable {
+    /// How many connections it was handed over for.
+    public internal(set) var sent = 0
+    /// How many did not take it: they went meanwhile, or read too slowly and were closed with 1013; all of them when the
+    /// body is not UTF-8, or too large for any.
+    public internal(set) var refused = 0
+}
+
+extension ActionName {
+    /// A connection was opened; submitted before its first message. The body is an object of `connection`, `peer`, and
+    /// where there are any `principal`, `origin` and `subprotocol`. No peer can send it.
+    public static let chatConnected = ActionName.own("connected")
+    /// A connection ended; submitted after its last message. The body is that of ``chatConnected`` with `code` (RFC 6455,
+    /// 7.4), where there was one, and `reason`. No peer can send it.
+    public static let chatClosed = ActionName.own("closed")
+}
+
+/// The bodies of ``ActionName/chatConnected`` and ``ActionName/chatClosed``.
+enum ConnectionNews {
+    static func opened(_ chat: ChatConnection, _ facts: ChatFacts) -> [UInt8] {
+        text(of: members(chat, facts))
+    }
+
+    static func closed(_ chat: ChatConnection, _ facts: ChatFacts, _ end: ConnectionEnd) -> [UInt8] {
+        let (code, reason) = told(end)
+        return text(of: members(chat, facts) + [("reason", reason)], code: code)
+    }
+
+    private static func members(_ chat: ChatConnection, _ facts: ChatFacts) -> [(String, String?)] {
+        [
+            ("connection", chat.id), ("peer", facts.peer), ("principal", facts.principal),
+            ("origin", facts.origin?.description), ("subprotocol", facts.subprotocol),
+        ]
+    }
+
+    private static func told(_ end: ConnectionEnd) -> (CloseCode?, String) {
+        switch end {
+        case .closedByPeer(.absent, let reason): (nil, reason)
+        case .closedByPeer(let code, let reason), .closedHere(let code, let reason): (code, reason)
+        case .brokeProtocol(let code): (code, "the peer broke the protocol")
+        case .lost: (nil, "the connection broke")
+        case .stopped: (nil, "the source stopped")
+        case .unusable(let text), .notResolved(let text), .notConnected(let text), .notSecured(let text),
+            .noUpgrade(let text):
+            (nil, text)
+        case .refused(let status): (nil, "refused with \(status)")
+        }
+    }
+
+    private static func text(of members: [(String, String?)], code: CloseCode? = nil) -> [UInt8] {
+        var text = JSONText()
+        var separator = UInt8(ascii: "{")
+        for case (let name, let value?) in members {
+            text.append(separator)
+            separator = UInt8(ascii: ",")
+            text.append(string: name)
+            text.append(UInt8(ascii: ":"))
+            text.append(string: value)
+        }
+        if let code { text.append(literal: ",\"code\":\(code.number)") }
+        text.append(UInt8(ascii: "}"))
+        return text.bytes
+    }
 }

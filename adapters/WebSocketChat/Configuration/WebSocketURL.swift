@@ -81,3 +81,29 @@ extension WebSocketURL {
     /// Whether the server is on this machine.
     package var isLocal: Bool { NumericAddress.isLoopback(host: host) }
 }
+
+/// Whose certificates a client believes over `wss://`. The certificate must be the host's in each case but the last:
+/// one for its name, with at most 119 bytes, or for its IPv4 address; IPv6 addresses cannot be checked.
+public enum WebSocketTrust: Sendable, Hashable {
+    /// Those signed by an authority that the system trusts.
+    case system
+    /// Those signed by an authority of this PEM file, and no others.
+    case authority(file: String)
+    /// Any, and for any host: whoever is on the way can read and change everything. For tests of one's own servers alone.
+    case anything
+}
+
+/// An own certificate and its private key, as PEM files.
+public struct WebSocketIdentity: Sendable, Hashable {
+    /// The certificate, with the chain that leads to it.
+    public let certificateFile: String
+    /// Its private key, without a passphrase.
+    public let keyFile: String
+
+    /// Files by their paths. A server reads them when a run begins, a feed with its thread's first connection that shows
+    /// them: renewed files count from the next ``WebSocketThread`` or run on.
+    public init(certificateFile: String, keyFile: String) {
+        self.certificateFile = certificateFile
+        self.keyFile = keyFile
+    }
+}

@@ -1,3 +1,4 @@
+import AdapterThreads
 import SignalboxCore
 
 /// Makes arrivals of pieces and submits them: once a pass of the thread, or when a batch is full. Belongs to the service's
@@ -184,5 +185,121 @@ final class ArrivalFeeder {
         let dropped = pending.removeAll()
         notTaken += dropped.count
         for arrival in dropped { parts.table.settle(arrival.token, .abandoned(.drain)) }
+    }
+}
+
+/// What was read since the last time it was submitted, and whose each message is. Belongs to the service's thread.
+///
+/// One value, as each message changes all of it: so a message is one access to its owner's memory.
+struct PassBatch: ~Copyable {
+    private static let messages = ArrivalFeeder.batchMessages
+    private static let bytes = ArrivalFeeder.batchBytes
+
+    private let table: SettlementTable
+    private var arrivals: ArrivalBatch
+    private var owners: [ReadConnection] = []
+    private var byteCount = 0
+    private var tokens: [UInt64] = []
+    private var receivedAt = WallTime(seconds: 0)
+
+    init(limits: MessageLimits, table: SettlementTable) {
+        self.table = table
+        arrivals = ArrivalBatch(pool: ArrivalPool(), limits: limits)
+    }
+
+    /// Whether it is to be submitted before more is read.
+    var isFull: Bool { owners.count >= PassBatch.messages || byteCount >= PassBatch.bytes }
+
+    mutating func append(
+        _ message: UnsafeRawBufferPointer,
+        _ envelope: Envelope,
+        _ payload: PayloadKind,
+        _ connection: ReadConnection
+    ) {
+        arrivals.append(
+            message,
+            token: nextToken(message, connection),
+            origin: connection.origin,
+            sender: connection.chat,
+            receivedAt: receivedAt,
+            envelope: envelope,
+            payload: payload
+        )
+    }
+
+    mutating func append(
+        rejected error: BodyError,
+        _ message: UnsafeRawBufferPointer,
+        _ connection: ReadConnection
+    ) {
+        arrivals.append(
+            rejected: Outcome.Rejection(.malformed, error),
+            original: message,
+            token: nextToken(message, connection),
+            origin: connection.origin,
+            sender: connection.chat,
+            receivedAt: receivedAt
+        )
+    }
+
+    private mutating func nextToken(_ message: UnsafeRawBufferPointer, _ connection: ReadConnection) -> UInt64 {
+        if owners.isEmpty { receivedAt = .now() }
+        owners.append(connection)
+        byteCount += message.count
+        if tokens.isEmpty { tokens = table.reserve(PassBatch.messages) }
+        return tokens.removeLast()
+    }
+
+    /// The arrivals, of which the table knows; there may be none.
+    mutating func take() -> [Arrival] {
+        guard !owners.isEmpty else { return [] }
+        let taken = arrivals.take()
+        table.expect(taken, of: owners)
+        owners.removeAll(keepingCapacity: true)
+        byteCount = 0
+        return taken
+    }
+}
+
+/// Arrivals that were read and not taken yet, in order. Belongs to the service's thread.
+///
+/// They stay in the batches they came in, so that handing over a part never moves what waits behind it.
+struct PendingArrivals {
+    private var batches: [[Arrival]] = []
+    private var first = 0
+    private(set) var count = 0
+
+    /// The next to be handed over; empty when there are none.
+    var front: [Arrival] { first < batches.count ? batches[first] : [] }
+
+    mutating func append(_ batch: [Arrival]) {
+        guard !batch.isEmpty else { return }
+        batches.append(batch)
+        count += batch.count
+    }
+
+    /// Takes so many from the front: at most as many as ``front`` has.
+    mutating func removeFirst(_ taken: Int) {
+        guard taken > 0, first < batches.count else { return }
+        count -= taken
+        guard taken == batches[first].count else {
+            batches[first].removeFirst(taken)
+            return
+        }
+        batches[first] = []
+        first += 1
+        if first == batches.count {
+            batches.removeAll(keepingCapacity: first <= 64)
+            first = 0
+        } else if first >= 64 && first * 2 >= batches.count {
+            batches.removeFirst(first)
+            first = 0
+        }
+    }
+
+    /// Takes all.
+    mutating func removeAll() -> [Arrival] {
+        defer { self = PendingArrivals() }
+        return batches[first...].flatMap { $0 }
     }
 }

@@ -1,0 +1,157 @@
+import AdapterThreads
+import CLibwebsockets
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension LibraryLoop {
+    func connect(_ id: ConnectionID, _ target: ClientTarget) {
+        let connection = LibraryConnection(id, target: target)
+        connections[id] = connection
+        if let fault = target.fault { return finish(connection, .unusable(fault)) }
+        guard NumericAddress(target.address) != nil else {
+            return finish(connection, .notResolved("\(target.address) is no numeric address"))
+        }
+        let handle: OpaquePointer?
+        do throws(NoVirtualHost) {
+            handle = begin(id, target, virtualHost: try virtualHost(for: TrustKey(target)))
+        } catch {
+            return finish(connection, error.end)
+        }
+        // The end may have been told inside the call.
+        guard connections[id] === connection else { return }
+        guard let handle else {
+            return finish(connection, .notConnected("no connection to \(target.address) could be begun"))
+        }
+        connection.handle = handle
+        if let cut = connection.cut {
+            connection.cut = nil
+            self.cut(connection, cut.code, reason: cut.reason, end: cut.end)
+        }
+    }
+
+    private func begin(_ id: ConnectionID, _ target: ClientTarget, virtualHost: OpaquePointer) -> OpaquePointer? {
+        // The library copies the texts.
+        let texts = [
+            target.address, target.path, target.host, target.origin, target.subprotocols.joined(separator: ", "),
+            LibraryTables.ownProtocol, "http/1.1",
+        ].map { text in text.flatMap { strdup($0) } }
+        defer { for text in texts { free(text) } }
+        var info = lws_client_connect_info()
+        info.context = context
+        info.vhost = virtualHost
+        info.address = UnsafePointer(texts[0])
+        info.port = Int32(target.port)
+        info.path = UnsafePointer(texts[1])
+        info.host = UnsafePointer(texts[2])
+        info.origin = UnsafePointer(texts[3])
+        info.protocol = target.subprotocols.isEmpty ? nil : UnsafePointer(texts[4])
+        info.local_protocol_name = UnsafePointer(texts[5])
+        info.ietf_version_or_minus_one = -1
+        info.opaque_user_data = UnsafeMutableRawPointer(bitPattern: UInt(id.number))
+        // That of the virtual host is not looked at.
+        info.retry_and_idle_policy = UnsafePointer(tables.policy)
+        // A redirect would lead to a host that nobody chose.
+        info.ssl_connection = Int32(LCCSCF_HTTP_NO_FOLLOW_REDIRECT.rawValue)
+        if target.security != .none {
+            info.ssl_connection |= Int32(LCCSCF_USE_SSL.rawValue)
+            info.alpn = UnsafePointer(texts[6])
+        }
+        if target.security == .anything {
+            info.ssl_connection |= Int32(LCCSCF_SKIP_SERVER_CERT_HOSTNAME_CHECK.rawValue)
+        }
+        return lws_client_connect_via_info(&info)
+    }
+}
+
+extension LibraryLoop {
+    func clientCalled(
+        _ handle: OpaquePointer,
+        _ reason: lws_callback_reasons,
+        _ user: UnsafeMutableRawPointer?,
+        _ input: UnsafeMutableRawPointer?,
+        _ length: Int
+    ) -> Int32 {
+        if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_CLIENT_VERIFY_CERTS {
+            hearAlerts(user)
+            return 0
+        }
+        guard let connection = connection(of: handle), let target = connection.target else {
+            // Nobody is trusted for a connection that nobody knows.
+            return reason == LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION ? 1 : 0
+        }
+        switch reason {
+        case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
+            // What is passed for user data is what this call is about; the length says whether the certificate will do.
+            return isTrusted(isVerified: length != 0, user, connection) ? 0 : 1
+        case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
+            connection.hasAsked = true
+            for header in target.headers
+            where clws_append_header(handle, header.name + ":", header.value, input, length) != 0 {
+                connection.end = .unusable("the headers do not fit into a request")
+                return -1
+            }
+        case LWS_CALLBACK_CLIENT_CONFIRM_EXTENSION_SUPPORTED:
+            return target.offersCompression ? 0 : 1
+        case LWS_CALLBACK_CLIENT_FILTER_PRE_ESTABLISH:
+            // Gone in the next call.
+            connection.handshake.subprotocol = LibraryText.header(WSI_TOKEN_PROTOCOL, of: handle)
+            connection.handshake.isCompressed = connection.agreement != nil
+        case LWS_CALLBACK_CLIENT_ESTABLISHED:
+            connection.handle = handle
+            open(connection)
+        case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
+            let text = LibraryText.shown(input, count: length, limit: ConnectionEnd.textLimit)
+            finish(connection, connection.end ?? failure(text, of: connection, handle))
+        default: break
+        }
+        return 0
+    }
+
+    private func isTrusted(
+        isVerified: Bool,
+        _ verification: UnsafeMutableRawPointer?,
+        _ connection: LibraryConnection
+    ) -> Bool {
+        guard !isVerified else { return true }
+        guard let verification else { return false }
+        if connection.target?.security == .anything {
+            clws_certificate_forgive(verification)
+            return true
+        }
+        let fault = clws_certificate_fault(verification).map { String(cString: $0) } ?? "unknown"
+        connection.end = .notSecured("the server's certificate is not trusted: \(fault)")
+        return false
+    }
+
+    private func failure(
+        _ text: String,
+        of connection: LibraryConnection,
+        _ handle: OpaquePointer
+    ) -> ConnectionEnd {
+        if let alert, alert.descriptor == lws_get_socket_fd(handle) {
+            return .notSecured("TLS failed: the server says \(alert.text)")
+        }
+        if connection.hasAsked {
+            let status = Int(lws_http_client_http_response(handle))
+            if status > 0 && status != 101 { return .refused(status: status) }
+            return .noUpgrade(text)
+        }
+        guard connection.target?.security != ClientTarget.Security.none else { return .notConnected(text) }
+        // The library's own words are numbers.
+        if text.hasPrefix("connect SSL") {
+            return .notSecured("TLS failed: what the server sends is no TLS, or is broken")
+        }
+        if text.hasPrefix("connect SYSCALL") {
+            return .notSecured("TLS failed: the connection ended before it was secured")
+        }
+        let lowercase = text.lowercased()
+        let speaksOfTLS = ["tls", "ssl", "cert"].contains { lowercase.contains($0) }
+        return speaksOfTLS ? .notSecured("TLS failed: \(text)") : .notConnected(text)
+    }
+}

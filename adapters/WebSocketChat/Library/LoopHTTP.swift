@@ -1,0 +1,192 @@
+import CLibwebsockets
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension LibraryLoop {
+    /// How many descriptors a server leaves to the rest of the process. With fewer left, nothing else in the process could
+    /// open a file, and the library would try to accept the waiting connection again and again.
+    private static let descriptorsForOthers = 32
+    /// With fewer descriptors left, each new connection evicts another one, so that silent connections do not keep upgrades
+    /// out where the system allows fewer descriptors than the limits do.
+    private static let descriptorsBeforeEviction = 64
+
+    /// Decides on a connection that the system has accepted.
+    ///
+    /// - Returns: 0 when it may stay; otherwise the library closes it.
+    func accept(descriptor: Int) -> Int32 {
+        let limit = LibraryLoop.descriptorLimit
+        let left = limit - descriptor
+        let isExhausted = left <= LibraryLoop.descriptorsForOthers
+        // With a low limit, hardly any connection would leave 64 descriptors.
+        let isFull = isExhausted || left <= min(LibraryLoop.descriptorsBeforeEviction, limit / 4)
+        let decision = http.admit(webSockets: connections.count, isFull: isFull)
+        guard !isExhausted else {
+            // An evicted connection leaves its descriptor to the next one.
+            if decision != .refused { apply(decision) }
+            destroyEvicted()
+            server?.receiver.cutForDescriptors()
+            return -1
+        }
+        let isAdmitted = apply(decision)
+        destroyEvicted()
+        return isAdmitted ? 0 : -1
+    }
+
+    /// Closes the connection that a decision evicts, and counts.
+    ///
+    /// - Returns: whether the connection that the decision is about may go on.
+    @discardableResult func apply(_ decision: HTTPConnections<OpaquePointer>.Decision) -> Bool {
+        switch decision {
+        case .admitted: return true
+        case .evicting(let handle):
+            discard(handle)
+            server?.receiver.evicted()
+            return true
+        case .refused:
+            server?.receiver.turnedAway()
+            return false
+        case .expired: return false
+        }
+    }
+
+    /// Closes HTTP connections past their lifetime. Evicted ones that are still there are closed again, as the library
+    /// replaces the timeout that closes them at each step of a request.
+    func closeOverdueHTTP() {
+        http.evictOverdue(at: .now)
+        destroyEvicted()
+        for handle in http.closing { discard(handle) }
+    }
+
+    // The library destroys the connection when it next looks at its timers, and does not send what is buffered for it.
+    private func discard(_ handle: OpaquePointer) {
+        lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
+    }
+
+    /// Destroys evicted connections now: a burst of connections is accepted before the library looks at its timers.
+    ///
+    /// Only while the listening socket or a timer is served. While the library passes on buffered requests it holds a pointer
+    /// to the connection whose turn is next (`lws_service_do_ripe_rxflow`).
+    private func destroyEvicted() {
+        // LWS_TO_KILL_SYNC would wait up to 5 s for buffered bytes to be sent.
+        for handle in http.closing where lws_partial_buffered(handle) == 0 {
+            lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_SYNC)
+        }
+    }
+
+    // MARK: - Descriptors
+
+    private static var descriptorLimit: Int {
+        var limit = rlimit()
+        return systemLimit(&limit) ? Int(clamping: limit.rlim_cur) : .max
+    }
+
+    private static func systemLimit(_ limit: inout rlimit) -> Bool {
+        #if canImport(Glibc)
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+        #else
+        getrlimit(RLIMIT_NOFILE, &limit) == 0
+        #endif
+    }
+
+    // MARK: - Addresses
+
+    /// What the limits for one address apply to: an IPv4 address, even if mapped into IPv6, or the first 64 bits of
+    /// an IPv6 address, as one host may have every address that shares them (RFC 4291, 2.5.4).
+    ///
+    /// - Parameter address: an address as the system writes it; any other text is returned unchanged.
+    static func quotaAddress(_ address: String) -> String {
+        var parsed = in6_addr()
+        guard inet_pton(AF_INET6, address, &parsed) == 1 else { return address }
+        return withUnsafeBytes(of: &parsed) { bytes in
+            let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
+            return isMapped
+                ? bytes.suffix(4).map { String($0) }.joined(separator: ".")
+                : bytes.prefix(8).map { String($0, radix: 16) }.joined(separator: ":") + "/64"
+        }
+    }
+}
+
+extension LibraryLoop {
+    /// Answers a request that is no upgrade.
+    func beginPage(_ handle: OpaquePointer, _ path: String) -> Int32 {
+        guard apply(http.beginRequest(handle, at: .now)) else { return -1 }
+        // The library would allow each document as long as a request; `http` limits it instead.
+        lws_set_timeout(handle, NO_PENDING_TIMEOUT, 0)
+        let isHead = lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) > 0
+        guard isHead || lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0 else { return refuse(handle, .wrongMethod) }
+        guard let page = server?.place.pages[path] else { return refuse(handle, .notFound) }
+        guard writeHead(of: page, to: handle) else { return -1 }
+        pagesUnderWay[handle] = PageTransfer(page: page, isWritten: isHead)
+        if isHead { return continuePage(handle) }
+        lws_callback_on_writable(handle)
+        return 0
+    }
+
+    private func writeHead(of page: ServedPage, to handle: OpaquePointer) -> Bool {
+        let head = CLWS_PRE
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: head + 4_096) { buffer in
+            guard let base = buffer.baseAddress else { return false }
+            let start = base + head
+            let end = base + buffer.count
+            var place: UnsafeMutablePointer<UInt8>? = start
+            let length = lws_filepos_t(page.body.count)
+            guard lws_add_http_common_headers(handle, 200, page.contentType, length, &place, end) == 0 else {
+                return false
+            }
+            for header in page.headers {
+                let count = Int32(clamping: header.value.utf8.count)
+                guard lws_add_http_header_by_name(handle, header.name + ":", header.value, count, &place, end) == 0
+                else { return false }
+            }
+            if http.isLast(handle), lws_add_http_header_by_name(handle, "connection:", "close", 5, &place, end) != 0 {
+                return false
+            }
+            return lws_finalize_write_http_header(handle, start, &place, end) == 0
+        }
+    }
+
+    /// Writes the next part of a document, or ends the request when all of it has been sent.
+    func continuePage(_ handle: OpaquePointer) -> Int32 {
+        guard var transfer = pagesUnderWay[handle] else { return 0 }
+        if !transfer.isWritten {
+            guard writePart(of: &transfer, to: handle) else { return -1 }
+            pagesUnderWay[handle] = transfer
+        }
+        // While bytes are buffered the client is still reading, and its connection counts as busy.
+        guard transfer.isWritten, lws_partial_buffered(handle) == 0 else {
+            lws_callback_on_writable(handle)
+            return 0
+        }
+        pagesUnderWay[handle] = nil
+        guard !http.isLast(handle), lws_http_transaction_completed(handle) == 0 else { return -1 }
+        http.answered(handle)
+        return 0
+    }
+
+    private func writePart(of transfer: inout PageTransfer, to handle: OpaquePointer) -> Bool {
+        let rest = transfer.page.body.dropFirst(transfer.sent).prefix(PageTransfer.stepBytes)
+        transfer.sent += rest.count
+        transfer.isWritten = transfer.sent == transfer.page.body.count
+        let buffer = OutgoingBuffer()
+        guard let start = buffer.fill(Array(rest)) else { return false }
+        // Not compressed, so the library is done with the buffer, or has copied it, when the call returns.
+        return lws_write(handle, start, rest.count, transfer.isWritten ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) >= 0
+    }
+}
+
+/// A document on its way to a client.
+struct PageTransfer {
+    let page: ServedPage
+    var sent = 0
+    /// Whether the library has all of it, perhaps still buffered.
+    var isWritten = false
+
+    /// How much is handed over at once, in bytes.
+    static let stepBytes = 16_384
+}

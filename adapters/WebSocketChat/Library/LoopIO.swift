@@ -1,0 +1,281 @@
+import CLibwebsockets
+
+extension LibraryLoop {
+    /// Hands on what came. Always 0: a server's library ignores the wish to end a connection from here.
+    func received(_ handle: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
+        // What still comes is passed over until the close frame could be written.
+        guard let connection = connection(of: handle), connection.phase == .open, connection.cut == nil else {
+            return 0
+        }
+        let flags = clws_receive_flags(handle)
+        let chunk = FrameChunk(
+            bytes: bytes,
+            isFinal: flags & 1 != 0,
+            isBinary: flags & 2 != 0,
+            endsFrame: flags & 4 != 0,
+            reserved: UInt8(truncatingIfNeeded: flags) & 0x70
+        )
+        act(on: connection.reading.take(chunk) { receiver.received($0, on: connection.id) }, connection)
+        return 0
+    }
+
+    /// Hands on what was left when the connection was paused.
+    func receiveRest(of connection: LibraryConnection) {
+        guard connection.phase == .open, connection.cut == nil else { return connection.reading.drop() }
+        act(on: connection.reading.goOn { receiver.received($0, on: connection.id) }, connection)
+    }
+
+    private func act(on outcome: MessageReading.Outcome, _ connection: LibraryConnection) {
+        switch outcome {
+        case .proceed: break
+        case .pause: pause(connection)
+        case .close(let code, let reason): cut(connection, code, reason: reason)
+        case .broken(let code, let reason): cut(connection, code, reason: reason, end: .brokeProtocol(code))
+        }
+    }
+
+    /// An answer to a ping. One whose reserved bits are set is none (RFC 7692, 6); of pings, libwebsockets 4.1.6 does not tell.
+    func ponged(_ handle: OpaquePointer) {
+        guard let connection = connection(of: handle) else { return }
+        guard lws_get_reserved_bits(handle) == 0 else {
+            return cut(connection, .protocolError, reason: "reserved bits", end: .brokeProtocol(.protocolError))
+        }
+        receiver.ponged(connection.id)
+    }
+
+    /// The peer's close frame. A result other than 0 ends the connection without an answer.
+    func peerClosed(_ handle: OpaquePointer, _ input: UnsafeMutableRawPointer?, _ length: Int) -> Int32 {
+        guard let connection = connection(of: handle), connection.phase == .open else { return 0 }
+        connection.phase = .ending
+        // Nobody is told of what is wrong with it, as the peer goes anyway.
+        connection.end = .lost
+        guard lws_get_reserved_bits(handle) == 0 else { return -1 }
+        guard let input, length >= 2 else {
+            connection.end = .closedByPeer(.absent, reason: "")
+            return 0
+        }
+        let bytes = UnsafeRawBufferPointer(start: input, count: length)
+        var text = UTF8Stream()
+        guard text.take(UnsafeRawBufferPointer(rebasing: bytes[2...])), text.isComplete else { return -1 }
+        let code = CloseCode(number: UInt16(bytes[0]) << 8 | UInt16(bytes[1]))
+        let reason = LibraryText.shown(input + 2, count: length - 2, limit: CloseCode.reasonLimit)
+        connection.end = .closedByPeer(code, reason: reason)
+        return 0
+    }
+}
+
+extension LibraryLoop {
+    // How many messages one connection sends until others have their turn.
+    private static let messagesPerTurn = 64
+    // From this many bytes on it is worth to ask the system whether it takes them: the library copies what it does not take.
+    private static let copiedWithoutAsking = 4_096
+    // A server's library does not tell of an empty answer.
+    private static let pingContent = Array("ping".utf8)
+
+    /// Writes what waits.
+    func writable(_ handle: OpaquePointer) -> Int32 {
+        guard let connection = connection(of: handle), connection.phase == .open else { return 0 }
+        queue.wrote(cost: connection.unsentCost, on: connection.id)
+        connection.unsentCost = 0
+        if let cut = connection.cut { return close(connection, handle, cut.code, reason: cut.reason, end: cut.end) }
+        guard connection.hasNext else {
+            isDrained(connection)
+            return 0
+        }
+        let result = writeTurn(connection, handle)
+        // For the next that waits, and to learn when the library is done with these.
+        if result == 0 { lws_callback_on_writable(handle) }
+        return result
+    }
+
+    private func isDrained(_ connection: LibraryConnection) {
+        guard connection.owesDrained else { return }
+        connection.owesDrained = false
+        receiver.drained(connection.id)
+    }
+
+    private func writeTurn(_ connection: LibraryConnection, _ handle: OpaquePointer) -> Int32 {
+        var gone = 0
+        defer { queue.wrote(cost: gone, on: connection.id) }
+        var left = LibraryLoop.messagesPerTurn
+        while left > 0, let next = connection.takeNext() {
+            left -= 1
+            switch next {
+            case .message(let kind, let bytes):
+                guard let written = write(bytes, kind, connection, handle) else { return -1 }
+                gone += connection.unsentCost
+                connection.unsentCost = ServiceQueue.cost(of: bytes)
+                if isFull(handle, written) { return 0 }
+            case .ping: if !write(LibraryLoop.pingContent, LWS_WRITE_PING, connection, handle) { return -1 }
+            case .close(let code, let reason):
+                return close(connection, handle, code, reason: reason, end: .closedHere(code, reason: reason))
+            }
+        }
+        return 0
+    }
+
+    private func isFull(_ handle: OpaquePointer, _ count: Int) -> Bool {
+        count > LibraryLoop.copiedWithoutAsking
+            ? lws_send_pipe_choked(handle) != 0 : lws_partial_buffered(handle) != 0
+    }
+
+    // Returns how many bytes the message has in its frame; `nil` when the connection is broken.
+    private func write(
+        _ message: [UInt8],
+        _ kind: MessageKind,
+        _ connection: LibraryConnection,
+        _ handle: OpaquePointer
+    ) -> Int? {
+        let frame = kind == .text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY
+        guard message.count >= MessageDeflater.smallestMessage, let packed = connection.deflater?.deflate(message)
+        else {
+            return write(message, frame, connection, handle) ? message.count : nil
+        }
+        sendsCompressed = true
+        defer { sendsCompressed = false }
+        return write(packed, frame, connection, handle) ? packed.count : nil
+    }
+
+    private func write(
+        _ bytes: [UInt8],
+        _ kind: lws_write_protocol,
+        _ connection: LibraryConnection,
+        _ handle: OpaquePointer
+    ) -> Bool {
+        guard let start = outgoing.fill(bytes), lws_write(handle, start, bytes.count, kind) >= 0 else { return false }
+        connection.owesDrained = true
+        return true
+    }
+
+    private func close(
+        _ connection: LibraryConnection,
+        _ handle: OpaquePointer,
+        _ code: CloseCode,
+        reason: String,
+        end: ConnectionEnd
+    ) -> Int32 {
+        var text = LibraryText.reason(reason)
+        let sent = code.isSendable ? code : .normal
+        connection.phase = .ending
+        connection.end = end
+        // The close frame's answer is to be read; messages before it are passed over.
+        resume(connection)
+        lws_close_reason(handle, lws_close_status(rawValue: UInt32(sent.number)), &text, text.count)
+        return -1
+    }
+}
+
+// libwebsockets 4.1.6 can compress by itself, but it mixes the messages of several connections up, as it keeps pointers into
+// memory that they share, and aborts when a peer's message fills its memory exactly. So only its negotiation is used, which
+// answers with what the table of options says, and the one call in which a frame's first byte can still be changed. What is
+// compressed comes from it, and goes to it, as it is.
+func libraryExtended(
+    _ context: OpaquePointer?,
+    _ entry: UnsafePointer<lws_extension>?,
+    _ handle: OpaquePointer?,
+    _ reason: lws_extension_callback_reasons,
+    _ user: UnsafeMutableRawPointer?,
+    _ input: UnsafeMutableRawPointer?,
+    _ length: Int
+) -> Int32 {
+    guard let context, let handle, let owner = lws_context_user(context) else { return -1 }
+    return Unmanaged<LibraryLoop>.fromOpaque(owner)._withUnsafeGuaranteedRef { loop in
+        loop.extended(handle, reason, input)
+    }
+}
+
+extension LibraryLoop {
+    func extended(
+        _ handle: OpaquePointer,
+        _ reason: lws_extension_callback_reasons,
+        _ input: UnsafeMutableRawPointer?
+    ) -> Int32 {
+        switch reason {
+        case LWS_EXT_CB_CONSTRUCT: clws_answer_options(input)
+        case LWS_EXT_CB_CLIENT_CONSTRUCT:
+            // The library has room for one.
+            guard let connection = connection(of: handle), connection.agreement == nil else { return -1 }
+            clws_read_options(input)
+        case LWS_EXT_CB_OPTION_CONFIRM: return confirm(handle)
+        case LWS_EXT_CB_PACKET_TX_PRESEND: if sendsCompressed { clws_mark_compressed(input) }
+        default: break
+        }
+        return 0
+    }
+
+    /// Whether one of a client's offers is the chosen one; called for each in their order.
+    func agrees(_ handle: OpaquePointer) -> Bool {
+        guard server?.place.compresses == true, let connection = connection(of: handle),
+            let offers = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle),
+            let chosen = DeflateAgreement.chosen(from: offers)
+        else { return false }
+        defer { connection.offersSeen += 1 }
+        guard chosen.place == connection.offersSeen else { return false }
+        connection.agreement = chosen.agreement
+        return true
+    }
+
+    private func confirm(_ handle: OpaquePointer) -> Int32 {
+        guard let connection = connection(of: handle), connection.target?.offersCompression == true,
+            let answer = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle),
+            let agreement = DeflateAgreement.told(by: answer)
+        else { return -1 }
+        connection.agreement = agreement
+        return 0
+    }
+}
+
+/// Memory for the message that is being sent, with room for the frame's head before it.
+///
+/// The library writes into it (head, mask), and is done with it when the call that sends returns.
+final class OutgoingBuffer {
+    private static let keptBytes = 65_536
+    private static let head = CLWS_PRE
+    private let keepsContent: Bool
+    private var memory: UnsafeMutableRawBufferPointer?
+    /// What is in it, where that is known: held, so that its storage stays as it is.
+    private var content: [UInt8] = []
+
+    /// - Parameter keepsContent: whether nobody changes what is in it, so that the same message need not be copied again for
+    ///   the next connection.
+    init(keepsContent: Bool = false) {
+        self.keepsContent = keepsContent
+    }
+
+    deinit {
+        memory?.deallocate()
+    }
+
+    /// Copies the bytes; what the buffer held before is gone.
+    ///
+    /// - Returns: where the bytes begin.
+    func fill(_ bytes: [UInt8]) -> UnsafeMutablePointer<UInt8>? {
+        let count = OutgoingBuffer.head + bytes.count
+        if (memory?.count ?? 0) < count {
+            memory?.deallocate()
+            memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 512), alignment: 16)
+            content = []
+        }
+        guard let start = memory?.baseAddress?.advanced(by: OutgoingBuffer.head) else { return nil }
+        if !holds(bytes) {
+            bytes.withUnsafeBytes { source in
+                if let base = source.baseAddress { start.copyMemory(from: base, byteCount: source.count) }
+            }
+            if keepsContent { content = bytes }
+        }
+        return start.assumingMemoryBound(to: UInt8.self)
+    }
+
+    private func holds(_ bytes: [UInt8]) -> Bool {
+        guard keepsContent, bytes.count == content.count else { return false }
+        return bytes.withUnsafeBytes { new in content.withUnsafeBytes { new.baseAddress == $0.baseAddress } }
+    }
+
+    /// Gives memory back that should not be held while nothing is sent.
+    func release() {
+        guard let held = memory, held.count > OutgoingBuffer.keptBytes else { return }
+        held.deallocate()
+        memory = nil
+        content = []
+    }
+}

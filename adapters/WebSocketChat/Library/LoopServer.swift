@@ -1,0 +1,303 @@
+import AdapterThreads
+import CLibwebsockets
+
+/// What makes a loop a server's. Belongs to the service's thread.
+final class LibraryServing {
+    let place: ServerPlace
+    let receiver: any ServerFrameReceiver
+
+    init(_ place: ServerPlace, receiver: any ServerFrameReceiver) {
+        self.place = place
+        self.receiver = receiver
+    }
+}
+
+extension LibraryLoop {
+    /// Begins to listen.
+    ///
+    /// - Returns: the port.
+    func listen() throws(TransportFault) -> UInt16 {
+        guard let context, let place = server?.place else {
+            throw TransportFault(code: .noResources, description: "there is nothing to listen with")
+        }
+        if let identity = place.identity,
+            let fault = CertificateFiles.fault(certificate: identity.certificateFile, key: identity.keyFile)
+        {
+            throw TransportFault(code: .unusableCertificate, description: fault)
+        }
+        var info = lws_context_creation_info()
+        info.port = Int32(place.port)
+        info.iface = tables.keep(place.address)
+        info.vhost_name = tables.keep("server")
+        info.protocols = UnsafePointer(tables.protocols)
+        info.retry_and_idle_policy = UnsafePointer(tables.policy)
+        info.http_proxy_address = tables.noProxy
+        info.alpn = tables.keep("http/1.1")
+        info.timeout_secs_ah_idle = limits.connectWithin
+        info.keepalive_timeout = Int32(clamping: limits.connectWithin)
+        info.options = UInt64(LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS)
+        // Of an IPv4 address libwebsockets 4.1.6 would make a socket for both families, put the address into the wrong field,
+        // and listen on every address of the machine.
+        if let address = place.address, NumericAddress(address)?.isIPv6 != true {
+            info.options |= UInt64(LWS_SERVER_OPTION_DISABLE_IPV6)
+        }
+        if place.compresses { info.extensions = UnsafePointer(tables.extensions) }
+        if let identity = place.identity {
+            info.ssl_options_set = clws_old_tls()
+            info.ssl_cert_filepath = tables.keep(identity.certificateFile)
+            info.ssl_private_key_filepath = tables.keep(identity.keyFile)
+            info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
+        }
+        guard let host = lws_create_vhost(context, &info) else { throw LibraryLoop.notListening(place) }
+        let port = lws_get_vhost_listen_port(host)
+        guard port > 0, let port = UInt16(exactly: port) else { throw LibraryLoop.notListening(place) }
+        return port
+    }
+
+    private static func notListening(_ place: ServerPlace) -> TransportFault {
+        let name = "\(place.address ?? "*"):\(place.port)"
+        return TransportFault(
+            code: .notListening,
+            description: "cannot listen on \(name): the port is taken, or the address is not this machine's"
+        )
+    }
+
+    func serverCalled(
+        _ handle: OpaquePointer,
+        _ reason: lws_callback_reasons,
+        _ input: UnsafeMutableRawPointer?,
+        _ length: Int
+    ) -> Int32 {
+        switch reason {
+        case LWS_CALLBACK_FILTER_NETWORK_CONNECTION:
+            return accept(descriptor: Int(bitPattern: input))
+        case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
+            http.add(handle, from: LibraryLoop.quotaAddress(LibraryLoop.peerAddress(of: handle)), at: .now)
+            return 0
+        case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return confirmUpgrade(handle)
+        case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return decide(handle)
+        case LWS_CALLBACK_CONFIRM_EXTENSION_OKAY: return agrees(handle) ? 0 : 1
+        case LWS_CALLBACK_ESTABLISHED:
+            guard let connection = connection(of: handle) else { return -1 }
+            if connection.handshake.request?.subprotocols.isEmpty == false, let entry = lws_get_protocol(handle) {
+                connection.handshake.subprotocol = String(cString: entry.pointee.name)
+            }
+            connection.handshake.isCompressed = connection.agreement != nil
+            open(connection)
+            return 0
+        case LWS_CALLBACK_HTTP: return beginPage(handle, LibraryText.shown(input, count: length, limit: 1_024))
+        case LWS_CALLBACK_HTTP_WRITEABLE: return continuePage(handle)
+        case LWS_CALLBACK_CLOSED_HTTP:
+            pagesUnderWay[handle] = nil
+            return 0
+        // The library takes CONNECT for a wish to be rid of HTTP, and would never cut the connection.
+        case LWS_CALLBACK_RAW_ADOPT, LWS_CALLBACK_RAW_RX, LWS_CALLBACK_RAW_WRITEABLE: return -1
+        default: return 0
+        }
+    }
+
+    private func decide(_ handle: OpaquePointer) -> Int32 {
+        // The receiver counts the connection once it has decided, so everything that can fail comes first.
+        guard let server, !queue.isStopping, !http.closing.contains(handle) else { return -1 }
+        let connection = LibraryConnection(.next())
+        let request = LibraryLoop.request(of: handle)
+        if let refusal = server.receiver.decide(request, for: connection.id).refusal { return refuse(handle, refusal) }
+        http.remove(handle)
+        connection.handle = handle
+        connection.handshake.request = request
+        connections[connection.id] = connection
+        lws_set_opaque_user_data(handle, UnsafeMutableRawPointer(bitPattern: UInt(connection.id.number)))
+        return 0
+    }
+
+    private static func request(of handle: OpaquePointer) -> UpgradeRequest {
+        var request = UpgradeRequest()
+        request.path = LibraryText.whole(WSI_TOKEN_GET_URI, of: handle) ?? ""
+        while request.query.count < UpgradeRequest.queryLimit,
+            let part = LibraryText.queryPart(request.query.count, of: handle)
+        {
+            request.query.append(part)
+        }
+        request.host = LibraryText.header(WSI_TOKEN_HOST, of: handle)
+        request.origin = LibraryText.header(WSI_TOKEN_ORIGIN, of: handle)
+        request.authorization = LibraryText.header(WSI_TOKEN_HTTP_AUTHORIZATION, of: handle)
+        let offered = LibraryText.header(WSI_TOKEN_PROTOCOL, of: handle) ?? ""
+        request.subprotocols = Array(LibraryText.list(offered).prefix(UpgradeRequest.subprotocolLimit))
+        request.peerAddress = peerAddress(of: handle)
+        request.isSecure = lws_is_ssl(handle) != 0
+        return request
+    }
+
+    /// The numeric address; empty when the client has gone.
+    static func peerAddress(of handle: OpaquePointer) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
+            guard let start = buffer.baseAddress, let text = lws_get_peer_simple(handle, start, 64) else { return "" }
+            let address = String(cString: text)
+            // The library writes the error there when the client has gone.
+            guard !address.hasPrefix("getpeername:") else { return "" }
+            // An IPv4 peer of a socket for both.
+            return address.hasPrefix("::ffff:") && address.contains(".") ? String(address.dropFirst(7)) : address
+        }
+    }
+}
+
+extension LibraryLoop {
+    // The library copies these headers into 127 bytes, and hangs up without a word when they do not fit.
+    private static let listLimit = 126
+    // 16 bytes in Base64 (RFC 6455, 4.1).
+    private static let keyLength = 24
+
+    /// What is the matter with a request for an upgrade, whoever it is from. 0 lets it pass.
+    ///
+    /// The library's own input to this call is not to be read: it has freed it when it refused the upgrade by itself, after
+    /// another request on the same connection.
+    func confirmUpgrade(_ handle: OpaquePointer) -> Int32 {
+        guard let name = LibraryText.header(WSI_TOKEN_UPGRADE, of: handle)?.lowercased() else { return -1 }
+        switch name {
+        case "websocket":
+            guard let refusal = upgradeFault(handle) else { return 0 }
+            server?.receiver.refused(status: refusal.status, from: LibraryLoop.peerAddress(of: handle))
+            return refuse(handle, refusal)
+        // The library would speak HTTP/2 to whoever asks for it.
+        case "h2c": return refuse(handle, .malformed("Only WebSocket can be upgraded to."))
+        // It has answered already.
+        default: return -1
+        }
+    }
+
+    private func upgradeFault(_ handle: OpaquePointer) -> HTTPRefusal? {
+        guard lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0 else { return .wrongMethod }
+        if LibraryText.isRepeated(WSI_TOKEN_ORIGIN, of: handle) { return .forbidden }
+        for token in [WSI_TOKEN_HOST, WSI_TOKEN_HTTP_AUTHORIZATION, WSI_TOKEN_KEY, WSI_TOKEN_VERSION]
+        where LibraryText.isRepeated(token, of: handle) {
+            return .malformed("Host, Authorization, Sec-WebSocket-Key and Sec-WebSocket-Version may come once.")
+        }
+        for token in [WSI_TOKEN_HOST, WSI_TOKEN_ORIGIN, WSI_TOKEN_HTTP_AUTHORIZATION]
+        where !HeaderField.isLine(LibraryText.header(token, of: handle) ?? "") {
+            return .malformed("A header has a control character.")
+        }
+        guard LibraryText.header(WSI_TOKEN_HOST, of: handle)?.isEmpty == false else {
+            return .malformed("The header Host is missing.")
+        }
+        guard LibraryText.header(WSI_TOKEN_VERSION, of: handle) == "13" else { return .wrongVersion }
+        guard LibraryLoop.isKey(LibraryText.header(WSI_TOKEN_KEY, of: handle) ?? "") else {
+            return .malformed("The header Sec-WebSocket-Key is missing, or is not 16 bytes in Base64.")
+        }
+        return listFault(handle)
+    }
+
+    private func listFault(_ handle: OpaquePointer) -> HTTPRefusal? {
+        let connection = LibraryText.header(WSI_TOKEN_CONNECTION, of: handle) ?? ""
+        guard connection.utf8.count <= LibraryLoop.listLimit else {
+            return .tooLarge("The header Connection has more than \(LibraryLoop.listLimit) bytes.")
+        }
+        guard LibraryText.list(connection).contains(where: { $0.lowercased() == "upgrade" }) else {
+            return .malformed("The header Connection does not say Upgrade.")
+        }
+        let extensions = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle) ?? ""
+        guard extensions.utf8.count <= DeflateAgreement.listLimit else {
+            return .tooLarge("The header Sec-WebSocket-Extensions has more than \(DeflateAgreement.listLimit) bytes.")
+        }
+        guard let offered = LibraryText.header(WSI_TOKEN_PROTOCOL, of: handle) else { return nil }
+        guard offered.utf8.count <= LibraryLoop.listLimit else {
+            return .tooLarge("The header Sec-WebSocket-Protocol has more than \(LibraryLoop.listLimit) bytes.")
+        }
+        // The library does not go on without a subprotocol when one was asked for.
+        let spoken = server?.place.subprotocols ?? []
+        guard offered.isEmpty || LibraryText.list(offered).contains(where: spoken.contains) else {
+            return .malformed("None of the offered subprotocols is spoken here.")
+        }
+        return nil
+    }
+
+    private static func isKey(_ text: String) -> Bool {
+        text.utf8.count == keyLength && text.hasSuffix("==")
+            && text.utf8.dropLast(2).allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Answers, and has the connection closed.
+    func refuse(_ handle: OpaquePointer, _ refusal: HTTPRefusal) -> Int32 {
+        let bytes = refusal.bytes(withText: lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) == 0)
+        let buffer = OutgoingBuffer()
+        // The library is done with the buffer, or has copied it, when the call returns; a failure closes as well.
+        if let start = buffer.fill(bytes) { lws_write(handle, start, bytes.count, LWS_WRITE_HTTP) }
+        return -1
+    }
+}
+
+/// An HTTP answer that is neither an upgrade nor a document. The connection closes after it.
+struct HTTPRefusal: Equatable {
+    let status: Int
+    /// The words beside the status (RFC 9110, 15).
+    let phrase: String
+    /// One line for people.
+    let text: String
+    /// Further headers, without line ends.
+    var headers: [String] = []
+
+    /// The answer as it is sent, for HEAD without its text.
+    func bytes(withText: Bool) -> [UInt8] {
+        let body = text + "\n"
+        let lines =
+            [
+                "HTTP/1.1 \(status) \(phrase)", "Content-Type: text/plain; charset=utf-8",
+                "Content-Length: \(body.utf8.count)", "Cache-Control: no-store", "X-Content-Type-Options: nosniff",
+                "Connection: close",
+            ] + headers
+        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n" + (withText ? body : "")).utf8)
+    }
+
+    static let unauthorized = HTTPRefusal(
+        status: 401,
+        phrase: "Unauthorized",
+        text: "A bearer token is needed here.",
+        headers: ["WWW-Authenticate: Bearer"]
+    )
+    static let forbidden = HTTPRefusal(status: 403, phrase: "Forbidden", text: "This is not for this client.")
+    static let notFound = HTTPRefusal(status: 404, phrase: "Not Found", text: "There is nothing here.")
+    static let wrongMethod = HTTPRefusal(
+        status: 405,
+        phrase: "Method Not Allowed",
+        text: "Only GET is answered here.",
+        headers: ["Allow: GET, HEAD"]
+    )
+    static let wrongVersion = HTTPRefusal(
+        status: 426,
+        phrase: "Upgrade Required",
+        text: "Only version 13 of the WebSocket protocol is spoken here.",
+        headers: ["Upgrade: websocket", "Sec-WebSocket-Version: 13"]
+    )
+    static let unavailable = HTTPRefusal(
+        status: 503,
+        phrase: "Service Unavailable",
+        text: "There are too many connections. Try again later."
+    )
+
+    static func malformed(_ text: String) -> HTTPRefusal {
+        HTTPRefusal(status: 400, phrase: "Bad Request", text: text)
+    }
+
+    static func tooLarge(_ text: String) -> HTTPRefusal {
+        HTTPRefusal(status: 431, phrase: "Request Header Fields Too Large", text: text)
+    }
+}
+
+extension UpgradeDecision {
+    /// What the client is answered; `nil` when accepted.
+    var refusal: HTTPRefusal? {
+        switch self {
+        case .accept: nil
+        case .unauthorized: .unauthorized
+        case .forbidden: .forbidden
+        case .notFound: .notFound
+        case .unavailable: .unavailable
+        }
+    }
+}
