@@ -90,3 +90,89 @@ extension ActionContext {
     /// The page that sent the action, or `nil` when it came from another kind of source.
     public var page: PageHandle? { sender as? PageHandle }
 }
+
+/// Why a call to a page brought no answer.
+public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The kinds of error; more may be added.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        private enum Word: String { case closed, full, tooLarge, invalidArgument, timeout, threw, invalidReply }
+        private let word: Word
+
+        /// The page is gone, or went before it answered; or the task that waited was cancelled.
+        public static let closed = Code(word: .closed)
+        /// Too much waits for the page already.
+        public static let full = Code(word: .full)
+        /// The message is larger than a page takes.
+        public static let tooLarge = Code(word: .tooLarge)
+        /// The argument has no JSON form.
+        public static let invalidArgument = Code(word: .invalidArgument)
+        /// No answer came in time. The page may have been called all the same.
+        public static let timeout = Code(word: .timeout)
+        /// The page's listener threw, or its promise was rejected.
+        public static let threw = Code(word: .threw)
+        /// The answer is not what was asked for.
+        public static let invalidReply = Code(word: .invalidReply)
+
+        /// The word used in logs, such as `timeout`.
+        public var description: String { word.rawValue }
+    }
+
+    /// What kind of error this is.
+    public let code: Code
+    /// What exactly, in words.
+    public let detail: String
+
+    package init(_ code: Code, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+
+    /// The code and the detail.
+    public var description: String { "\(code): \(detail)" }
+}
+
+extension PageCallError {
+    /// What a page said instead of a reply.
+    ///
+    /// - Parameters:
+    ///   - kind: the word of bridge.js.
+    ///   - detail: cut by the caller.
+    init(answered kind: String, _ detail: String) {
+        switch kind {
+        case "threw": self.init(.threw, detail)
+        case "full": self.init(.full, detail)
+        default: self.init(.invalidReply, detail)
+        }
+    }
+
+    /// The page's answer is over the limit of a message.
+    static func answerTooLong(limit: Int) -> PageCallError {
+        PageCallError(.invalidReply, "the answer has more than \(limit) bytes")
+    }
+
+    /// How much of the page's words is kept, in characters.
+    static let longestDetail = 500
+}
+
+/// What an engine gives a ``PageHandle``: the way to its page. Any thread; nothing blocks.
+package protocol PagePort: AnyObject, Sendable {
+    /// What the page is called, or `nil` when nobody named it.
+    var title: String? { get }
+
+    /// Hands a message to the page, in order.
+    func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused)
+
+    /// Calls the page and waits for its answer, as JSON; `nil` when the listener returned nothing.
+    ///
+    /// It ends when the page answers, goes, or after `timeout`.
+    func call(_ action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes?
+
+    /// Asks the page to end. Any number of times.
+    func close()
+}
+
+/// bridge.js, for engines in other modules: an expression whose value is a function of a transport.
+package enum BridgeScript {
+    /// The text, as UTF-8.
+    package static var text: [UInt8] { PackageResources.bridge_js }
+}

@@ -207,3 +207,21 @@ final class PageMailbox: PagePort {
         reader?.mailArrived()
     }
 }
+
+/// What the program sends to a page.
+struct PageMessage: Sendable {
+    let action: ActionName
+    let id: ActionID?
+    let body: Bytes
+    /// What the answer bears, or 0 when none is waited for.
+    let number: UInt64
+}
+
+/// A page that runs and takes what waits in a ``PageMailbox``. It is told on any thread, and must not block.
+protocol MailboxReader: AnyObject, Sendable {
+    /// Something waits, or nobody waits for an answer any more.
+    func mailArrived()
+
+    /// The page is to end now.
+    func close()
+}

@@ -44,3 +44,48 @@ public struct JavaScriptCoreConfiguration: Sendable {
         self.scripts = scripts
     }
 }
+
+extension JavaScriptCoreConfiguration {
+    /// Checks every range.
+    ///
+    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first fault, with what to do.
+    public func validate() throws(JSBridgeError) {
+        guard executionTimeLimit > .zero, executionTimeLimit <= .seconds(3_600) else {
+            throw fault("the execution time limit is above zero and at most 1 h")
+        }
+        guard heapLimit >= 1_048_576 else { throw fault("the heap limit is at least 1 MiB") }
+        guard (1...1_000_000).contains(timerLimit) else { throw fault("the timer limit is 1 to 1000000") }
+        guard (1...1_000_000).contains(messagesToPage) else { throw fault("the messages to the page are 1 to 1000000") }
+        guard (1...1_000_000).contains(messagesWithoutListener) else {
+            throw fault("the messages without a listener are 1 to 1000000")
+        }
+        guard (1...1_000).contains(batchMessages) else { throw fault("the messages of a batch are 1 to 1000") }
+        if let process {
+            guard process.program.hasPrefix("/") else {
+                throw fault("the program of the page's process must be an absolute path")
+            }
+            guard process.memoryLimit >= 64 << 20 else {
+                throw fault("the memory limit of a process must be at least 64 MiB")
+            }
+        }
+        guard consoleLinesPerSecond >= 1 else { throw fault("the console lines a second are at least 1") }
+    }
+
+    private func fault(_ detail: String) -> JSBridgeError {
+        JSBridgeError(.invalidConfiguration, detail, source: source)
+    }
+}
+
+/// One script of a page: its source text and the name that errors show.
+public struct PageScript: Sendable, Hashable {
+    /// Shown in errors as `name:line:column`; for a file its path.
+    public let name: String
+    /// JavaScript, run as a classic script and not as a module.
+    public let source: String
+
+    /// A script made in the program.
+    public init(name: String, source: String) {
+        self.name = name
+        self.source = source
+    }
+}

@@ -1,3 +1,13 @@
+import AdapterThreads
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
 /// A separate process for a page's scripts.
 ///
 /// Inside the program, a script's memory is bounded only when the engine checks it, and a single call into the engine, such as
@@ -18,4 +28,169 @@ public struct ScriptProcess: Sendable, Hashable {
         self.program = program
         self.arguments = arguments
     }
+}
+
+/// The program's side of a page's process: its socket, memory and exit. Belongs to the page's thread.
+final class ChildProcess {
+    /// The environment variables that it inherits.
+    private static let variables = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TZ"]
+
+    /// Non-blocking.
+    let socket: Int32
+    private let id: pid_t
+    private var status: Int32?
+
+    /// Starts the program with one end of a socket pair as its descriptor 3.
+    ///
+    /// - Throws: ``NoSystemResource`` `descriptor` when the system has no socket left; ``ProcessNotStarted``.
+    init(_ process: ScriptProcess) throws {
+        var ends: [Int32] = [-1, -1]
+        #if os(Linux)
+        let kind = Int32(SOCK_STREAM.rawValue)
+        #else
+        let kind = SOCK_STREAM
+        #endif
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw NoSystemResource.descriptor }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { close(ends[1]) }
+        guard let id = ChildProcess.start(process, socket: ends[1]) else {
+            close(ends[0])
+            throw ProcessNotStarted(program: process.program, reason: String(cString: strerror(errno)))
+        }
+        self.id = id
+        socket = ends[0]
+        _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+        #if canImport(Darwin)
+        var isQuiet: Int32 = 1
+        setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &isQuiet, socklen_t(MemoryLayout<Int32>.size))
+        #endif
+        ChildProcess.preferInShortage(id)
+    }
+
+    deinit {
+        end()
+        close(socket)
+    }
+
+    private static func start(_ process: ScriptProcess, socket: Int32) -> pid_t? {
+        #if os(Linux)
+        var actions = posix_spawn_file_actions_t()
+        #else
+        var actions: posix_spawn_file_actions_t?
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, socket, WorkerSocket.descriptor)
+        // Libraries open some without O_CLOEXEC. Closing what is closed is no error.
+        for descriptor in openDescriptors where descriptor > WorkerSocket.descriptor {
+            posix_spawn_file_actions_addclose(&actions, descriptor)
+        }
+        let settings = variables.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }
+        let words = [process.program] + process.arguments
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        var environment: [UnsafeMutablePointer<CChar>?] = settings.map { strdup($0) } + [nil]
+        var id: pid_t = 0
+        let fault = posix_spawn(&id, process.program, &actions, nil, &arguments, &environment)
+        for text in arguments + environment { free(text) }
+        errno = fault
+        return fault == 0 ? id : nil
+    }
+
+    private static var openDescriptors: [Int32] {
+        #if os(Linux)
+        let folder = "/proc/self/fd"
+        #else
+        let folder = "/dev/fd"
+        #endif
+        guard let listing = opendir(folder) else { return [] }
+        defer { closedir(listing) }
+        var found: [Int32] = []
+        while let entry = readdir(listing) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+            }
+            if let descriptor = Int32(name) { found.append(descriptor) }
+        }
+        return found
+    }
+
+    /// Makes the system kill the page, not the program, when memory runs out.
+    private static func preferInShortage(_ id: pid_t) {
+        #if os(Linux)
+        let file = open("/proc/\(id)/oom_score_adj", O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { return }
+        _ = write(file, "1000", 4)
+        close(file)
+        #endif
+    }
+
+    /// Writes as much as the socket takes without blocking.
+    ///
+    /// - Returns: as send(2) does.
+    func offer(_ bytes: UnsafeRawBufferPointer) -> Int {
+        #if canImport(Darwin)
+        // The socket itself has SO_NOSIGPIPE.
+        let flags: Int32 = 0
+        #else
+        // Without it, a page's process that has ended would end this one (SIGPIPE).
+        let flags = Int32(MSG_NOSIGNAL)
+        #endif
+        return send(socket, bytes.baseAddress, bytes.count, flags)
+    }
+
+    /// The resident memory in bytes; `nil` if unknown.
+    var memory: Int? {
+        #if os(Linux)
+        let file = open("/proc/\(id)/statm", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var text = [UInt8](repeating: 0, count: 256)
+        let count = read(file, &text, text.count)
+        guard count > 0 else { return nil }
+        let fields = String(decoding: text[..<count], as: UTF8.self).split(separator: " ")
+        guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
+        return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+        #else
+        return nil
+        #endif
+    }
+
+    /// Kills the process unless it has exited, and reaps it.
+    ///
+    /// - Returns: how it ended, in words.
+    @discardableResult func end() -> String {
+        if status == nil {
+            kill(id, SIGKILL)
+            var found: Int32 = 0
+            while waitpid(id, &found, 0) < 0 && errno == EINTR {}
+            status = found
+        }
+        let ending = status ?? 0
+        return ending & 0x7F == 0 ? "with status \(ending >> 8 & 0xFF)" : "by signal \(ending & 0x7F)"
+    }
+
+    /// Gives a process that closed its socket a second to exit by itself, then kills it.
+    func reap() -> String {
+        if status == nil {
+            var found: Int32 = 0
+            for _ in 0..<100 {
+                guard waitpid(id, &found, WNOHANG) == 0 else {
+                    status = found
+                    break
+                }
+                usleep(10_000)
+            }
+        }
+        return end()
+    }
+}
+
+/// The program of a page's process cannot be started.
+struct ProcessNotStarted: Error, CustomStringConvertible {
+    let program: String
+    let reason: String
+
+    var description: String { "the page's process cannot be started from \(program): \(reason)" }
 }

@@ -189,3 +189,89 @@ private struct WorkerLog: LogHandler {
         socket.send(frame)
     }
 }
+
+/// The intake in the page's process: sends arrivals to the program. Takes everything, as writing blocks until there is room.
+final class WorkerIntake: Intake {
+    private let socket: WorkerSocket
+    private let sinks = Mutex<[UInt64: any SettlementSink]>([:])
+
+    init(_ socket: WorkerSocket) {
+        self.socket = socket
+    }
+
+    func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
+        sinks.withLock { sinks in
+            for arrival in batch { sinks[arrival.token] = sink }
+        }
+        for arrival in batch { socket.send(WorkerIntake.frame(arrival)) }
+        return batch.count
+    }
+
+    func room() async throws(SourceClosed) {}
+
+    /// Passes the outcome of a call to its sender.
+    func settled(_ frame: WorkerFrame) {
+        guard let sink = sinks.withLock({ $0.removeValue(forKey: frame.number) }) else { return }
+        sink.settle(frame.number, WorkerOutcome.outcome(frame.texts))
+    }
+
+    /// Carries the original bytes: the program parses them again, and ignores this process's reading.
+    private static func frame(_ arrival: Arrival) -> WorkerFrame {
+        var frame = WorkerFrame(kind: .call, number: arrival.token)
+        frame.texts = [Array(arrival.original), []]
+        switch arrival.reading {
+        case .success(let action):
+            if arrival.envelope == .handler { frame.texts[1] = Array(action.name.bytes) }
+            if let deadline = action.deadline {
+                let left: Double = ContinuousClock.now.duration(to: deadline) / .microseconds(1)
+                frame.value = UInt64(max(1, left))
+            }
+        case .failure(let rejection):
+            if let error = rejection.bodyError {
+                // A third text says that the message was cut. The program finds every other fault itself.
+                if error.code == .tooLarge { frame.texts.append([]) }
+            } else {
+                // The handler's name names no action, and neither does this one.
+                frame.texts[1] = Array("?".utf8)
+            }
+        }
+        return frame
+    }
+}
+
+/// The socket as the page's process has it. Writing may block, and with it the script.
+final class WorkerSocket: Sendable {
+    /// The number of its descriptor.
+    static let descriptor: Int32 = 3
+
+    private let writing = Mutex(())
+
+    /// Writes the whole frame. Any thread. Ignores errors: they mean that the program is gone.
+    func send(_ frame: WorkerFrame) {
+        let bytes = frame.bytes
+        writing.withLock { _ in
+            bytes.withUnsafeBytes { all in
+                var done = 0
+                while done < all.count, let start = all.baseAddress {
+                    let count = write(WorkerSocket.descriptor, start + done, all.count - done)
+                    if count < 0 && errno == EINTR { continue }
+                    guard count > 0 else { return }
+                    done += count
+                }
+            }
+        }
+    }
+
+    /// Reads frames on this thread until the socket ends, which means that the program is gone.
+    func readAll(limit: Int, _ take: (WorkerFrame) -> Void) {
+        var reader = WorkerFrameReader(limit: limit)
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = read(WorkerSocket.descriptor, &chunk, chunk.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return }
+            chunk.withUnsafeBytes { reader.take(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            while let frame = try? reader.next() { take(frame) }
+        }
+    }
+}

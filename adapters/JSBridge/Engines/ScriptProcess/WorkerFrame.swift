@@ -1,3 +1,4 @@
+import AdapterThreads
 import SignalboxCore
 
 /// A message between the program and a page's process: a kind, two numbers, and up to four texts, each preceded by its length.
@@ -106,5 +107,90 @@ struct WorkerFrameError: Error {}
 extension [UInt8] {
     fileprivate mutating func append<Number: FixedWidthInteger>(littleEndian number: Number) {
         Swift.withUnsafeBytes(of: number.littleEndian) { append(contentsOf: $0) }
+    }
+}
+
+/// What a page's process is told to run.
+struct WorkerOrder: Codable, Equatable {
+    struct Script: Codable, Equatable {
+        let name: String
+        let source: String
+    }
+
+    let scripts: [Script]
+    let title: String?
+    let endsWhenIdle: Bool
+    let turnMilliseconds: Int64
+    let heapLimit: Int
+    let timerLimit: Int
+    let messagesToPage: Int
+    let messagesWithoutListener: Int
+    let batchMessages: Int
+    let messageBytes: Int
+    let messageDepth: Int
+    let consoleLines: Int
+
+    init(_ configuration: JavaScriptCoreConfiguration) {
+        scripts = configuration.scripts.map { Script(name: $0.name, source: $0.source) }
+        title = configuration.title
+        endsWhenIdle = configuration.endsWhenIdle
+        let turn = configuration.executionTimeLimit.components
+        turnMilliseconds = max(1, turn.seconds * 1_000 + turn.attoseconds / 1_000_000_000_000_000)
+        heapLimit = configuration.heapLimit
+        timerLimit = configuration.timerLimit
+        messagesToPage = configuration.messagesToPage
+        messagesWithoutListener = configuration.messagesWithoutListener
+        batchMessages = configuration.batchMessages
+        messageBytes = configuration.limits.bytes
+        messageDepth = configuration.limits.depth
+        consoleLines = configuration.consoleLinesPerSecond
+    }
+
+    /// The page as the process runs it. Only the program needs its source's name.
+    var configuration: JavaScriptCoreConfiguration {
+        var configuration = JavaScriptCoreConfiguration(
+            source: "page",
+            scripts: scripts.map { PageScript(name: $0.name, source: $0.source) }
+        )
+        configuration.title = title
+        configuration.endsWhenIdle = endsWhenIdle
+        configuration.executionTimeLimit = .milliseconds(turnMilliseconds)
+        configuration.heapLimit = heapLimit
+        configuration.timerLimit = timerLimit
+        configuration.messagesToPage = messagesToPage
+        configuration.messagesWithoutListener = messagesWithoutListener
+        configuration.batchMessages = batchMessages
+        configuration.limits = MessageLimits(bytes: messageBytes, depth: messageDepth)
+        configuration.consoleLinesPerSecond = consoleLines
+        return configuration
+    }
+}
+
+/// What a page's process learns about a message: what the page is told, and nothing else about the program.
+enum WorkerOutcome {
+    /// The texts of a frame: `handled` and the reply; or `rejected`, `failed` or `abandoned`, the code, and for a rejection the
+    /// sentence and the path.
+    static func texts(_ outcome: Outcome) -> [[UInt8]] {
+        if case .handled(let reply) = outcome {
+            return [Array("handled".utf8)] + (reply.map { [Array($0)] } ?? [])
+        }
+        let refusal = OutcomeRefusal(outcome, to: "page")
+        return [refusal.outcome, refusal.code, refusal.message, refusal.path ?? ""].map { Array($0.utf8) }
+    }
+
+    /// The outcome that tells the page the same. Texts in any other form are a failure.
+    static func outcome(_ texts: [[UInt8]]) -> Outcome {
+        func text(_ place: Int) -> String {
+            texts.indices.contains(place) ? String(decoding: texts[place], as: UTF8.self) : ""
+        }
+        switch text(0) {
+        case "handled": return .handled(reply: texts.count > 1 ? Bytes(texts[1]) : nil)
+        case "rejected":
+            guard let reason = Outcome.Rejection.Reason(text(1)) else { break }
+            return .rejected(Outcome.Rejection(reason, detail: text(2), path: text(3)))
+        case "abandoned": return .abandoned(Outcome.Abandonment(text(1)) ?? .stop)
+        default: break
+        }
+        return .failed(Outcome.Failure(text(1) == "timeout" ? .timeout : .threw, detail: "the plugin failed"))
     }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What a web view had to count since it was made. Nothing of it reached a plugin.
 public struct WebViewCounts: Sendable, Hashable {
     /// How often the page's process ended by itself, or was ended because it did not react.
@@ -16,4 +18,21 @@ public struct WebViewCounts: Sendable, Hashable {
     public var navigationsUndecided = 0
 
     init() {}
+}
+
+/// What an engine counts, through all its runs. Any thread.
+final class WebViewCounters: Sendable {
+    /// What a ``PageLog`` counts.
+    let scriptErrors = ScriptErrorCount()
+    private let counts = Mutex(WebViewCounts())
+
+    var value: WebViewCounts {
+        var value = counts.withLock { $0 }
+        value.scriptErrors = scriptErrors.value
+        return value
+    }
+
+    func add(_ count: Int = 1, to member: WritableKeyPath<WebViewCounts, Int>) {
+        counts.withLock { $0[keyPath: member] &+= count }
+    }
 }

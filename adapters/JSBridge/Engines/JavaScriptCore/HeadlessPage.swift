@@ -1,0 +1,292 @@
+import AdapterThreads
+import Logging
+import SignalboxCore
+
+/// One run of a page: its scripts, then timers, answers and messages, until it ends. Belongs to the page's thread.
+final class HeadlessPage {
+    /// What a page is made of.
+    struct Parts {
+        let configuration: JavaScriptCoreConfiguration
+        let control: PageControl
+        let mailbox: PageMailbox
+        let handle: PageHandle
+        let intake: any Intake
+        let log: PageLog
+    }
+
+    let configuration: JavaScriptCoreConfiguration
+    let control: PageControl
+    let mailbox: PageMailbox
+    let log: PageLog
+    let context: ScriptContext
+    let calls: PageCalls
+    var timers = TimerQueue()
+    var heap: HeapWatch
+    private(set) var functions: PageFunctions?
+    private var settlements: [(token: UInt64, outcome: Outcome)] = []
+    private var failure: JSBridgeError?
+    private var drainRounds = 0
+    /// How often a page that calls again when it is answered `drain` is answered, once nothing else is left to wait for.
+    private static let mostDrainRounds = 100
+
+    /// - Throws: `noResources` when the library has no memory.
+    init(_ parts: Parts) throws(JSBridgeError) {
+        configuration = parts.configuration
+        control = parts.control
+        mailbox = parts.mailbox
+        log = parts.log
+        calls = PageCalls(parts)
+        heap = HeapWatch(limit: parts.configuration.heapLimit)
+        let limit = TurnLimit(parts.configuration.executionTimeLimit) { [control] in control.isClosing }
+        guard let context = ScriptContext(limit: limit) else {
+            throw JSBridgeError(.noResources, "no memory for a page", source: parts.configuration.source)
+        }
+        self.context = context
+        limit.isOverMemory = { [unowned self] in isOverMemory }
+        do throws(JSBridgeError) {
+            functions = try PageFunctions(self)
+        } catch {
+            context.release()
+            throw error
+        }
+    }
+
+    /// Runs the page to its end.
+    ///
+    /// - Throws: `executionTimeLimit` and `heapLimit`, after everything it submitted is settled.
+    func run() throws(JSBridgeError) {
+        for script in configuration.scripts where !mustEnd && !control.isStopping {
+            turn { context.evaluate(script.source, name: script.name) }
+            calls.submit()
+        }
+        while !mustEnd {
+            deliver()
+            if hasEnded { break }
+            pause()
+        }
+        finish()
+        if let failure { throw failure }
+    }
+
+    // MARK: - Turns
+
+    /// Whatever is there to be done, once.
+    private func deliver() {
+        let answers = calls.takeRefused()
+        control.exchange(&settlements)
+        for (token, outcome) in settlements where calls.settle(token) && !mustEnd { tell(token, outcome) }
+        settlements.removeAll(keepingCapacity: true)
+        for number in answers where !mustEnd { tell(number, .abandoned(.drain)) }
+        for message in mailbox.takeMessages() where !mustEnd { receive(message) }
+        let now = ContinuousClock.now
+        let last = timers.lastSerial
+        while !mustEnd, let id = timers.take(dueAt: now, setBy: last) { fire(id) }
+        calls.submit()
+        log.tellWithheld(at: now)
+        if !mustEnd && heap.isOver(context, at: now) { failForMemory() }
+    }
+
+    /// Runs JavaScript, and the microtasks it leaves.
+    func turn(_ work: () -> ScriptResult) {
+        context.limit.begin()
+        control.countTurn()
+        if case .threw(let value) = work(), !context.limit.hasEnded, let functions {
+            log.failed(functions.describe(value))
+        }
+        context.forgetEnding()
+        control.countTurn()
+        heap.scriptRan()
+        if context.limit.wasReached || control.hasOverrun {
+            let error = JSBridgeError.overrun(configuration.executionTimeLimit, source: configuration.source)
+            fail(error.code, error.detail)
+        }
+        if context.limit.wasOverMemory { failForMemory() }
+    }
+
+    /// Checked within a turn too, as a single turn can take all the memory there is.
+    private var isOverMemory: Bool {
+        heap.scriptRan()
+        return heap.isOver(context, at: .now)
+    }
+
+    private func failForMemory() {
+        fail(
+            .heapLimit,
+            "its objects take more than \(configuration.heapLimit) bytes; raise the limit or keep less"
+        )
+    }
+
+    private func pause() {
+        var limit: Duration?
+        if let next = [timers.nextDue(), heap.nextLook].compactMap(\.self).min() { limit = max(.zero, next - .now) }
+        // What was refused is told at once, but not to a page that tries again and again.
+        if calls.hasRefused { limit = .milliseconds(1) }
+        if log.hasWithheld { limit = min(limit ?? .seconds(1), .seconds(1)) }
+        control.wake.wait(for: limit)
+    }
+
+    // MARK: - The end
+
+    /// The page ends now.
+    var mustEnd: Bool { control.isClosing || failure != nil }
+
+    private func fail(_ code: JSBridgeError.Code, _ detail: String) {
+        if failure == nil { failure = JSBridgeError(code, detail, source: configuration.source) }
+    }
+
+    private var hasEnded: Bool {
+        guard calls.unsettled == 0 else { return false }
+        if control.isStopping {
+            drainRounds += 1
+            return !calls.hasRefused || drainRounds > HeadlessPage.mostDrainRounds
+        }
+        return configuration.endsWhenIdle && timers.isEmpty && mailbox.isIdle
+    }
+
+    /// Settles what the page still waits for, lets it go, and waits until the program has settled what it submitted.
+    private func finish() {
+        context.limit.isLastTurn = true
+        context.watch(slice: context.limit.slice)
+        calls.isOpen = false
+        turn { functions?.close() ?? .returned(context.undefined) }
+        functions = nil
+        mailbox.detach(control, hasFailed: failure != nil)
+        context.release()
+        log.tellWithheld(isLast: true)
+        while calls.unsettled > 0 {
+            control.exchange(&settlements)
+            for (token, _) in settlements { _ = calls.settle(token) }
+            settlements.removeAll(keepingCapacity: true)
+            if calls.unsettled > 0 { control.wake.wait(for: nil) }
+        }
+    }
+}
+
+extension HeadlessPage {
+    /// Tells the page what became of a message of its own.
+    func tell(_ number: UInt64, _ outcome: Outcome) {
+        guard let functions else { return }
+        turn { functions.settle(number, outcome) }
+    }
+
+    /// Gives the page a message from the program.
+    func receive(_ message: PageMessage) {
+        guard let functions else { return }
+        turn { functions.deliver(message) }
+    }
+
+    func fire(_ timer: Int) {
+        guard let functions else { return }
+        turn { functions.fireTimer(timer) }
+    }
+
+    /// The page answers a call from the program.
+    func answered(_ number: UInt64, _ kind: String, _ text: consuming ScriptText?) {
+        mailbox.finish(number, answer(kind, text))
+    }
+
+    private func answer(_ kind: String, _ text: consuming ScriptText?) -> Result<Bytes?, PageCallError> {
+        guard kind == "returned" else {
+            return .failure(PageCallError(answered: kind, text?.text(atMost: PageCallError.longestDetail) ?? ""))
+        }
+        guard let text else { return .success(nil) }
+        let limit = configuration.limits.bytes
+        guard text.length <= limit else { return .failure(.answerTooLong(limit: limit)) }
+        return .success(Bytes(text.text()))
+    }
+
+    /// Ends the script that called a native function, when the page ends at once.
+    func heedClose() {
+        if control.isClosing && !context.limit.isLastTurn { context.endSoon() }
+    }
+}
+
+/// Which timer is due next: the earliest, and of two due at the same time the one that was set first. Pure: the caller
+/// says what time it is.
+struct TimerQueue {
+    typealias Instant = ContinuousClock.Instant
+
+    private struct Entry {
+        let due: Instant
+        let serial: UInt64
+        let id: Int
+    }
+
+    /// A heap: no entry is earlier than the one at half its index. Cancelled entries stay until they come up, or until
+    /// they are the most.
+    private var heap: [Entry] = []
+    private var live: [Int: UInt64] = [:]
+    private var serial: UInt64 = 0
+
+    var isEmpty: Bool { live.isEmpty }
+
+    /// When the next timer is due.
+    mutating func nextDue() -> Instant? {
+        dropCancelled()
+        return heap.first?.due
+    }
+
+    /// Sets a timer, in place of one with the same id.
+    mutating func schedule(_ id: Int, due: Instant) {
+        serial += 1
+        live[id] = serial
+        heap.append(Entry(due: due, serial: serial, id: id))
+        rise(from: heap.count - 1)
+        if heap.count > 64 + 2 * live.count { compact() }
+    }
+
+    mutating func cancel(_ id: Int) {
+        live[id] = nil
+    }
+
+    /// Takes the next timer that is due at `now` and was set at or before `last`, so that a timer set by another one
+    /// waits for the next round.
+    mutating func take(dueAt now: Instant, setBy last: UInt64) -> Int? {
+        dropCancelled()
+        guard let first = heap.first, first.due <= now, first.serial <= last else { return nil }
+        removeFirst()
+        live[first.id] = nil
+        return first.id
+    }
+
+    /// The timers set so far.
+    var lastSerial: UInt64 { serial }
+
+    private mutating func dropCancelled() {
+        while let first = heap.first, live[first.id] != first.serial { removeFirst() }
+    }
+
+    private mutating func compact() {
+        let kept = heap.filter { live[$0.id] == $0.serial }
+        heap = kept.sorted(by: TimerQueue.isEarlier)
+    }
+
+    private static func isEarlier(_ left: Entry, _ right: Entry) -> Bool {
+        (left.due, left.serial) < (right.due, right.serial)
+    }
+
+    private mutating func rise(from start: Int) {
+        var index = start
+        while index > 0 {
+            let above = (index - 1) / 2
+            guard TimerQueue.isEarlier(heap[index], heap[above]) else { return }
+            heap.swapAt(index, above)
+            index = above
+        }
+    }
+
+    private mutating func removeFirst() {
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+        var index = 0
+        while true {
+            var earliest = index
+            for below in [2 * index + 1, 2 * index + 2] where below < heap.count {
+                if TimerQueue.isEarlier(heap[below], heap[earliest]) { earliest = below }
+            }
+            guard earliest != index else { return }
+            heap.swapAt(index, earliest)
+            index = earliest
+        }
+    }
+}

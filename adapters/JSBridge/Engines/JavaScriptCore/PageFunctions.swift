@@ -1,0 +1,175 @@
+import AdapterThreads
+import Logging
+import SignalboxCore
+
+/// The functions of bridge.js and headless.js that a page's thread calls, and the natives they were given.
+struct PageFunctions {
+    private let context: ScriptContext
+    private let reply: ScriptObject
+    private let refuse: ScriptObject
+    private let receive: ScriptObject
+    private let closeAll: ScriptObject
+    private let fire: ScriptObject
+    private let describing: ScriptObject
+
+    /// Sets a page's globals up.
+    ///
+    /// - Throws: `noResources` when there is no memory for them.
+    init(_ page: HeadlessPage) throws(JSBridgeError) {
+        context = page.context
+        let natives = PageFunctions.natives(of: page)
+        let headless = PageFunctions.start(PackageResources.headless_js, "signalbox:headless.js", context, natives)
+        guard let natives, let headless else { throw PageFunctions.noMemory(page) }
+        for name in ["setTimeout", "clearTimeout"] {
+            if let function = context.member(name, of: headless) {
+                context.set(name, of: natives, to: .object(function))
+            }
+        }
+        guard let bridge = PageFunctions.start(PackageResources.bridge_js, "signalbox:bridge.js", context, natives),
+            let reply = context.member("reply", of: bridge), let refuse = context.member("refuse", of: bridge),
+            let receive = context.member("receive", of: bridge), let close = context.member("close", of: bridge),
+            let fire = context.member("fire", of: headless), let describe = context.member("describe", of: headless),
+            let rejected = context.member("rejected", of: headless)
+        else { throw PageFunctions.noMemory(page) }
+        context.callOnRejection(rejected)
+        self.reply = reply
+        self.refuse = refuse
+        self.receive = receive
+        closeAll = close
+        self.fire = fire
+        describing = describe
+    }
+
+    private static func start(
+        _ script: [UInt8],
+        _ name: String,
+        _ context: ScriptContext,
+        _ natives: ScriptObject?
+    ) -> ScriptObject? {
+        guard let natives,
+            case .returned(let value) = context.evaluate(String(decoding: script, as: UTF8.self), name: name),
+            let function = context.keep(value),
+            case .returned(let functions) = context.call(function, .object(natives))
+        else { return nil }
+        return context.keep(functions)
+    }
+
+    private static func noMemory(_ page: HeadlessPage) -> JSBridgeError {
+        JSBridgeError(.noResources, "no memory for a page's functions", source: page.configuration.source)
+    }
+
+    // MARK: - Calling the page
+
+    func settle(_ number: UInt64, _ outcome: Outcome) -> ScriptResult {
+        guard case .handled(let answer) = outcome else {
+            let refusal = OutcomeRefusal(outcome, to: "page")
+            return context.call(
+                refuse,
+                .number(Double(number)),
+                .text(refusal.code),
+                .text(refusal.message),
+                refusal.path.map { .text($0) } ?? .undefined,
+                .text(refusal.outcome)
+            )
+        }
+        return context.call(reply, .number(Double(number)), answer.map { .utf8($0) } ?? .undefined)
+    }
+
+    func deliver(_ message: PageMessage) -> ScriptResult {
+        context.call(
+            receive,
+            .text(message.action.text),
+            message.id.map { .text($0.text) } ?? .null,
+            .utf8(message.body),
+            .number(Double(message.number))
+        )
+    }
+
+    func fireTimer(_ id: Int) -> ScriptResult {
+        context.call(fire, .number(Double(id)))
+    }
+
+    func close() -> ScriptResult {
+        context.call(closeAll, .text("the page ends"))
+    }
+
+    /// What was thrown, in words.
+    func describe(_ thrown: ScriptValue) -> String {
+        guard case .returned(let value) = context.call(describing, .value(thrown)) else {
+            return "an error without text"
+        }
+        return context.text(of: value, atMost: LineText.longest) ?? "an error without text"
+    }
+}
+
+extension PageFunctions {
+    /// What bridge.js and headless.js may call. They run on the page's thread, inside JavaScript.
+    static func natives(of page: HeadlessPage) -> ScriptObject? {
+        let context = page.context
+        guard let natives = context.makeObject() else { return nil }
+        context.set("timerLimit", of: natives, to: .number(Double(page.configuration.timerLimit)))
+        let held = Double(page.configuration.messagesWithoutListener)
+        context.set("messagesWithoutListener", of: natives, to: .number(held))
+        // The page outlives its context, and so every call of these.
+        addTimers(natives, page)
+        addLog(natives, page)
+        addMessages(natives, page)
+        return natives
+    }
+
+    private static func addTimers(_ natives: ScriptObject, _ page: HeadlessPage) {
+        page.context.set("schedule", of: natives) { [unowned page] call in
+            guard let id = call.number(0).flatMap(Int.init(exactly:)), let delay = call.number(1), delay.isFinite
+            else { return }
+            page.timers.schedule(id, due: .now + .milliseconds(min(max(delay, 0), longestDelay)))
+            page.heedClose()
+        }
+        page.context.set("cancel", of: natives) { [unowned page] call in
+            guard let id = call.number(0).flatMap(Int.init(exactly:)) else { return }
+            page.timers.cancel(id)
+        }
+    }
+
+    /// In milliseconds: what browsers allow. The script has its own such bound, but it is the page's to break.
+    private static let longestDelay = 2_147_483_647.0
+
+    private static func addLog(_ natives: ScriptObject, _ page: HeadlessPage) {
+        page.context.set("log", of: natives) { [unowned page] call in
+            let text = call.text(1)?.text(atMost: LineText.longest) ?? ""
+            page.log.console(level(call.text(0)?.text() ?? ""), text)
+            page.heedClose()
+        }
+        page.context.set("failed", of: natives) { [unowned page] call in
+            // What the end of the page rejects is no error of the page.
+            guard !page.context.limit.isLastTurn, let text = call.text(0)?.text(atMost: LineText.longest) else {
+                return
+            }
+            page.log.failed(text)
+        }
+        page.context.set("warn", of: natives) { [unowned page] call in
+            guard let text = call.text(0)?.text(atMost: LineText.longest) else { return }
+            page.log.warn(text)
+        }
+    }
+
+    private static func addMessages(_ natives: ScriptObject, _ page: HeadlessPage) {
+        page.context.set("post", of: natives) { [unowned page] call in
+            guard let json = call.text(1), let number = call.number(2).flatMap(UInt64.init(exactly:)) else { return }
+            page.calls.post(call.text(0)?.text(atMost: 256), json, number: number, timeout: call.number(3) ?? 0)
+            page.heedClose()
+        }
+        page.context.set("answer", of: natives) { [unowned page] call in
+            guard let number = call.number(0).flatMap(UInt64.init(exactly:)) else { return }
+            page.answered(number, call.text(1)?.text() ?? "", call.text(2))
+        }
+    }
+
+    private static func level(_ word: String) -> Logger.Level {
+        switch word {
+        case "debug": .debug
+        case "warn": .warning
+        case "error": .error
+        default: .info
+        }
+    }
+}

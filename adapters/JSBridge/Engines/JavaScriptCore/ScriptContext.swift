@@ -1,0 +1,211 @@
+#if canImport(JavaScriptCore)
+import JavaScriptCore
+#else
+import CJavaScriptCore
+#endif
+
+/// One global scope of JavaScript, with a heap of its own. Belongs to one thread.
+///
+/// What it made - texts, objects kept, native functions - is gone after ``release()``, which must be called.
+final class ScriptContext {
+    let group: JSContextGroupRef
+    let reference: JSGlobalContextRef
+    private let functionClass: JSClassRef
+    private var natives: [NativeFunction] = []
+    private var kept: [JSObjectRef] = []
+    private var buffer: [CChar] = []
+    let limit: TurnLimit
+
+    /// - Returns: `nil` when the library has no memory for it.
+    init?(limit: TurnLimit) {
+        guard let group = JSContextGroupCreate() else { return nil }
+        guard let functionClass = NativeFunction.makeClass() else {
+            JSContextGroupRelease(group)
+            return nil
+        }
+        guard let context = JSGlobalContextCreateInGroup(group, nil) else {
+            JSClassRelease(functionClass)
+            JSContextGroupRelease(group)
+            return nil
+        }
+        self.group = group
+        self.functionClass = functionClass
+        self.limit = limit
+        reference = context
+        watch(slice: limit.slice)
+    }
+
+    /// Ends the scope: finalizers have run, and nothing points to this object any more.
+    func release() {
+        for object in kept { JSValueUnprotect(reference, object) }
+        kept = []
+        JSGlobalContextRelease(reference)
+        JSContextGroupRelease(group)
+        JSClassRelease(functionClass)
+        natives = []
+    }
+
+    // MARK: - Calling JavaScript
+
+    /// Runs a script; what it threw has its name, as `sourceURL`.
+    func evaluate(_ source: String, name: String) -> ScriptResult {
+        let script = ScriptText(source)
+        let url = ScriptText(name)
+        var exception: JSValueRef?
+        let value = JSEvaluateScript(reference, script.reference, nil, url.reference, 1, &exception)
+        return result(value, exception)
+    }
+
+    /// Calls a function with at most five arguments.
+    func call(_ function: ScriptObject, _ arguments: ScriptArgument...) -> ScriptResult {
+        // Arguments lie on the stack: in an array the collector would not see them.
+        withUnsafeTemporaryAllocation(of: JSValueRef?.self, capacity: 5) { room in
+            var count = 0
+            for argument in arguments.prefix(5) {
+                room.initializeElement(at: count, to: make(argument))
+                count += 1
+            }
+            var exception: JSValueRef?
+            let value = JSObjectCallAsFunction(
+                reference,
+                function.reference,
+                nil,
+                count,
+                room.baseAddress,
+                &exception
+            )
+            return result(value, exception)
+        }
+    }
+
+    /// Makes JavaScript callable again after it was ended: when that happened in a microtask, the next call ends, too.
+    func forgetEnding() {
+        if limit.hasEnded { _ = evaluate("0", name: "") }
+    }
+
+    var undefined: ScriptValue { ScriptValue(reference: JSValueMakeUndefined(reference)) }
+
+    private func result(_ value: JSValueRef?, _ exception: JSValueRef?) -> ScriptResult {
+        if let exception { return .threw(ScriptValue(reference: exception)) }
+        return .returned(ScriptValue(reference: value ?? JSValueMakeUndefined(reference)))
+    }
+
+    func make(_ argument: ScriptArgument) -> JSValueRef? {
+        switch argument {
+        case .undefined: JSValueMakeUndefined(reference)
+        case .null: JSValueMakeNull(reference)
+        case .number(let number): JSValueMakeNumber(reference, number)
+        case .text(let text): make(ScriptText(text))
+        case .utf8(let bytes): make(ScriptText(bytes, by: &buffer))
+        case .value(let value): value.reference
+        case .object(let object): object.reference
+        }
+    }
+
+    private func make(_ text: borrowing ScriptText) -> JSValueRef? {
+        JSValueMakeString(reference, text.reference)
+    }
+
+    // MARK: - Objects
+
+    /// The object that a value is, kept until the context is released; `nil` when the value is none.
+    func keep(_ value: ScriptValue) -> ScriptObject? {
+        guard JSValueIsObject(reference, value.reference) else { return nil }
+        let object = JSValueToObject(reference, value.reference, nil)
+        guard let object else { return nil }
+        JSValueProtect(reference, object)
+        kept.append(object)
+        return ScriptObject(reference: object)
+    }
+
+    /// An empty object, kept.
+    func makeObject() -> ScriptObject? {
+        JSObjectMake(reference, nil, nil).flatMap { keep(ScriptValue(reference: $0)) }
+    }
+
+    /// A kept member of an object.
+    func member(_ name: String, of object: ScriptObject) -> ScriptObject? {
+        let name = ScriptText(name)
+        let value = JSObjectGetProperty(reference, object.reference, name.reference, nil)
+        return value.flatMap { keep(ScriptValue(reference: $0)) }
+    }
+
+    func set(_ name: String, of object: ScriptObject, to argument: ScriptArgument) {
+        let name = ScriptText(name)
+        JSObjectSetProperty(reference, object.reference, name.reference, make(argument), 0, nil)
+    }
+
+    /// Gives an object a member that calls the program.
+    ///
+    /// - Parameter body: called on this thread, inside whatever JavaScript calls it; released with the context.
+    func set(_ name: String, of object: ScriptObject, calling body: @escaping (NativeCall) -> Void) {
+        let native = NativeFunction(body)
+        natives.append(native)
+        let function = JSObjectMake(reference, functionClass, Unmanaged.passUnretained(native).toOpaque())
+        guard let function else { return }
+        set(name, of: object, to: .value(ScriptValue(reference: function)))
+    }
+
+    /// A string's text, or `nil` when the value is no string.
+    func text(of value: ScriptValue, atMost limit: Int) -> String? {
+        guard JSValueIsString(reference, value.reference) else { return nil }
+        return ScriptText(owning: JSValueToStringCopy(reference, value.reference, nil))?.text(atMost: limit)
+    }
+}
+
+/// A function of the program that JavaScript calls. Its object in JavaScript points here, so the context that made it
+/// keeps it as long as anything can call it.
+final class NativeFunction {
+    private let body: (NativeCall) -> Void
+
+    init(_ body: @escaping (NativeCall) -> Void) {
+        self.body = body
+    }
+
+    /// A class whose objects are such functions; to be released.
+    static func makeClass() -> JSClassRef? {
+        var definition = JSClassDefinition()
+        definition.callAsFunction = nativeFunctionCalled
+        return JSClassCreate(&definition)
+    }
+
+    fileprivate func call(_ call: NativeCall) {
+        body(call)
+    }
+}
+
+private func nativeFunctionCalled(
+    context: JSContextRef?,
+    function: JSObjectRef?,
+    this: JSObjectRef?,
+    count: Int,
+    arguments: UnsafePointer<JSValueRef?>?,
+    exception: UnsafeMutablePointer<JSValueRef?>?
+) -> JSValueRef? {
+    guard let context, let pointer = JSObjectGetPrivate(function) else { return nil }
+    let native = Unmanaged<NativeFunction>.fromOpaque(pointer).takeUnretainedValue()
+    native.call(NativeCall(context: context, arguments: UnsafeBufferPointer(start: arguments, count: count)))
+    return JSValueMakeUndefined(context)
+}
+
+/// The arguments of a call from JavaScript to a native function; valid during the call only.
+struct NativeCall {
+    let context: JSContextRef
+    let arguments: UnsafeBufferPointer<JSValueRef?>
+
+    /// A number, or `nil` when there is none at this place.
+    func number(_ position: Int) -> Double? {
+        guard let value = value(position), JSValueIsNumber(context, value) else { return nil }
+        return JSValueToNumber(context, value, nil)
+    }
+
+    /// A text, or `nil` when there is none at this place.
+    func text(_ position: Int) -> ScriptText? {
+        guard let value = value(position), JSValueIsString(context, value) else { return nil }
+        return ScriptText(owning: JSValueToStringCopy(context, value, nil))
+    }
+
+    private func value(_ position: Int) -> JSValueRef? {
+        position < arguments.count ? arguments[position] : nil
+    }
+}

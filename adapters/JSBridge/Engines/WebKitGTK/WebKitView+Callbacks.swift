@@ -1,0 +1,132 @@
+#if WebKitGTK
+import CWebKitGTK
+
+/// Why a script gave no value.
+struct ScriptFault: Error, CustomStringConvertible {
+    let description: String
+}
+
+extension WebKitView {
+    /// What is called when a script has ended.
+    typealias ScriptEnd = @GLibThread (Result<String, ScriptFault>) -> Void
+
+    /// Evaluates a script in the main frame of the document that is there when it comes to it.
+    ///
+    /// - Parameters:
+    ///   - world: the script world, or `nil` for the page's own.
+    ///   - end: gets the value as text, unless the view is closed before.
+    func evaluate(_ script: String, world: String?, _ end: @escaping ScriptEnd) {
+        let box = Unmanaged.passRetained(ScriptCallback(view: self, end: end)).toOpaque()
+        var script = script
+        script.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { text in
+                webkit_web_view_evaluate_javascript(
+                    view,
+                    text.baseAddress,
+                    gssize(text.count),
+                    world,
+                    nil,
+                    nil,
+                    scriptEnded,
+                    box
+                )
+            }
+        }
+    }
+}
+
+/// Waits for a script's end. The library calls back once, also when the view is closed; then nobody is told.
+@GLibThread
+private final class ScriptCallback {
+    private weak var view: WebKitView?
+    private let end: WebKitView.ScriptEnd
+
+    init(view: WebKitView, end: @escaping WebKitView.ScriptEnd) {
+        self.view = view
+        self.end = end
+        OpenObjects.add(1, to: \.scripts)
+    }
+
+    deinit {
+        OpenObjects.add(-1, to: \.scripts)
+    }
+
+    func finish(_ result: Result<String, ScriptFault>) {
+        guard let view, !view.isClosed else { return }
+        end(result)
+    }
+}
+
+private func scriptEnded(_ source: UnsafeMutablePointer<GObject>?, _ result: OpaquePointer?, _ receiver: gpointer?) {
+    guard let receiver else { return }
+    let callback = Unmanaged<ScriptCallback>.fromOpaque(receiver).takeRetainedValue()
+    let text = source.flatMap { source in result.map { scriptResult(UnsafeMutableRawPointer(source), $0) } }
+    let ended = text ?? .failure(ScriptFault(description: "the library gave no result"))
+    GLibThread.assumeIsolated { callback.finish(ended) }
+}
+
+private func scriptResult(_ view: UnsafeMutableRawPointer, _ result: OpaquePointer) -> Result<String, ScriptFault> {
+    var error: UnsafeMutablePointer<GError>?
+    let view = view.assumingMemoryBound(to: WebKitWebView.self)
+    guard let value = webkit_web_view_evaluate_javascript_finish(view, result, &error) else {
+        let message = error?.pointee.message.map { String(cString: $0) } ?? "no value"
+        g_clear_error(&error)
+        return .failure(ScriptFault(description: message))
+    }
+    defer { g_object_unref(value) }
+    guard let text = jsc_value_to_string(value) else { return .failure(ScriptFault(description: "no text")) }
+    defer { g_free(text) }
+    return .success(String(cString: text))
+}
+
+extension WebKitView {
+    /// Draws what the view shows now.
+    ///
+    /// - Parameter end: gets a PNG (ISO/IEC 15948), or `nil`; not called when the view is closed before.
+    func takeSnapshot(_ end: @escaping @GLibThread ([UInt8]?) -> Void) {
+        let box = Unmanaged.passRetained(SnapshotCallback(end)).toOpaque()
+        webkit_web_view_get_snapshot(
+            view,
+            WEBKIT_SNAPSHOT_REGION_VISIBLE,
+            WEBKIT_SNAPSHOT_OPTIONS_NONE,
+            nil,
+            snapshotTaken,
+            box
+        )
+    }
+}
+
+@GLibThread
+private final class SnapshotCallback {
+    let end: @GLibThread ([UInt8]?) -> Void
+
+    init(_ end: @escaping @GLibThread ([UInt8]?) -> Void) {
+        self.end = end
+    }
+}
+
+private func snapshotTaken(_ source: UnsafeMutablePointer<GObject>?, _ result: OpaquePointer?, _ receiver: gpointer?) {
+    guard let receiver else { return }
+    let callback = Unmanaged<SnapshotCallback>.fromOpaque(receiver).takeRetainedValue()
+    let picture = source.flatMap { source in result.flatMap { png(UnsafeMutableRawPointer(source), $0) } }
+    GLibThread.assumeIsolated { callback.end(picture) }
+}
+
+private func png(_ view: UnsafeMutableRawPointer, _ result: OpaquePointer) -> [UInt8]? {
+    let view = view.assumingMemoryBound(to: WebKitWebView.self)
+    guard let surface = webkit_web_view_get_snapshot_finish(view, result, nil) else { return nil }
+    defer { cairo_surface_destroy(surface) }
+    var bytes: [UInt8] = []
+    let status = withUnsafeMutablePointer(to: &bytes) { bytes in
+        cairo_surface_write_to_png_stream(surface, addPart, bytes)
+    }
+    return status == CAIRO_STATUS_SUCCESS ? bytes : nil
+}
+
+private func addPart(_ bytes: gpointer?, _ part: UnsafePointer<UInt8>?, _ count: UInt32) -> cairo_status_t {
+    guard let bytes, let part else { return CAIRO_STATUS_WRITE_ERROR }
+    let added = UnsafeBufferPointer(start: part, count: Int(count))
+    bytes.assumingMemoryBound(to: [UInt8].self).pointee.append(contentsOf: added)
+    return CAIRO_STATUS_SUCCESS
+}
+#endif

@@ -1,0 +1,304 @@
+#if WebKitGTK
+import CWebKitGTK
+
+/// A web view of the library with everything that is its own: window, context, content manager, settings. What it stores is
+/// gone with it.
+///
+/// ``close()`` is to be called before it is let go.
+@GLibThread
+final class WebKitView {
+    /// What a view is made with.
+    struct Settings: Sendable {
+        let display: WebViewDisplay
+        let scripts: WebViewScripts
+        let userAgentSuffix: String?
+        /// Whether the processes of pages are shut in. Where the system does not allow it the library ends this process.
+        let isSandboxed: Bool
+    }
+
+    let view: UnsafeMutablePointer<WebKitWebView>
+    let manager: UnsafeMutablePointer<WebKitUserContentManager>
+    let context: UnsafeMutablePointer<WebKitWebContext>
+    let window: UnsafeMutablePointer<GtkWidget>
+    let isOffscreen: Bool
+    private(set) var rawHandlers: [RawHandler] = []
+    var areRawHandlersOpen = false
+    private(set) weak var listener: (any WebKitViewListener)?
+    private(set) var isClosed = false
+
+    init(_ settings: Settings, listener: any WebKitViewListener) {
+        self.listener = listener
+        context = WebKitView.makeContext(isSandboxed: settings.isSandboxed)
+        manager = webkit_user_content_manager_new()
+        let widget = WebKitView.makeWidget(context, manager)
+        view = UnsafeMutableRawPointer(widget).assumingMemoryBound(to: WebKitWebView.self)
+        let size: (width: Int, height: Int)
+        switch settings.display {
+        case .offscreen(let width, let height):
+            isOffscreen = true
+            size = (width, height)
+            window = gtk_offscreen_window_new()
+        case .window(let width, let height):
+            isOffscreen = false
+            size = (width, height)
+            window = gtk_window_new(GTK_WINDOW_TOPLEVEL)
+        }
+        OpenObjects.count(view: UnsafeMutableRawPointer(view).assumingMemoryBound(to: GObject.self))
+        configure(settings)
+        rawHandlers = settings.scripts.rawHandlers.map { RawHandler(name: $0, view: self) }
+        add(settings.scripts)
+        connectSignals()
+        show(width: size.width, height: size.height)
+    }
+
+    /// Loads a URL, about which is asked first.
+    func load(_ url: String) {
+        guard !isClosed else { return }
+        webkit_web_view_load_uri(view, url)
+    }
+
+    /// Ends the page's process, which is told as every end is.
+    func endProcess() {
+        guard !isClosed else { return }
+        webkit_web_view_terminate_web_process(view)
+    }
+
+    /// What the window is called.
+    func entitle(_ title: String) {
+        guard !isClosed, !isOffscreen else { return }
+        gtk_window_set_title(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), title)
+    }
+
+    /// Closes the page and lets go of everything; nothing is told any more. Any number of times.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        disconnectSignals()
+        webkit_user_content_manager_remove_all_scripts(manager)
+        // Takes the view with it, and that its page's process.
+        gtk_widget_destroy(window)
+        g_object_unref(view)
+        g_object_unref(manager)
+        g_object_unref(context)
+    }
+
+    // MARK: - Making
+
+    private static func makeContext(isSandboxed: Bool) -> UnsafeMutablePointer<WebKitWebContext> {
+        let data = webkit_website_data_manager_new_ephemeral()
+        webkit_website_data_manager_set_tls_errors_policy(data, WEBKIT_TLS_ERRORS_POLICY_FAIL)
+        let context = signalbox_web_context_new(data)
+        g_object_unref(data)
+        guard let context else { preconditionFailure("the library makes no context: it has ended the process before") }
+        webkit_web_context_set_sandbox_enabled(context, isSandboxed ? 1 : 0)
+        webkit_web_context_set_cache_model(context, WEBKIT_CACHE_MODEL_DOCUMENT_VIEWER)
+        return context
+    }
+
+    private static func makeWidget(
+        _ context: UnsafeMutablePointer<WebKitWebContext>,
+        _ manager: UnsafeMutablePointer<WebKitUserContentManager>
+    ) -> UnsafeMutablePointer<GtkWidget> {
+        guard let widget = signalbox_web_view_new(context, manager) else {
+            preconditionFailure("the library makes no view: it has ended the process before")
+        }
+        g_object_ref_sink(widget)
+        return widget
+    }
+
+    private func configure(_ given: Settings) {
+        guard let settings = webkit_web_view_get_settings(view) else { return }
+        // A document that comes back from this cache would have no bridge: scripts at its start do not run again.
+        webkit_settings_set_enable_page_cache(settings, 0)
+        webkit_settings_set_enable_developer_extras(settings, 0)
+        webkit_settings_set_enable_write_console_messages_to_stdout(settings, 0)
+        webkit_settings_set_allow_file_access_from_file_urls(settings, 0)
+        webkit_settings_set_allow_universal_access_from_file_urls(settings, 0)
+        webkit_settings_set_allow_top_navigation_to_data_urls(settings, 0)
+        webkit_settings_set_javascript_can_access_clipboard(settings, 0)
+        webkit_settings_set_javascript_can_open_windows_automatically(settings, 0)
+        webkit_settings_set_enable_media_stream(settings, 0)
+        webkit_settings_set_disable_web_security(settings, 0)
+        if isOffscreen {
+            webkit_settings_set_hardware_acceleration_policy(settings, WEBKIT_HARDWARE_ACCELERATION_POLICY_NEVER)
+        }
+        if let suffix = given.userAgentSuffix, let agent = webkit_settings_get_user_agent(settings) {
+            webkit_settings_set_user_agent(settings, "\(String(cString: agent)) \(suffix)")
+        }
+    }
+
+    private func show(width: Int, height: Int) {
+        let container = UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkContainer.self)
+        let widget = UnsafeMutableRawPointer(view).assumingMemoryBound(to: GtkWidget.self)
+        gtk_container_add(container, widget)
+        let shown = UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self)
+        gtk_window_set_default_size(shown, Int32(width), Int32(height))
+        if isOffscreen { gtk_widget_set_size_request(widget, Int32(width), Int32(height)) }
+        gtk_widget_show_all(window)
+    }
+}
+
+/// Who hears what happens in a ``WebKitView``. It must not close the view before it returns.
+@GLibThread
+protocol WebKitViewListener: AnyObject {
+    /// Another document has taken the place of the one before, whose URL this is.
+    func committed(_ url: String)
+
+    /// The main frame was not loaded; whatever was there is there still.
+    ///
+    /// - Parameter isRefusal: it was refused, or another load took its place.
+    func loadFailed(_ url: String, _ message: String, isRefusal: Bool)
+
+    /// A text was posted in the private world.
+    func received(_ text: String)
+
+    /// A value was posted in the page's world.
+    func receivedRaw(_ post: RawPost, _ reply: RawReply)
+
+    /// May this be loaded?
+    func asked(_ question: PolicyQuestion)
+
+    /// The document's title has changed.
+    func titleChanged(_ title: String?)
+
+    /// The page's process is gone, for this reason.
+    func processEnded(_ reason: String)
+
+    /// The page stands still until the user has answered a dialog.
+    func dialogOpened()
+
+    /// The user has closed the window.
+    func windowClosed()
+
+    /// The page wanted something that no page gets, which the library has been refused.
+    func refused(_ wish: String)
+}
+
+private typealias View = UnsafeMutablePointer<WebKitWebView>
+
+extension WebKitView {
+    func connectSignals() {
+        typealias Changed = @convention(c) (View?, WebKitLoadEvent, gpointer?) -> Void
+        typealias Failed =
+            @convention(c) (
+                View?, WebKitLoadEvent, UnsafePointer<gchar>?, UnsafeMutablePointer<GError>?, gpointer?
+            ) -> gboolean
+        typealias Decide =
+            @convention(c) (
+                View?, UnsafeMutablePointer<WebKitPolicyDecision>?, WebKitPolicyDecisionType, gpointer?
+            ) -> gboolean
+        typealias Create = @convention(c) (View?, OpaquePointer?, gpointer?) -> UnsafeMutablePointer<GtkWidget>?
+        typealias Ended = @convention(c) (View?, WebKitWebProcessTerminationReason, gpointer?) -> Void
+        typealias Notify = @convention(c) (View?, UnsafeMutablePointer<GParamSpec>?, gpointer?) -> Void
+        typealias Delete = @convention(c) (UnsafeMutablePointer<GtkWidget>?, gpointer?, gpointer?) -> gboolean
+        connect("load-changed", unsafeBitCast(loadChanged as Changed, to: GCallback.self))
+        connect("load-failed", unsafeBitCast(loadFailed as Failed, to: GCallback.self))
+        connect("decide-policy", unsafeBitCast(decidePolicy as Decide, to: GCallback.self))
+        connect("create", unsafeBitCast(createView as Create, to: GCallback.self))
+        connect("web-process-terminated", unsafeBitCast(processEnded as Ended, to: GCallback.self))
+        connect("notify::title", unsafeBitCast(titleChanged as Notify, to: GCallback.self))
+        Signal.connect("delete-event", of: window, to: self, unsafeBitCast(windowClosed as Delete, to: GCallback.self))
+        connectWishes()
+    }
+
+    func connect(_ name: String, _ handler: GCallback) {
+        Signal.connect(name, of: view, to: self, handler)
+    }
+
+    func disconnectSignals() {
+        Signal.disconnect(self, from: view)
+        Signal.disconnect(self, from: window)
+        Signal.disconnect(self, from: context)
+        Signal.disconnect(self, from: manager)
+        for handler in rawHandlers { Signal.disconnect(handler, from: manager) }
+    }
+}
+
+private func loadChanged(_ view: View?, _ event: WebKitLoadEvent, _ receiver: gpointer?) {
+    guard let receiver, event == WEBKIT_LOAD_COMMITTED else { return }
+    let url = webkit_web_view_get_uri(view).map { String(cString: $0) } ?? ""
+    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
+    GLibThread.assumeIsolated { view.listener?.committed(url) }
+}
+
+/// Its answer keeps the library from showing a page of its own about the fault.
+private func loadFailed(
+    _: View?,
+    _ event: WebKitLoadEvent,
+    _ url: UnsafePointer<gchar>?,
+    _ error: UnsafeMutablePointer<GError>?,
+    _ receiver: gpointer?
+) -> gboolean {
+    guard let receiver, let error else { return 1 }
+    let url = url.map { String(cString: $0) } ?? ""
+    let message = error.pointee.message.map { String(cString: $0) } ?? ""
+    let isCancelled =
+        error.pointee.domain == webkit_network_error_quark()
+        && error.pointee.code == Int32(WEBKIT_NETWORK_ERROR_CANCELLED.rawValue)
+    let isRefusal = error.pointee.domain == webkit_policy_error_quark() || isCancelled
+    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
+    GLibThread.assumeIsolated { view.listener?.loadFailed(url, message, isRefusal: isRefusal) }
+    return 1
+}
+
+private func decidePolicy(
+    _: View?,
+    _ decision: UnsafeMutablePointer<WebKitPolicyDecision>?,
+    _ type: WebKitPolicyDecisionType,
+    _ receiver: gpointer?
+) -> gboolean {
+    guard let receiver, let decision else { return 1 }
+    guard let reading = PolicyQuestion.Reading(decision, type) else {
+        webkit_policy_decision_ignore(decision)
+        return 1
+    }
+    guard !reading.isSettled else {
+        webkit_policy_decision_use(decision)
+        return 1
+    }
+    let kept = ForeignReference(object: decision)
+    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
+    GLibThread.assumeIsolated { view.listener?.asked(PolicyQuestion(kept, reading)) }
+    return 1
+}
+
+/// A script opens a window, for which the library asks no policy. It gets none, and is not told what is loaded instead.
+private func createView(
+    _: View?,
+    _ action: OpaquePointer?,
+    _ receiver: gpointer?
+) -> UnsafeMutablePointer<GtkWidget>? {
+    guard let receiver, let action else { return nil }
+    let reading = PolicyQuestion.Reading(action, opensWindow: true)
+    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
+    GLibThread.assumeIsolated { view.listener?.asked(PolicyQuestion(nil, reading)) }
+    return nil
+}
+
+private func processEnded(_: View?, _ reason: WebKitWebProcessTerminationReason, _ receiver: gpointer?) {
+    guard let receiver else { return }
+    let words =
+        switch reason {
+        case WEBKIT_WEB_PROCESS_CRASHED: "it crashed"
+        case WEBKIT_WEB_PROCESS_EXCEEDED_MEMORY_LIMIT: "it needed too much memory"
+        default: "it was ended"
+        }
+    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
+    GLibThread.assumeIsolated { view.listener?.processEnded(words) }
+}
+
+private func titleChanged(_ view: View?, _: UnsafeMutablePointer<GParamSpec>?, _ receiver: gpointer?) {
+    guard let receiver else { return }
+    let title = webkit_web_view_get_title(view).map { String(cString: $0) }
+    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
+    GLibThread.assumeIsolated { view.listener?.titleChanged(title) }
+}
+
+/// Its answer keeps GTK from destroying the window, which is the view's.
+private func windowClosed(_: UnsafeMutablePointer<GtkWidget>?, _ event: gpointer?, _ receiver: gpointer?) -> gboolean {
+    guard let receiver else { return 1 }
+    let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
+    GLibThread.assumeIsolated { view.listener?.windowClosed() }
+    return 1
+}
+#endif
