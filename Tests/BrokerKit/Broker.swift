@@ -163,3 +163,123 @@ public final class Broker: Sendable {
         }
     }
 }
+
+extension Broker {
+    /// Publishes one message with `mosquitto_pub` at MQTT 5 and returns when the broker has acknowledged it.
+    ///
+    /// - Parameters:
+    ///   - payload: the message's bytes; it goes through a file, so any bytes will do.
+    ///   - qos: 0, 1 or 2.
+    ///   - properties: as `mosquitto_pub -D publish` takes them, such as `["content-type", "text/plain"]`.
+    /// - Throws: ``BrokerKitError`` when the broker did not take it.
+    public func publish(
+        _ payload: [UInt8],
+        to topic: String,
+        qos: Int = 1,
+        retain: Bool = false,
+        properties: [[String]] = []
+    ) async throws {
+        let file = folder.appendingPathComponent("payload-\(UUID().uuidString)")
+        try Data(payload).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        var arguments = ["-h", "127.0.0.1", "-p", "\(openPort)", "-V", "5", "-q", "\(qos)", "-t", topic]
+        arguments += payload.isEmpty ? ["-n"] : ["-f", file.path]
+        if retain { arguments.append("-r") }
+        for property in properties { arguments += ["-D", "publish"] + property }
+        let status = try await RunningProgram("mosquitto_pub", arguments).status()
+        guard status == 0 else { throw BrokerKitError("mosquitto_pub to \(topic) ended with status \(status)") }
+    }
+
+    /// Publishes one text with QoS 1.
+    public func publish(_ text: String, to topic: String, retain: Bool = false) async throws {
+        try await publish(Array(text.utf8), to: topic, retain: retain)
+    }
+
+    /// Publishes each text, which has one line, as a message of its own with QoS 1, in this order over one connection;
+    /// returns when the broker has acknowledged all.
+    ///
+    /// - Throws: ``BrokerKitError`` when the broker did not take them.
+    public func publish(lines: [String], to topic: String) async throws {
+        guard !lines.isEmpty else { return }
+        let file = folder.appendingPathComponent("lines-\(UUID().uuidString)")
+        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let arguments = ["-h", "127.0.0.1", "-p", "\(openPort)", "-V", "5", "-q", "1", "-t", topic, "-l"]
+        let status = try await RunningProgram("mosquitto_pub", arguments, input: file).status()
+        guard status == 0 else { throw BrokerKitError("mosquitto_pub to \(topic) ended with status \(status)") }
+    }
+}
+
+/// How a test's broker is configured.
+public struct BrokerOptions: Sendable {
+    /// Who may connect, by name, with which password; empty for everyone.
+    public var users: [String: String]
+    /// Whether sessions and queues survive a restart.
+    public var isPersistent: Bool
+    /// How many messages wait per client, 0 for any number: what at-least-once needs.
+    public var maximumQueued: Int
+    /// How the broker's listener is protected; the port for publishers is not.
+    public var security = BrokerSecurity.none
+    /// The lines of an access list, such as `user anna` and `topic read news/#`; empty for no list.
+    public var access: [String] = []
+    /// More lines for mosquitto's configuration, such as `max_inflight_messages 1000`.
+    public var lines: [String]
+
+    /// A broker for everyone that keeps all messages.
+    public init(
+        users: [String: String] = [:],
+        isPersistent: Bool = true,
+        maximumQueued: Int = 0,
+        lines: [String] = []
+    ) {
+        self.users = users
+        self.isPersistent = isPersistent
+        self.maximumQueued = maximumQueued
+        self.lines = lines
+    }
+
+    /// Whether everyone may do everything without TLS.
+    var isOpen: Bool {
+        if case .none = security { return users.isEmpty && access.isEmpty }
+        return false
+    }
+}
+
+/// How a test's broker protects its listener.
+public enum BrokerSecurity: Sendable {
+    /// Not at all.
+    case none
+    /// By TLS with the authority's server certificate.
+    case tls(TestAuthority)
+    /// The same, and clients must have a certificate of the authority; its common name is their user name.
+    case mutual(TestAuthority)
+    /// By TLS with keys, hexadecimal, by identity, which is the user name.
+    case sharedKeys([String: String])
+
+    func lines(in folder: String) -> [String] {
+        switch self {
+        case .none: []
+        case .tls(let authority): BrokerSecurity.server(authority)
+        case .mutual(let authority):
+            BrokerSecurity.server(authority) + [
+                "cafile \(authority.authorityFile)", "require_certificate true", "use_identity_as_username true",
+            ]
+        case .sharedKeys: ["psk_hint test", "psk_file \(folder)/keys", "use_identity_as_username true"]
+        }
+    }
+
+    private static func server(_ authority: TestAuthority) -> [String] {
+        ["certfile \(authority.certificateFile)", "keyfile \(authority.keyFile)"]
+    }
+}
+
+/// What kept a test from having its broker.
+public struct BrokerKitError: Error, CustomStringConvertible {
+    /// What is missing or went wrong.
+    public let description: String
+
+    /// What is missing or went wrong, in words.
+    public init(_ description: String) {
+        self.description = description
+    }
+}

@@ -96,3 +96,58 @@ public enum LoopbackPort {
         return address
     }
 }
+
+/// Keeps a loopback port for a test's server. On Linux the system gives the port to no other socket while this object lives, before
+/// the server starts and after it ends too.
+public final class PortReservation: Sendable {
+    /// The port.
+    public let port: Int
+    private let socket: Int32
+
+    /// - Throws: ``BrokerKitError`` when the system has no port left.
+    public init() throws {
+        let (socket, port) = try LoopbackPort.bound(isShared: true)
+        self.port = Int(port)
+        #if os(Linux)
+        self.socket = socket
+        #else
+        // Elsewhere a server could not bind to it either.
+        close(socket)
+        self.socket = -1
+        #endif
+    }
+
+    deinit {
+        if socket >= 0 { close(socket) }
+    }
+}
+
+/// A loopback port on which something listens and nobody answers: for programs that must not connect.
+public final class QuietListener: Sendable {
+    /// The port it listens on.
+    public let port: Int
+    private let listener: Int32
+
+    /// Starts to listen.
+    public init() throws {
+        let (listener, port) = try LoopbackPort.listening()
+        _ = fcntl(listener, F_SETFL, O_NONBLOCK)
+        self.port = Int(port)
+        self.listener = listener
+    }
+
+    deinit {
+        close(listener)
+    }
+
+    /// Whether somebody has connected since the last call.
+    public func takeConnection() -> Bool {
+        let client = accept(listener, nil, nil)
+        guard client >= 0 else { return false }
+        close(client)
+        return true
+    }
+
+    /// Connects to it, as a program would.
+    public func connect() throws -> Bool { try LoopbackPort.isOpen(port) }
+}

@@ -161,3 +161,143 @@ final class RawPeer: Sendable {
         }
     }
 }
+
+/// The other side said nothing for so long that a test gives up.
+struct Silence: Error {}
+
+extension RawPeer {
+    /// Each write leaves at once, so that single bytes are segments of their own.
+    func hurry() {
+        var yes: Int32 = 1
+        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    /// What comes next; empty when the other side has closed, or reset, the connection.
+    func chunk() async throws -> [UInt8] {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                var limit = timeval(tv_sec: RawPeer.patience, tv_usec: 0)
+                setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+                var buffer = [UInt8](repeating: 0, count: 65_536)
+                let count = recv(socket, &buffer, buffer.count, 0)
+                if count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) {
+                    continuation.resume(throwing: Silence())
+                } else {
+                    continuation.resume(returning: Array(buffer.prefix(max(0, count))))
+                }
+            }
+        }
+    }
+}
+
+extension RawPeer {
+    /// Writes the block again and again on a thread that may wait, until `isEnough` or the other side takes no more.
+    func writing(
+        _ block: [UInt8],
+        until isEnough: @escaping @Sendable () -> Bool,
+        _ done: @escaping @Sendable () -> Void
+    ) {
+        Thread.detachNewThread { [self] in
+            while !isEnough() { write(block) }
+            done()
+        }
+    }
+}
+
+/// A plain socket that takes the connections of clients of this machine, for what no proper server sends.
+final class RawHost: Sendable {
+    let port: UInt16
+    private let socket: Int32
+
+    init?() {
+        guard let (socket, port) = try? LoopbackPort.listening() else { return nil }
+        self.socket = socket
+        self.port = port
+    }
+
+    deinit {
+        close(socket)
+    }
+
+    /// The next connection; `nil` when none comes for longer than a test lasts.
+    func accept() async -> RawPeer? {
+        // The thread sanitizer does not see that a continuation hands an object over: so it is made here.
+        let connection = await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [self] in
+                var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                let isThere = poll(&place, 1, Int32(RawPeer.patience * 1_000)) > 0
+                continuation.resume(returning: isThere ? LoopbackPort.accept(on: socket) : -1)
+            }
+        }
+        return connection < 0 ? nil : RawPeer(socket: connection)
+    }
+}
+
+extension RawPeer {
+    /// Reads a client's request.
+    ///
+    /// - Returns: the answer that it waits for.
+    func upgradeAnswer(adding more: [String] = []) async -> [UInt8] {
+        let end = Array("\r\n\r\n".utf8)
+        let request = String(decoding: await read { $0.suffix(4) == end[...] }, as: UTF8.self)
+        return Array(UpgradeAnswer.text(to: request, adding: more).utf8)
+    }
+
+    func answerUpgrade(adding more: [String] = []) async {
+        write(await upgradeAnswer(adding: more))
+    }
+}
+
+/// A server's proper answer to a request for an upgrade (RFC 6455, 4.2.2).
+enum UpgradeAnswer {
+    /// - Parameter more: further header lines.
+    static func text(to request: String, adding more: [String] = []) -> String {
+        let head = "sec-websocket-key:"
+        let line = request.split(separator: "\r\n").first { $0.lowercased().hasPrefix(head) } ?? ""
+        let key = line.dropFirst(head.count).trimmingCharacters(in: .whitespaces)
+        let accept = Data(SecureHash.of(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
+        let lines = [
+            "HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade",
+            "Sec-WebSocket-Accept: \(accept.base64EncodedString())",
+        ]
+        return (lines + more + ["", ""]).joined(separator: "\r\n")
+    }
+}
+
+/// SHA-1 (RFC 3174), which a server's answer to an upgrade is made with.
+enum SecureHash {
+    static func of(_ bytes: [UInt8]) -> [UInt8] {
+        var message = bytes + [0x80]
+        while message.count % 64 != 56 { message.append(0) }
+        message += (0..<8).map { UInt8(truncatingIfNeeded: (bytes.count * 8) >> (56 - 8 * $0)) }
+        var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476, 0xC3D2_E1F0]
+        for start in stride(from: 0, to: message.count, by: 64) { take(message[start..<start + 64], &state) }
+        return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> (24 - 8 * UInt32($0))) } }
+    }
+
+    private static func take(_ block: ArraySlice<UInt8>, _ state: inout [UInt32]) {
+        var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { place in
+            block[place..<place + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        }
+        for index in 16..<80 {
+            words.append(turned(words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], by: 1))
+        }
+        var (a, b, c, d, e) = (state[0], state[1], state[2], state[3], state[4])
+        for index in 0..<80 {
+            let (mixed, constant): (UInt32, UInt32) =
+                switch index {
+                case ..<20: (b & c | ~b & d, 0x5A82_7999)
+                case ..<40: (b ^ c ^ d, 0x6ED9_EBA1)
+                case ..<60: (b & c | b & d | c & d, 0x8F1B_BCDC)
+                default: (b ^ c ^ d, 0xCA62_C1D6)
+                }
+            let next = turned(a, by: 5) &+ mixed &+ e &+ constant &+ words[index]
+            (e, d, c, b, a) = (d, c, turned(b, by: 30), a, next)
+        }
+        for (index, word) in [a, b, c, d, e].enumerated() { state[index] &+= word }
+    }
+
+    private static func turned(_ word: UInt32, by count: UInt32) -> UInt32 {
+        word << count | word >> (32 - count)
+    }
+}
