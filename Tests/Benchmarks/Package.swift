@@ -89,7 +89,7 @@ let package = Package(
                 .product(name: "Signalbox", package: "signalbox"),
                 .product(name: "SignalboxCore", package: "signalbox"),
                 .product(name: "WebSocketChat", package: "signalbox"),
-                "CLibwebsocketsLibrary",
+                "BareWebSocketClient",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -111,6 +111,7 @@ let package = Package(
         .executableTarget(name: "RawSubscriber", dependencies: ["CMosquittoLibrary"]),
         .executableTarget(name: "RawPublisher", dependencies: ["CMosquittoLibrary"]),
         .systemLibrary(name: "CLibwebsocketsLibrary", pkgConfig: "libwebsockets"),
+        .target(name: "BareWebSocketClient", dependencies: ["CLibwebsocketsLibrary"], swiftSettings: strict),
         .target(name: "CWebSocketWire", dependencies: ["CLibwebsocketsLibrary"]),
         .executableTarget(name: "RawWebSocketClient", dependencies: ["CLibwebsocketsLibrary", "CWebSocketWire"]),
         .executableTarget(name: "RawWebSocketServer", dependencies: ["CLibwebsocketsLibrary", "CWebSocketWire"]),

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Signalbox
 import SignalboxCore
@@ -102,4 +103,89 @@ final class SignalboxWay: Sendable {
 
 struct BenchmarkFacts: OriginFacts {
     static let kind = "benchmark"
+}
+
+/// What people write today: the message as a dictionary of anything, casts, and a dictionary of closures by action.
+final class UsualWay {
+    typealias Handler = (_ id: String, _ body: [String: Any]) -> Bool
+
+    private var handlers: [String: Handler] = [:]
+    private(set) var total = 0
+
+    init() {
+        handlers["payment"] = { [unowned self] _, body in
+            guard let amount = body["amount"] as? Int,
+                let transactionId = body["transactionId"] as? String,
+                let paymentId = body["paymentId"] as? String,
+                let paymentGoodsName = body["paymentGoodsName"] as? String
+            else { return false }
+            total += amount &+ transactionId.utf8.count &+ paymentId.utf8.count &+ paymentGoodsName.utf8.count
+            return true
+        }
+        for number in 0..<30 { handlers["other\(number)"] = { _, _ in true } }
+    }
+
+    func dispatch(_ bytes: [UInt8]) -> Bool {
+        guard let message = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any],
+            let action = message["action"] as? String,
+            let id = message["id"] as? String,
+            let body = message["body"] as? [String: Any],
+            let handler = handlers[action]
+        else { return false }
+        return handler(id, body)
+    }
+}
+
+/// What every variant makes of the payment message, and the message itself: 202 bytes.
+struct Payment: Decodable, Sendable {
+    let amount: Int
+    let transactionId: String
+    let paymentId: String
+    let paymentGoodsName: String
+
+    static let message: [UInt8] = Array(
+        """
+        {"action":"payment","id":"6f9619ff-8b86-d011-b42d-00c04fc964ff","body":{"amount":129900,\
+        "transactionId":"tx-20240117-00000042","paymentId":"pay_5f3c9a","paymentGoodsName":"Noise cancelling headphones"}}
+        """.utf8
+    )
+}
+
+/// The same value, read by hand.
+struct HandReadPayment: BodyReadable, Sendable {
+    let amount: Int
+    let transactionId: String
+    let paymentId: String
+    let paymentGoodsName: String
+
+    init(reading body: borrowing BodyReader) throws(BodyError) {
+        amount = try body.int("amount")
+        transactionId = try body.string("transactionId")
+        paymentId = try body.string("paymentId")
+        paymentGoodsName = try body.string("paymentGoodsName")
+    }
+}
+
+/// An adapter's sink that does the least an adapter can: it counts, and tells when all have been settled.
+final class CountingSink: SettlementSink {
+    let notHandled = Atomic<Int>(0)
+    private let left: Atomic<Int>
+    private let done: AsyncStream<Never>
+    private let finish: AsyncStream<Never>.Continuation
+
+    init(expected: Int) {
+        left = Atomic(expected)
+        (done, finish) = AsyncStream.makeStream(of: Never.self)
+    }
+
+    func mayAcknowledge(_ token: UInt64) {}
+
+    func settle(_ token: UInt64, _ outcome: Outcome) {
+        if case .handled = outcome {} else { notHandled.wrappingAdd(1, ordering: .relaxed) }
+        if left.wrappingSubtract(1, ordering: .acquiringAndReleasing).newValue == 0 { finish.finish() }
+    }
+
+    func untilSettled() async {
+        for await _ in done {}
+    }
 }

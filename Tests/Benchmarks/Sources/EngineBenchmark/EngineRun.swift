@@ -1,5 +1,7 @@
+import BrowserBridge
 import CPageCounter
 import Foundation
+import JSBridge
 import Logging
 import Signalbox
 import SignalboxCore
@@ -58,5 +60,65 @@ struct EngineRun<Page: EnginePage> {
                 continuation.resume()
             }
         }
+    }
+}
+
+/// An engine and the page it is to run.
+protocol EnginePage: Sendable {
+    /// What pages may have sent without an outcome, at most: a flood of one-way messages waits in its page, all of it.
+    static var messagesWaitingInPage: Int { get }
+
+    /// The engine, with what it needs known: made once its time has begun.
+    func engine(logger: Logger) throws -> any Adapter
+
+    /// Called while the engine runs: tells what the caller must know to open the page.
+    func opened(_ engine: any Adapter) async throws
+}
+
+extension EnginePage {
+    static var messagesWaitingInPage: Int { 1_000_000 }
+
+    func opened(_ engine: any Adapter) async throws {}
+}
+
+/// A script alone.
+struct JavaScriptCorePage: EnginePage {
+    private let source: String
+
+    init(script path: String) throws {
+        source = try String(contentsOfFile: path, encoding: .utf8)
+    }
+
+    func engine(logger: Logger) throws -> any Adapter {
+        let configuration = JavaScriptCoreConfiguration(
+            source: "page",
+            scripts: [PageScript(name: "page.js", source: source)]
+        )
+        return try JavaScriptCoreEngine(configuration, logger: logger)
+    }
+}
+
+/// A page that the engine serves, and somebody else opens in a browser.
+struct BrowserSite: EnginePage {
+    private let source: String
+
+    init(script path: String) throws {
+        source = try String(contentsOfFile: path, encoding: .utf8)
+    }
+
+    func engine(logger: Logger) throws -> any Adapter {
+        var configuration = BrowserConfiguration(source: "page")
+        configuration.documents = [
+            "/": .page("<!DOCTYPE html><title>Benchmark</title><script src=\"/page.js\"></script>"),
+            "/page.js": .script(source),
+        ]
+        configuration.messagesWaitingInPage = Self.messagesWaitingInPage
+        return try BrowserEngine(configuration, logger: logger)
+    }
+
+    func opened(_ engine: any Adapter) async throws {
+        guard let url = try await (engine as? BrowserEngine)?.url() else { return }
+        print(url)
+        fflush(nil)
     }
 }

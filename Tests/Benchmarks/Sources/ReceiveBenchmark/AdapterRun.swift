@@ -1,9 +1,11 @@
+import Dispatch
 import Foundation
 import Logging
 import MQTTPush
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import Synchronization
 
 /// The adapter as it is shipped, with an intake that only counts or with a supervisor and a plugin.
 struct AdapterRun {
@@ -71,4 +73,78 @@ struct AdapterRun {
     }
 
     private var quiet: Logger { Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+/// Takes a millisecond for each batch, as a plugin does that makes its actions durable together.
+final class CommitPlugin: BatchPlugin {
+    let action: ActionName
+    private let meter: Meter
+    private let calls = Atomic<Int>(0)
+    /// A thread waits, as for a disk, and no task does.
+    private let disk = DispatchQueue(label: "disk")
+
+    init(action: ActionName, meter: Meter) {
+        self.action = action
+        self.meter = meter
+    }
+
+    func callAsActions(_ batch: [(info: Payment, context: ActionContext)]) async throws {
+        meter.begin()
+        calls.add(1, ordering: .relaxed)
+        await withCheckedContinuation { done in
+            disk.async {
+                usleep(1_000)
+                done.resume()
+            }
+        }
+        _ = meter.count(batch.count)
+    }
+
+    /// Prints how many batches there were.
+    func show() {
+        print(calls.load(ordering: .relaxed))
+        fflush(nil)
+    }
+}
+
+/// Settles everything at once, on the adapter's own thread.
+struct CountingIntake: Intake {
+    let meter: Meter
+
+    func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
+        for arrival in batch {
+            _ = meter.count()
+            sink.mayAcknowledge(arrival.token)
+            sink.settle(arrival.token, .handled(reply: nil))
+        }
+        return batch.count
+    }
+
+    func room() async throws(SourceClosed) {}
+}
+
+/// The body of every message.
+struct Payment: Decodable, Sendable {
+    /// Nanoseconds of the monotonic clock, where latency is measured.
+    let amount: Int
+    let transactionId: String
+    let paymentId: String
+    let paymentGoodsName: String
+}
+
+/// Prints `ready` when the adapter says that it has subscribed, and nothing else.
+struct ReadyHandler: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        guard event.message.description.contains("subscribed to") else { return }
+        print("ready")
+        fflush(nil)
+    }
 }

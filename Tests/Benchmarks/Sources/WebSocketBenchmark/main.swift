@@ -1,3 +1,4 @@
+import BareWebSocketClient
 import Foundation
 
 // usage: WebSocketBenchmark count|feed|feed-codable|feed-hand PORT COUNT
@@ -10,7 +11,7 @@ guard arguments.count == 3, let port = UInt16(arguments[1]), let count = Int(arg
 let meter = Meter(expected: count)
 do {
     switch arguments[0] {
-    case "count": CountingClient(meter: meter).run(port: port)
+    case "count": BareWebSocketClient { meter.count() }.run(port: port)
     case "feed": try await FeedRun(port: port, meter: meter).withoutSupervisor()
     case "feed-codable": try await FeedRun(port: port, meter: meter).supervised(.codable)
     case "feed-hand": try await FeedRun(port: port, meter: meter).supervised(.byHand)

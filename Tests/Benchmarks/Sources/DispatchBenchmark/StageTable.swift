@@ -1,8 +1,100 @@
+import Foundation
 import InMemoryTracing
 import Metrics
 import Signalbox
 import SignalboxCore
 import Tracing
+
+/// Times each row and the row that it is compared with one after the other, round by round, and prints medians of the
+/// ratios. It counts the process's own processor time, as others may use the machine.
+enum StageTable {
+    private static let messages = 256 * 20
+
+    private struct Times {
+        var own: [Double] = []
+        var ratios: [Double] = []
+    }
+
+    static func print(rounds: Int, only prefix: String) async throws {
+        let rows = StageRow.all.filter { $0.name.hasPrefix(prefix) }
+        var ways: [String: StageWay] = [:]
+        for row in StageRow.all where rows.contains(where: { $0.name == row.name || $0.base == row.name }) {
+            ways[row.name] = try StageWay(row)
+        }
+        var times: [String: Times] = [:]
+        for round in 0...rounds {
+            for row in rows {
+                guard let way = ways[row.name], let base = ways[row.base] else { continue }
+                let before = try await time(base)
+                let own = try await time(way)
+                let after = try await time(base)
+                guard round > 0 else { continue }
+                times[row.name, default: Times()].own.append(own)
+                times[row.name, default: Times()].ratios.append(own * 2 / (before + after))
+            }
+        }
+        for way in ways.values { await way.stop() }
+        Swift.print("stages and lanes, batch 256, \(rounds) rounds of \(messages) messages")
+        Swift.print(line("row", "ns a message", "times", "compared with", "bar"))
+        for row in rows { show(row, times[row.name] ?? Times()) }
+    }
+
+    private static func time(_ way: StageWay) async throws -> Double {
+        let start = ProcessorTime.now
+        try await way.dispatch(messages)
+        return (ProcessorTime.now - start) / Double(messages)
+    }
+
+    private static func show(_ row: StageRow, _ times: Times) {
+        let ratio = DispatchTable.median(times.ratios)
+        let verdict = row.timeBar.map { "\($0)x \(ratio <= $0 ? "met" : "MISSED")" } ?? ""
+        let shown = row.name == row.base ? "" : "\(ratio.rounded(to: 2))"
+        Swift.print(line(row.name, "\(Int(DispatchTable.median(times.own)))", shown, row.base, verdict))
+    }
+
+    private static func line(_ cells: String...) -> String {
+        let widths = [42, 14, 8, 44, 12]
+        return zip(cells, widths).map { $0.padding(toLength: $1, withPad: " ", startingAt: 0) }.joined()
+    }
+}
+
+/// One row of the table of stages: what is on, what it is compared with, and what it may cost.
+struct StageRow: Sendable {
+    let name: String
+    /// The row it is timed side by side with.
+    let base: String
+    let setting: StageSetting
+    /// How many allocations an action has, at a batch of 256; what a batch has beside them is ``perBatch`` at most.
+    let allocations: Double
+    /// Where they come from.
+    let reason: String
+    /// The most time, as a multiple of the base's, where one is promised.
+    let timeBar: Double?
+
+    init(
+        _ name: String,
+        beside base: String = StageRow.nothing,
+        allocations: Double,
+        _ reason: String,
+        timeBar: Double? = nil,
+        _ change: (inout StageSetting) -> Void = { _ in }
+    ) {
+        self.name = name
+        self.base = base
+        self.allocations = allocations
+        self.reason = reason
+        self.timeBar = timeBar
+        var setting = StageSetting()
+        change(&setting)
+        self.setting = setting
+    }
+
+    /// The most that a batch may add to an action: 64 in 256 actions. One more in every fourth action is too many.
+    static let perBatch = 0.25
+
+    /// The row without any stage.
+    static let nothing = "nothing on"
+}
 
 extension StageRow {
     /// Every row, those that others are compared with before them.
@@ -120,4 +212,30 @@ extension StageRow {
             $0.called = ["payment", "refunds"]
         }
     }
+}
+
+/// How a supervisor is set up for one row: nothing but the plugin, unless something is said.
+struct StageSetting: Sendable {
+    /// How many actions are registered, the one that is called included.
+    var registered = 31
+    /// Which are called, in turns.
+    var called = ["payment"]
+    var sources: [SourceName] = ["benchmark"]
+    var features: AdapterFeatures = []
+    var rateLimit: RateLimit?
+    var repeats = RepeatPolicy.never
+    var options = PluginOptions<Payment>()
+    var middleware: [any Middleware] = []
+    var configuration = SupervisorConfiguration()
+    /// How many different `paymentId`s the messages have.
+    var keys = 1
+    /// How many messages, one after the other, have the same id and content.
+    var messagesPerID = 1
+    var hasDeadline = false
+    /// Whether the handler may wait; it does not.
+    var isAsync = false
+    /// Whether every message is handled; else none is.
+    var isHandled = true
+    /// Forgets what was gathered since the last time.
+    var forget: @Sendable () -> Void = {}
 }

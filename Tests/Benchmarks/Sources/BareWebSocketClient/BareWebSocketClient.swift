@@ -2,27 +2,31 @@ import CLibwebsocketsLibrary
 import Foundation
 
 /// The Swift loop that only counts: the same library, context and sizes as the adapter's client, without reading a message.
-final class CountingClient {
+///
+/// A target apart: in one compilation with WebSocketChat the compiler finds the header's names in the adapter's module alone.
+public final class BareWebSocketClient {
     private static let receiveBytes = 65_536
 
-    private let meter: Meter
+    private let count: () -> Bool
     private let protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
     private var isDone = false
 
-    init(meter: Meter) {
-        self.meter = meter
+    /// - Parameter count: called for each message; returns whether it was the last.
+    public init(count: @escaping () -> Bool) {
+        self.count = count
     }
 
-    func run(port: UInt16) {
+    /// Connects to a port of this machine, and returns after the last message.
+    public func run(port: UInt16) {
         lws_set_log_level(LLL_ERR, nil)
         protocols.initialize(repeating: lws_protocols(), count: 2)
         protocols.pointee.name = UnsafePointer(strdup("benchmark"))
         protocols.pointee.callback = called
-        protocols.pointee.rx_buffer_size = CountingClient.receiveBytes
+        protocols.pointee.rx_buffer_size = BareWebSocketClient.receiveBytes
         var info = lws_context_creation_info()
         info.port = CONTEXT_PORT_NO_LISTEN
         info.protocols = UnsafePointer(protocols)
-        info.pt_serv_buf_size = UInt32(CountingClient.receiveBytes)
+        info.pt_serv_buf_size = UInt32(BareWebSocketClient.receiveBytes)
         info.user = Unmanaged.passUnretained(self).toOpaque()
         info.gid = -1
         info.uid = -1
@@ -48,8 +52,8 @@ final class CountingClient {
         free(path)
     }
 
-    fileprivate func count() {
-        if meter.count() { isDone = true }
+    fileprivate func take() {
+        if count() { isDone = true }
     }
 }
 
@@ -64,6 +68,6 @@ private func called(
     guard reason == LWS_CALLBACK_CLIENT_RECEIVE, is_whole_message(handle) != 0,
         let owner = lws_context_user(lws_get_context(handle))
     else { return 0 }
-    Unmanaged<CountingClient>.fromOpaque(owner)._withUnsafeGuaranteedRef { $0.count() }
+    Unmanaged<BareWebSocketClient>.fromOpaque(owner)._withUnsafeGuaranteedRef { $0.take() }
     return 0
 }

@@ -1,0 +1,183 @@
+import Foundation
+import NavigationChain
+import SignalboxRoutes
+
+/// From the text of a URL to its route and its captures: Signalbox's table beside the usual way.
+enum RouteTableRows {
+    static func print(_ rounds: Rounds) throws {
+        Swift.print("from text to route and captures, ns: Signalbox, URLComponents + a list of regular expressions")
+        for size in [10, 1_000, 10_000] {
+            let table = try RouteTable((0..<size).map { (pattern: try URLPattern(pattern($0)), value: $0) })
+            let list = try UsualRoutes(size: size)
+            // Spread over the table, so that the list is walked to its middle on average.
+            let urls = (0..<100).map { url(($0 * 97 + 13) * size / 9_713 % size, number: $0) }
+            let passes = max(1, 20_000 / urls.count)
+            let usualPasses = size > 1_000 ? 1 : 10
+            let own = rounds.medians(
+                operations: passes * urls.count,
+                [{ found(urls, passes) { table.match($0)?.value } }]
+            )
+            let usual = rounds.medians(operations: usualPasses * urls.count, [{ matched(urls, usualPasses, list) }])
+            ParseTable.row("\(size) routes", own + usual)
+        }
+        try printLong(rounds)
+    }
+
+    /// A path of 50 KB against a pattern of 50 captures and a rest.
+    private static func printLong(_ rounds: Rounds) throws {
+        let captures = (0..<50).map { "{c\($0)}" }.joined(separator: "/")
+        let table = try RouteTable([(pattern: try URLPattern("https://shop.example/\(captures)/{rest...}"), value: 1)])
+        let path = String(repeating: "/segment-of-some-length", count: 50_000 / 23)
+        let url = "https://shop.example\(path)"
+        let expression = try NSRegularExpression(
+            pattern: "^" + String(repeating: "/([^/]+)", count: 50) + "/(.*)$"
+        )
+        let times = rounds.medians(
+            operations: 20,
+            [
+                { found([url], 20) { table.match($0)?.captures.count } },
+                {
+                    (0..<20).reduce(0) { sum, _ in
+                        guard let path = URLComponents(string: url)?.path else { return sum }
+                        let match = expression.firstMatch(in: path, range: NSRange(path.startIndex..., in: path))
+                        return sum &+ (match?.numberOfRanges ?? 0)
+                    }
+                },
+            ]
+        )
+        ParseTable.row("a path of \(path.utf8.count) bytes, 50 captures and a rest", times)
+    }
+
+    private static func pattern(_ number: Int) -> String { "myapp://section\(number)/{id:int}/{name}" }
+    private static func url(_ section: Int, number: Int) -> String {
+        "myapp://section\(section)/\(number)/name-\(number)"
+    }
+
+    private static func found(_ urls: [String], _ passes: Int, _ route: (URLText) -> Int?) -> Int {
+        var sum = 0
+        for _ in 0..<passes {
+            for text in urls {
+                guard let url = try? URLText(text), let value = route(url) else {
+                    preconditionFailure("no route for \(text)")
+                }
+                sum &+= value
+            }
+        }
+        return sum
+    }
+
+    private static func matched(_ urls: [String], _ passes: Int, _ list: UsualRoutes) -> Int {
+        var sum = 0
+        for _ in 0..<passes {
+            for text in urls {
+                guard let value = list.match(text) else { preconditionFailure("no route for \(text)") }
+                sum &+= value
+            }
+        }
+        return sum
+    }
+}
+
+/// Reading a URL, and nothing else.
+enum ParseTable {
+    static let urls = [
+        "myapp://product/42?ref=mail",
+        "https://shop.example/product/42/reviews?page=2&sort=new#top",
+        "https://www.shop.example:8443/a/b/c/../d/e.html?q=caf%C3%A9",
+    ]
+
+    static func print(_ rounds: Rounds) {
+        Swift.print("reading a URL, ns")
+        for url in urls {
+            let count = 20_000
+            let times = rounds.medians(
+                operations: count,
+                [
+                    { (0..<count).reduce(0) { sum, _ in sum &+ ((try? URLText(url))?.path.utf8.count ?? 0) } },
+                    { (0..<count).reduce(0) { sum, _ in sum &+ (URLComponents(string: url)?.path.utf8.count ?? 0) } },
+                ]
+            )
+            row(url, times)
+        }
+    }
+
+    static func row(_ name: String, _ times: [Double]) {
+        let figures = times.map { String(format: "%9.0f", $0) }.joined()
+        Swift.print("  \(name.padding(toLength: 62, withPad: " ", startingAt: 0))\(figures)")
+    }
+}
+
+/// From the text of a URL to a verdict through ten handlers, of which the last decides.
+enum VerdictTable {
+    static func print(_ rounds: Int) async throws {
+        Swift.print("a verdict through 10 handlers, reading included, ns")
+        let first = try SchemeHandler(allowing: ["https", "myapp"])
+        let looking = try (0..<8).map { try HostHandler(hosts: ["other\($0).example"], name: "host\($0)") }
+        let last = try HostHandler(hosts: ["shop.example"], name: "shop")
+        let router = try NavigationRouter([first] + looking + [last], fallback: .cancel("not ours"))
+        var times: [Double] = []
+        let count = 5_000
+        for _ in 0..<rounds {
+            let began = ContinuousClock.now
+            for _ in 0..<count {
+                let verdict = await router.decide("https://shop.example/product/42", kind: .link, frame: .main)
+                precondition(verdict.decider == "shop")
+            }
+            times.append((ContinuousClock.now - began) / .nanoseconds(count))
+        }
+        ParseTable.row("handlers that only look", [times.sorted()[times.count / 2]])
+    }
+}
+
+/// What people write today: Foundation takes the URL apart, and regular expressions are tried one after the other.
+struct UsualRoutes {
+    private let expressions: [(expression: NSRegularExpression, value: Int)]
+
+    init(size: Int) throws {
+        expressions = try (0..<size).map {
+            (try NSRegularExpression(pattern: "^section\($0)/(-?[0-9]+)/([^/]+)$"), $0)
+        }
+    }
+
+    func match(_ text: String) -> Int? {
+        guard let components = URLComponents(string: text), components.scheme == "myapp", let host = components.host
+        else {
+            return nil
+        }
+        let path = host + components.path
+        let range = NSRange(path.startIndex..., in: path)
+        for (expression, value) in expressions {
+            guard let match = expression.firstMatch(in: path, range: range) else { continue }
+            let captures = (1..<match.numberOfRanges).compactMap {
+                Range(match.range(at: $0), in: path).map { path[$0] }
+            }
+            return captures.count == 2 ? value : nil
+        }
+        return nil
+    }
+}
+
+/// Runs variants one after the other in each round, so that a machine that is busy for a while slows all of them.
+struct Rounds {
+    let count: Int
+
+    /// Nanoseconds an operation, of each variant the median of the rounds.
+    ///
+    /// - Parameter operations: how many one call of a variant performs.
+    func medians(operations: Int, _ variants: [() -> Int]) -> [Double] {
+        var times = variants.map { _ in [Double]() }
+        for variant in variants { sum &+= variant() }
+        for _ in 0..<count {
+            for (place, variant) in variants.enumerated() {
+                let began = ContinuousClock.now
+                sum &+= variant()
+                times[place].append((ContinuousClock.now - began) / .nanoseconds(operations))
+            }
+        }
+        return times.map { $0.sorted()[$0.count / 2] }
+    }
+}
+
+// What the variants computed: without a use of it the compiler would leave them out. Only the benchmark's one thread that
+// measures touches it.
+nonisolated(unsafe) var sum = 0

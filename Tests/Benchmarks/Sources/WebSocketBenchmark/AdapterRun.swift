@@ -1,0 +1,181 @@
+import Foundation
+import Logging
+import Signalbox
+import SignalboxCore
+import WebSocketChat
+
+/// The client as it is shipped, with an intake that only counts or with a supervisor and a typed plugin.
+struct FeedRun {
+    private static let source: SourceName = "feed"
+
+    let port: UInt16
+    let meter: Meter
+
+    func withoutSupervisor() async throws {
+        let feed = try makeFeed()
+        let run = Task { try await feed.run(into: CountingIntake(meter: meter)) }
+        await meter.untilDone()
+        run.cancel()
+        try await run.value
+    }
+
+    func supervised(_ reading: Reading) async throws {
+        let supervisor = Supervisor(logger: .silent)
+        try supervisor.add(makeFeed())
+        try reading.register(with: supervisor, source: FeedRun.source, meter: meter)
+        let run = Task { try await supervisor.run() }
+        await meter.untilDone()
+        run.cancel()
+        try await run.value
+    }
+
+    private func makeFeed() throws -> WebSocketFeed {
+        var configuration = WebSocketFeedConfiguration(
+            source: FeedRun.source,
+            url: try WebSocketURL("ws://127.0.0.1:\(port)/")
+        )
+        configuration.reconnect = nil
+        configuration.firstConnectionMustSucceed = true
+        return try WebSocketFeed(configuration, logger: .silent)
+    }
+}
+
+extension Logger {
+    /// Says nothing.
+    static var silent: Logger { Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+/// The server as it is shipped, with an intake that only counts, or with a supervisor and a typed plugin.
+struct ServerRun {
+    private static let source: SourceName = "chat"
+    private static let tag = "all"
+
+    let meter: Meter
+    /// Whether an action that has an id is answered with its outcome, which is the default.
+    let answers: Bool
+
+    func withoutSupervisor() async throws {
+        let server = try makeServer()
+        let run = Task { try await server.run(into: CountingIntake(meter: meter)) }
+        await tellPort(of: server)
+        await meter.untilDone()
+        run.cancel()
+        try await run.value
+    }
+
+    func supervised(_ reading: Reading) async throws {
+        let supervisor = Supervisor(logger: .silent)
+        let server = try makeServer()
+        try supervisor.add(server)
+        try reading.register(with: supervisor, source: ServerRun.source, meter: meter)
+        let run = Task { try await supervisor.run() }
+        await tellPort(of: server)
+        await meter.untilDone()
+        run.cancel()
+        try await run.value
+    }
+
+    /// Answers each payment with itself, until the process is ended.
+    func echo() async throws {
+        let supervisor = Supervisor(logger: .silent)
+        let server = try makeServer()
+        try supervisor.add(server)
+        try supervisor.register("payment", as: Payment.self, from: .source(ServerRun.source)) { payment, _ in payment }
+        async let run: Void = supervisor.run()
+        await tellPort(of: server)
+        try await run
+    }
+
+    /// Sends each payment to every connection, until the process is ended.
+    func broadcast() async throws {
+        let supervisor = Supervisor(logger: .silent)
+        let server = try makeServer(announces: true)
+        try supervisor.add(server)
+        let rule = AccessRule.source(ServerRun.source)
+        try supervisor.register(.chatConnected, as: RawBody.self, from: rule) { _, context in
+            precondition(context.chat?.join(ServerRun.tag) == true, "a new connection has no tag")
+        }
+        try supervisor.register("payment", as: RawBody.self, from: rule) { payment, context in
+            _ = context.chat?.broadcast("payment", payment.bytes, to: ServerRun.tag)
+        }
+        async let run: Void = supervisor.run()
+        await tellPort(of: server)
+        try await run
+    }
+
+    private func makeServer(announces: Bool = false) throws -> WebSocketServer {
+        var configuration = WebSocketServerConfiguration(source: ServerRun.source, port: 0)
+        configuration.absentOrigin = .allowed
+        configuration.answers = answers
+        configuration.announcesConnections = announces
+        configuration.connections = 15_000
+        return try WebSocketServer(configuration, logger: .silent)
+    }
+
+    private func tellPort(of server: WebSocketServer) async {
+        guard let port = await server.port() else { exit(2) }
+        print(port)
+        fflush(nil)
+    }
+}
+
+/// Settles everything at once, on the adapter's own thread.
+struct CountingIntake: Intake {
+    let meter: Meter
+
+    func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
+        for arrival in batch {
+            _ = meter.count()
+            sink.mayAcknowledge(arrival.token)
+            sink.settle(arrival.token, .handled(reply: nil))
+        }
+        return batch.count
+    }
+
+    func room() async throws(SourceClosed) {}
+}
+
+/// The typed body, read by its synthesised `Decodable`.
+struct Payment: Codable, Sendable {
+    let amount: Int
+    let transactionId: String
+    let paymentId: String
+    let paymentGoodsName: String
+}
+
+/// The same, read by hand.
+struct HandReadPayment: BodyReadable, Sendable {
+    let amount: Int
+    let transactionId: String
+    let paymentId: String
+    let paymentGoodsName: String
+
+    init(reading body: borrowing BodyReader) throws(BodyError) {
+        amount = try body.int("amount")
+        transactionId = try body.string("transactionId")
+        paymentId = try body.string("paymentId")
+        paymentGoodsName = try body.string("paymentGoodsName")
+    }
+}
+
+/// How the plugin gets its body.
+enum Reading {
+    case codable
+    case byHand
+
+    /// Registers the plugin that checks one member and counts.
+    func register(with supervisor: Supervisor, source: SourceName, meter: Meter) throws {
+        switch self {
+        case .codable:
+            try supervisor.register("payment", as: Payment.self, from: .source(source)) { payment, _ in
+                precondition(payment.amount > 0, "the payment came wrong")
+                _ = meter.count()
+            }
+        case .byHand:
+            try supervisor.register("payment", as: HandReadPayment.self, from: .source(source)) { payment, _ in
+                precondition(payment.amount > 0, "the payment came wrong")
+                _ = meter.count()
+            }
+        }
+    }
+}
