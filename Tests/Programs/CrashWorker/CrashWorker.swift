@@ -5,6 +5,7 @@ import ServiceLifecycle
 import Signalbox
 import SignalboxCore
 import SignalboxRoutes
+import Synchronization
 import UnixSignals
 
 @main
@@ -100,5 +101,166 @@ struct CrashWorker {
         print(line)
         // Through no global of C, which Swift cannot see guarded: all streams.
         fflush(nil)
+    }
+}
+
+/// What the program was asked to do.
+struct Arguments: Sendable {
+    /// Where the process kills itself.
+    enum Death: String, Sendable {
+        /// In the plugin, before it writes to the ledger.
+        case plugin
+        /// When all of a batch is handled and none of it is acknowledged.
+        case flush
+    }
+
+    var broker = "mqtt://127.0.0.1"
+    var clientID = "crash-worker"
+    var filter = "crash/{action}"
+    /// A topic that this worker has for itself where the other one is shared; its actions are the same.
+    var own: String?
+    var version = MQTTVersion.v5
+    var quality = MQTTQuality.atLeastOnce
+    /// The certificate authority of a broker with TLS.
+    var authority: String?
+    var sessionExpiry = 3_600
+    /// The most unacknowledged messages, and so those of a batch.
+    var window = 20
+    /// How many milliseconds the plugin takes for each message.
+    var work = 0
+    var ledger = "handled.txt"
+    var death: Death?
+    var deathAt = 1
+    var holdAt: Set<Int> = []
+
+    static let usage = """
+        Writes the number of each message it handles to a ledger, and kills itself where it is told to.
+
+        usage: CrashWorker [--broker URL] [--client-id ID] [--filter crash/{action}] [--own TOPIC] [--mqtt 5|3.1.1]
+                           [--qos 0|1] [--ca FILE] [--session-expiry SECONDS] [--window 20] [--work MILLISECONDS]
+                           [--ledger handled.txt] [--die plugin|flush] [--die-at N] [--hold-at N]...
+
+        The action `log` is a message {"n":NUMBER} for the ledger, `marker` ends the program in order. At the N-th message
+        of --hold-at the plugin writes "holding N" and waits for a line on standard input. The line `leave` removes the
+        filter, and "left" is written when the broker has taken that. With --die the process ends by
+        SIGKILL in the plugin at the N-th message, or when the batch it is in is handled and before it is acknowledged.
+        exit: 0 after a marker or SIGTERM, 1 when the source could not run, 64 bad arguments.
+        """
+
+    init?(_ words: [String]) {
+        var rest = words[...]
+        while let option = rest.popFirst() {
+            guard let value = rest.popFirst(), set(option, value) else { return nil }
+        }
+        guard (1...250).contains(window), sessionExpiry >= 0, work >= 0, deathAt >= 1 else { return nil }
+    }
+
+    private mutating func set(_ option: String, _ value: String) -> Bool {
+        switch option {
+        case "--broker": broker = value
+        case "--client-id": clientID = value
+        case "--filter": filter = value
+        case "--own": own = value
+        case "--ca": authority = value
+        case "--mqtt":
+            guard let known = MQTTVersion(rawValue: value) else { return false }
+            version = known
+        case "--ledger": ledger = value
+        case "--die":
+            guard let point = Death(rawValue: value) else { return false }
+            death = point
+        default: return setNumber(option, value)
+        }
+        return true
+    }
+
+    private mutating func setNumber(_ option: String, _ value: String) -> Bool {
+        guard let number = Int(value) else { return false }
+        switch option {
+        case "--qos":
+            guard let known = MQTTQuality(rawValue: number) else { return false }
+            quality = known
+        case "--session-expiry": sessionExpiry = number
+        case "--window": window = number
+        case "--work": work = number
+        case "--die-at": deathAt = number
+        case "--hold-at": holdAt.insert(number)
+        default: return false
+        }
+        return true
+    }
+}
+
+/// Lets one caller through for each line on standard input but `leave`, which is told to whoever made it.
+final class Gate: Sendable {
+    private struct State {
+        var lines = 0
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    init(onLeave: @escaping @Sendable () -> Void) {
+        // Reading blocks, so on a thread of its own; it ends with the input or the process. Not through C's stream, which a
+        // reader keeps locked while it waits: who flushes all streams would wait for it.
+        Thread.detachNewThread { [self] in
+            var line: [UInt8] = []
+            var byte: UInt8 = 0
+            while read(STDIN_FILENO, &byte, 1) == 1 {
+                guard byte == UInt8(ascii: "\n") else {
+                    line.append(byte)
+                    continue
+                }
+                if line.elementsEqual("leave".utf8) { onLeave() } else { open() }
+                line = []
+            }
+        }
+    }
+
+    /// Waits for a line that no earlier call has had. One caller at a time.
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let mayPass = state.withLock { state in
+                guard state.lines > 0 else {
+                    state.waiter = continuation
+                    return false
+                }
+                state.lines -= 1
+                return true
+            }
+            if mayPass { continuation.resume() }
+        }
+    }
+
+    private func open() {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard let waiter = state.waiter else {
+                state.lines += 1
+                return nil
+            }
+            state.waiter = nil
+            return waiter
+        }
+        waiter?.resume()
+    }
+}
+
+/// A file whose lines are on the disk when they are written: what a plugin has done for good.
+struct Ledger: Sendable {
+    private let descriptor: Int32
+
+    /// Opens the file, or makes it; lines that are there stay.
+    init(_ path: String) throws {
+        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
+    }
+
+    /// Appends a line, and returns when the disk has it. Blocks for so long, which in a process with one plugin holds up
+    /// nobody else.
+    func append(_ line: String) throws {
+        let bytes = Array(line.utf8)
+        guard write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0 else {
+            throw CocoaError(.fileWriteUnknown)
+        }
     }
 }

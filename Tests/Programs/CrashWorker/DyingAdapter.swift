@@ -1,5 +1,7 @@
+import Foundation
 import MQTTPush
 import SignalboxCore
+import Synchronization
 
 /// The adapter as it is shipped, whose settlements pass a sink that may kill the process.
 struct DyingAdapter: Adapter {
@@ -11,5 +13,83 @@ struct DyingAdapter: Adapter {
 
     func run(into intake: any Intake) async throws {
         try await adapter.run(into: DyingIntake(intake: intake, tally: tally))
+    }
+}
+
+/// Gives each batch a sink of its own.
+struct DyingIntake: Intake {
+    let intake: any Intake
+    let tally: Tally
+
+    func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
+        intake.submit(batch, to: DyingSink(sink, count: batch.count, tally))
+    }
+
+    func room() async throws(SourceClosed) {
+        try await intake.room()
+    }
+}
+
+/// Kills the process instead of passing on the last settlement of a batch: all of it is handled then, and as
+/// acknowledgements leave together, none of it is acknowledged.
+final class DyingSink: SettlementSink {
+    private let sink: any SettlementSink
+    private let tally: Tally
+    private let count: Int
+    private let heard = Mutex(Set<UInt64>())
+
+    init(_ sink: any SettlementSink, count: Int, _ tally: Tally) {
+        self.sink = sink
+        self.count = count
+        self.tally = tally
+    }
+
+    func mayAcknowledge(_ token: UInt64) {
+        hear(token)
+        sink.mayAcknowledge(token)
+    }
+
+    func settle(_ token: UInt64, _ outcome: Outcome) {
+        hear(token)
+        sink.settle(token, outcome)
+    }
+
+    private func hear(_ token: UInt64) {
+        let isLast = heard.withLock { heard in
+            heard.insert(token).inserted && heard.count == count
+        }
+        if isLast && tally.diesAtFlush { Death.now() }
+    }
+}
+
+/// How many messages the plugin has begun with, and whether that is enough to die.
+final class Tally: Sendable {
+    private let begun = Mutex(0)
+    private let arguments: Arguments
+
+    init(_ arguments: Arguments) {
+        self.arguments = arguments
+    }
+
+    /// - Returns: which message this is, from 1.
+    func begin() -> Int {
+        begun.withLock { begun in
+            begun += 1
+            return begun
+        }
+    }
+
+    /// Whether a batch that is handled is the last thing this process does.
+    var diesAtFlush: Bool {
+        arguments.death == .flush && begun.withLock { $0 } >= arguments.deathAt
+    }
+}
+
+enum Death {
+    /// Ends the process as the system does when memory is short: nothing of it runs on, nothing is flushed.
+    static func now() -> Never {
+        kill(getpid(), SIGKILL)
+        // The signal may be delivered to another thread first; this one must not get any further.
+        while true { pause() }
     }
 }

@@ -1,3 +1,4 @@
+import BrokerKit
 import Foundation
 import Testing
 
@@ -33,5 +34,230 @@ import Testing
             print(CrashTable.line(row, result), "lost \(result.lost), again \(result.repeated)")
         }
         try CrashTable.write(lines)
+    }
+}
+
+/// Runs one row of the matrix: a worker that dies, a second one that takes over, and the ledgers of both and of the
+/// publisher.
+struct CrashTrial {
+    private static let messages = 120
+    private static let window = 20
+    /// In the middle of a batch: until there batches grow from one message to ``window``.
+    private static let deathAt = 60
+
+    let row: CrashRow
+    private let place: Workplace
+    private let relay: Relay
+    private let authority: TestAuthority?
+
+    static func run(_ row: CrashRow) async throws -> CrashResult {
+        let authority = row.transport == .tls ? try await TestAuthority() : nil
+        defer { authority?.remove() }
+        var options = BrokerOptions()
+        if let authority { options.security = .tls(authority) }
+        var result: CrashResult?
+        try await Workplace.with(options) { place in
+            let relay = try Relay()
+            defer { relay.close() }
+            relay.forward(to: UInt16(place.broker.port))
+            result = try await CrashTrial(row: row, place: place, relay: relay, authority: authority).run()
+        }
+        return try #require(result)
+    }
+
+    private func run() async throws -> CrashResult {
+        let first = try await firstWorker()
+        let publisher = try publish(action: "log", first: 1, count: CrashTrial.messages)
+        // Held at the first message, it has the others before it when it goes on, so that batches are full.
+        try await first.output.untilLine(containing: "holding 1")
+        #expect(await publisher.status() == 0)
+        try first.goOn()
+        if row.point == .duringReconnect { try await killDuringReconnect(first) }
+        #expect(await first.status() == -SIGKILL)
+        if row.session == .lost { try await wipe() }
+        relay.letAnswersThrough()
+        let second = try await WorkerRun.subscribed(arguments)
+        let session = row.session == .kept ? "the session was kept" : "with a new session"
+        try await second.diagnostics.untilLine(containing: session)
+        // The broker sends in order: when this one is handled, the others are, or are in its batch.
+        #expect(try await publish(action: "marker", first: 0, count: 1).status() == 0)
+        #expect(await second.status() == 0)
+        return CrashResult(
+            acknowledged: try place.lines(of: "sent-1.txt"),
+            handled: try place.lines(of: "handled.txt"),
+            row: row
+        )
+    }
+
+    private func firstWorker() async throws -> WorkerRun {
+        var words = arguments + ["--hold-at", "1"]
+        switch row.point {
+        case .insidePlugin: words += ["--die", "plugin", "--die-at", "\(CrashTrial.deathAt)"]
+        case .betweenBatchAndFlush: words += ["--die", "flush", "--die-at", "\(CrashTrial.deathAt)"]
+        case .duringReconnect: words += ["--hold-at", "\(CrashTrial.deathAt)"]
+        }
+        return try await WorkerRun.subscribed(words)
+    }
+
+    /// Breaks the connection while a batch is held, lets the worker connect again, and kills it when the broker has answered
+    /// that and the worker has not heard it.
+    private func killDuringReconnect(_ worker: WorkerRun) async throws {
+        try await worker.output.untilLine(containing: "holding \(CrashTrial.deathAt)")
+        relay.cut()
+        relay.withholdAnswers(afterRecords: row.transport == .tls ? 2 : 0)
+        relay.mend()
+        try worker.goOn()
+        try await relay.untilAnswerIsWithheld()
+        worker.signal(SIGKILL)
+    }
+
+    private func wipe() async throws {
+        await place.broker.kill()
+        try place.broker.forget()
+        try await place.broker.restart()
+    }
+
+    private var arguments: [String] {
+        let server = authority == nil ? "mqtt://127.0.0.1" : "mqtts://localhost"
+        let trust = authority.map { ["--ca", $0.authorityFile] } ?? []
+        return trust + [
+            "--broker", "\(server):\(relay.port)", "--mqtt", row.version, "--qos", "\(row.quality)", "--window",
+            "\(CrashTrial.window)", "--ledger", place.file("handled.txt").path,
+        ]
+    }
+
+    private func publish(action: String, first: Int, count: Int) throws -> RunningProgram {
+        try RunningProgram(
+            BuiltProgram.path("LedgerPublisher"),
+            [
+                "--port", "\(place.broker.openPort)", "--topic", "crash/\(action)", "--payload", #"{"n":{n}}"#,
+                "--first",
+                "\(first)", "--count", "\(count)", "--ledger", place.file("sent-\(first).txt").path,
+            ]
+        )
+    }
+}
+
+/// One row of the crash matrix: what a process that dies was doing.
+struct CrashRow: Hashable, Sendable, CustomStringConvertible {
+    enum Transport: String, CaseIterable, Sendable { case plain, tls = "TLS" }
+
+    enum Point: String, CaseIterable, Sendable {
+        case insidePlugin = "inside the plugin"
+        case betweenBatchAndFlush = "between batch and flush"
+        case duringReconnect = "during reconnect"
+    }
+
+    enum Session: String, CaseIterable, Sendable { case kept, lost }
+
+    var quality: Int
+    var version: String
+    var transport: Transport
+    var point: Point
+    var session: Session
+
+    static let all: [CrashRow] = {
+        var rows: [CrashRow] = []
+        for quality in [1, 0] {
+            for session in Session.allCases {
+                for point in Point.allCases {
+                    for version in ["5", "3.1.1"] {
+                        for transport in Transport.allCases {
+                            rows.append(
+                                CrashRow(
+                                    quality: quality,
+                                    version: version,
+                                    transport: transport,
+                                    point: point,
+                                    session: session
+                                )
+                            )
+                        }
+                    }
+                }
+            }
+        }
+        return rows
+    }()
+
+    /// Whether every message that the broker acknowledged must reach the plugin.
+    var promisesEverything: Bool { quality == 1 && session == .kept }
+
+    var description: String {
+        "QoS \(quality), session \(session), \(point.rawValue), MQTT \(version), \(transport.rawValue)"
+    }
+
+    /// The columns that say what was done.
+    var cells: [String] { ["\(quality)", session.rawValue, point.rawValue, version, transport.rawValue] }
+}
+
+/// What the ledgers say after a row of the matrix, in words that are the same in each run.
+struct CrashResult: Hashable, Sendable {
+    let acknowledged: Int
+    let lost: Int
+    let repeated: Int
+    let row: CrashRow
+
+    /// - Parameters:
+    ///   - acknowledged: the numbers that the broker acknowledged to the publisher.
+    ///   - handled: the numbers that the plugin wrote to its ledger, in that order.
+    init(acknowledged: [String], handled: [String], row: CrashRow) {
+        self.acknowledged = acknowledged.count
+        lost = Set(acknowledged).subtracting(handled).count
+        repeated = handled.count - Set(handled).count
+        self.row = row
+    }
+
+    /// Whether what is promised was kept: nothing is lost, or else nothing comes twice, as nobody sends it again.
+    var isKept: Bool { row.promisesEverything ? lost == 0 : repeated == 0 }
+
+    /// The columns that say what came of it. How many come again is chance, that some may is not.
+    var cells: [String] {
+        [
+            "\(acknowledged)", row.promisesEverything ? "nothing" : "not promised", lost == 0 ? "0" : "some",
+            row.promisesEverything ? "possible" : "\(repeated)",
+        ]
+    }
+}
+
+/// The table of docs/delivery.md, between its two marks.
+struct CrashTable {
+    static let page = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().appendingPathComponent("../../../../docs/delivery.md").standardizedFileURL
+    private static let begin = "<!-- crash-matrix -->\n"
+    private static let end = "<!-- crash-matrix end -->\n"
+    private static let head = """
+        | QoS | session | killed | MQTT | transport | acknowledged by the broker | may be lost | lost | handled twice |
+        |---|---|---|---|---|---|---|---|---|
+
+        """
+
+    struct NoTable: Error {}
+
+    static func line(_ row: CrashRow, _ result: CrashResult) -> String {
+        "| " + (row.cells + result.cells).joined(separator: " | ") + " |"
+    }
+
+    /// The line that the page has for a row.
+    static func written(_ row: CrashRow) throws -> String? {
+        let begins = "| " + row.cells.joined(separator: " | ") + " |"
+        return try parts().table.split(separator: "\n").map(String.init).first { $0.hasPrefix(begins) }
+    }
+
+    /// Writes the table anew.
+    static func write(_ lines: [String]) throws {
+        let (before, _, after) = try parts()
+        let table = head + lines.joined(separator: "\n") + "\n"
+        try (before + begin + table + end + after).write(to: page, atomically: true, encoding: .utf8)
+    }
+
+    private static func parts() throws -> (before: String, table: String, after: String) {
+        let text = try String(contentsOf: page, encoding: .utf8)
+        guard let first = text.range(of: begin), let last = text.range(of: end, range: first.upperBound..<text.endIndex)
+        else { throw NoTable() }
+        return (
+            String(text[..<first.lowerBound]), String(text[first.upperBound..<last.lowerBound]),
+            String(text[last.upperBound...])
+        )
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Logging
 import SignalboxCore
 import Testing
 
@@ -47,4 +48,49 @@ import Testing
             #expect(Base64.text(bytes) == Data(bytes).base64EncodedString())
         }
     }
+}
+
+@Suite struct LogLineTests {
+    @Test(arguments: NaughtyText.all) func oneEventIsOneLine(_ text: String) {
+        let metadata: Logger.Metadata = ["key\(text)": "\(text)"]
+        let line = LineLogHandler.line(time: "T", level: .info, message: text, metadata: metadata)
+        #expect(line.hasSuffix("\n"))
+        #expect(!line.dropLast().unicodeScalars.contains { LineEscape.isUnsafe($0) })
+    }
+
+    @Test func keysAreSortedAndSpacesQuoted() {
+        let metadata: Logger.Metadata = ["b": "two words", "a": "1"]
+        let line = LineLogHandler.line(time: "T", level: .warning, message: "hello", metadata: metadata)
+        #expect(line == "T warning hello a=1 b=\"two words\"\n")
+    }
+}
+
+@Suite struct WallTimeTextTests {
+    @Test func knownMomentsAreWrittenInUTC() {
+        #expect(WallTimeText.utc(WallTime(seconds: 0)) == "1970-01-01T00:00:00.000Z")
+        #expect(WallTimeText.utc(WallTime(seconds: 951_782_400, nanoseconds: 7_999_999)) == "2000-02-29T00:00:00.007Z")
+        #expect(WallTimeText.utc(WallTime(seconds: -1)) == "1969-12-31T23:59:59.000Z")
+        #expect(WallTimeText.utc(WallTime(seconds: 4_107_542_399)) == "2100-02-28T23:59:59.000Z")
+    }
+
+    @Test func manyDaysAgreeWithFoundation() {
+        let formatter = ISO8601DateFormatter()
+        for day in stride(from: -100_000, through: 100_000, by: 97) {
+            let seconds = day * 86_400 + 12_345
+            let expected = formatter.string(from: Date(timeIntervalSince1970: Double(seconds)))
+            let found = WallTimeText.utc(WallTime(seconds: Int64(seconds)))
+            #expect(found == expected.replacing("Z", with: ".000Z"))
+        }
+    }
+}
+
+/// Texts that break lines, terminals or JSON when they are written as they are.
+enum NaughtyText {
+    static let all = [
+        "", "plain", "a\nb", "a\r\nb", "\u{1B}[31mred\u{1B}[0m", "\u{9B}31m", "\u{0}", "\u{7F}", "\u{85}",
+        "a\u{2028}b\u{2029}",
+        "\u{202E}txt.exe", "\u{2066}x\u{2069}", "\"quoted\"", "back\\slash", "\\n", "tab\there", "👩‍👩‍👧", "e\u{301}",
+        "\u{FEFF}",
+        "\u{FFFF}", "}{\"a\":1}", "ｱｲｳ", "\u{10FFFF}",
+    ]
 }

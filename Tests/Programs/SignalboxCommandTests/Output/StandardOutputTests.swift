@@ -1,8 +1,13 @@
+import ArgumentParser
 import BrokerKit
+import Dispatch
 import Foundation
 import Testing
 
+@testable import NavigationChain
 @testable import SignalboxCommand
+@testable import SignalboxCore
+@testable import SignalboxRoutes
 
 @Suite struct StandardOutputTests {
     private static let line = Array(repeating: UInt8(ascii: "x"), count: 1_000_000)
@@ -41,5 +46,142 @@ import Testing
         Thread.detachNewThread { while !pipe.fileHandleForReading.availableData.isEmpty {} }
         #expect(await output.finish(within: .seconds(600)) == .full)
         try pipe.fileHandleForWriting.close()
+    }
+}
+
+@Suite struct DiagnosticOutputTests {
+    @Test func everyLineIsWrittenOrCountedOnce() async throws {
+        let pipe = Pipe.unshared()
+        let writer = pipe.fileHandleForWriting
+        let output = DiagnosticOutput(descriptor: OutputDescriptor(number: writer.fileDescriptor), limit: 200)
+        let lines = LineStream(pipe.fileHandleForReading)
+        DispatchQueue.concurrentPerform(iterations: 8) { _ in
+            for _ in 0..<20_000 { output.offer("line\n") }
+        }
+        #expect(await output.flush(within: .seconds(600)))
+        // Nothing waits now, so this one is taken, and says what is missing.
+        output.offer("line\n")
+        #expect(await output.flush(within: .seconds(600)))
+        try writer.close()
+        var (written, dropped) = (0, 0)
+        for line in await lines.rest() {
+            guard line.hasPrefix("("), let number = Int(line.dropFirst().prefix { $0 != " " }) else {
+                #expect(line == "line")
+                written += 1
+                continue
+            }
+            #expect(number > 0)
+            dropped += number
+        }
+        #expect(written + dropped == 160_001)
+    }
+}
+
+@Suite struct RawOutputTests {
+    private let hostile = Array("\u{1B}]0;title\u{07}\u{9B}2J\ta\nb\u{202E}ä".utf8) + [0xFF]
+
+    @Test func aTerminalIsNotActedOn() {
+        let shown = String(decoding: RawOutput.auto.line(hostile, isTerminal: true), as: UTF8.self)
+        #expect(!shown.unicodeScalars.contains { $0 != "\n" && $0 != "\t" && LineEscape.isUnsafe($0) })
+        #expect(shown.hasPrefix("\\e]0;title") && shown.contains("\ta\nb") && shown.hasSuffix("ä\u{FFFD}\n"))
+    }
+
+    @Test func elsewhereItIsWrittenAsItCame() {
+        #expect(RawOutput.auto.line(hostile, isTerminal: false) == hostile + [10])
+        for isTerminal in [false, true] {
+            #expect(RawOutput.always.line(hostile, isTerminal: isTerminal) == hostile + [10])
+        }
+    }
+
+    @Test(
+        arguments: [
+            (["--raw", "mqtt://a", "-t", "b"], RawOutput.auto), (["mqtt://a", "--raw=always", "-t", "b"], .always),
+            (["mqtt://a", "-t", "b", "--raw"], .auto), (["mqtt://a", "--raw", "-t", "b"], .auto),
+            (["mqtt://a", "-t", "b"], nil),
+        ] as [([String], RawOutput?)]
+    )
+    func theOptionMayStandAlone(arguments: [String], raw: RawOutput?) throws {
+        let command = try SubscribeCommand.parse(arguments)
+        #expect(command.raw == raw && command.broker == "mqtt://a")
+    }
+
+    @Test(arguments: ["--raw=alwasy", "--raw=never"]) func anotherWordIsRefused(option: String) {
+        #expect(throws: (any Error).self) { try SubscribeCommand.parse(["mqtt://a", "-t", "b", option]) }
+    }
+}
+
+@Suite struct LineSplitterTests {
+    /// The lines of a text that comes in pieces of so many bytes.
+    private static func lines(_ text: String, piece: Int, limit: Int = 8) -> [InputLine] {
+        var splitter = LineSplitter(limit: limit)
+        var rest = Array(text.utf8)[...]
+        var lines: [InputLine] = []
+        while !rest.isEmpty {
+            lines += splitter.lines(in: Array(rest.prefix(piece)))
+            rest = rest.dropFirst(piece)
+        }
+        return lines + [splitter.lastLine()].compactMap { $0 }
+    }
+
+    private static func line(_ text: String, isCut: Bool = false) -> InputLine {
+        InputLine(Array(text.utf8), isCut: isCut)
+    }
+
+    @Test(arguments: 1...12) func linesAreTheSameInWhateverPiecesTheyCome(_ piece: Int) {
+        let line = LineSplitterTests.line
+        let found = LineSplitterTests.lines(
+            "a\n\nbc\r\n\r\n12345678\n12345678\r\n123456789\n1234567\r8\nlast",
+            piece: piece
+        )
+        let expected = [
+            line("a", false), line("", false), line("bc", false), line("", false), line("12345678", false),
+            line("12345678", false), line("12345678", true), line("1234567\r", true), line("last", false),
+        ]
+        #expect(found == expected)
+    }
+
+    @Test func theLastLineNeedsNoEnd() {
+        #expect(LineSplitterTests.lines("a\nb", piece: 9).map(\.bytes) == [Array("a".utf8), Array("b".utf8)])
+        #expect(LineSplitterTests.lines("a\nb\n", piece: 9).count == 2)
+        #expect(LineSplitterTests.lines("", piece: 9).isEmpty)
+    }
+
+    @Test func aCarriageReturnIsOnlyTheEndOfALineBeforeALineFeed() {
+        #expect(LineSplitterTests.lines("a\rb\r", piece: 9) == [LineSplitterTests.line("a\rb\r")])
+    }
+
+    @Test func noMoreOfALineIsKeptThanItsLimit() {
+        let found = LineSplitterTests.lines(String(repeating: "x", count: 100_000) + "\ny\n", piece: 64)
+        #expect(found == [LineSplitterTests.line("xxxxxxxx", isCut: true), LineSplitterTests.line("y")])
+    }
+
+    @Test func aLineThatIsNotUTF8SaysWhere() {
+        let line = InputLine(Array("myapp://ü/".utf8) + [0xFF, 0x61])
+        #expect(throws: URLTextError(.notUTF8, at: 11, "the line is not UTF-8")) {
+            () throws(URLTextError) in try line.text()
+        }
+        #expect(line.content.text == nil)
+        #expect(line.shown == "(13 bytes)")
+    }
+
+    @Test func aLineThatWasCutInACharacterIsRepeatedWithoutIt() {
+        let line = InputLine(Array("a€".utf8.dropLast()), isCut: true)
+        #expect(line.content.text == "a")
+        #expect(line.shown == "a…")
+        #expect(throws: URLTextError(.tooLong, at: 3, "at most 3 bytes expected")) {
+            () throws(URLTextError) in try line.text()
+        }
+    }
+}
+
+/// NavigationChain knows no other module, so its table is its own.
+@Suite struct UnsafeScalarTests {
+    @Test func everyModuleEscapesTheSame() {
+        for value in UInt32(0)...0x10FFFF {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let isUnsafe = scalar.isUnsafeInLine
+            if LineText.isUnsafe(scalar) != isUnsafe { Issue.record("NavigationChain differs at \(scalar.lineEscape)") }
+            if LineEscape.isUnsafe(scalar) != isUnsafe { Issue.record("the command differs at \(scalar.lineEscape)") }
+        }
     }
 }

@@ -1,0 +1,244 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@Suite struct CrashTests {
+    /// The naive loop loses this message: without `mosquitto_threaded_set` libmosquitto writes the acknowledgement to the
+    /// socket before it calls back, so a process that dies inside the callback has already told the broker that all is
+    /// well. Here the acknowledgement leaves only after the plugin has returned.
+    @Test(.timeLimit(.minutes(10)))
+    func aMessageWhosePluginWasKilledComesAgain() async throws {
+        try await Workplace.with { place in
+            let hanging = try place.configuration(
+                "hanging",
+                plugins: place.plugin("work", use: "suspend", more: "timeout: 60s")
+            )
+            let first = try await CommandRun.started(hanging)
+            try await place.broker.publish(#"{"order":42}"#, to: "push/kiosk/work")
+            try await first.diagnostics.untilLine(containing: "'suspend' never returns")
+            first.signal(SIGKILL)
+            await first.ends(with: -SIGKILL)
+
+            let ledger = place.file("ledger.jsonl").path
+            let working = try place.configuration(
+                "working",
+                plugins: place.plugin("work", use: "file", more: "path: \(ledger)")
+            )
+            let second = try await CommandRun.started(working)
+            try await second.output.untilLine(containing: "handled")
+            second.signal(SIGTERM)
+            await second.ends()
+            let lines = try place.lines(of: "ledger.jsonl")
+            #expect(lines.count == 1)
+            #expect(lines.first?.contains(#""order":42"#) == true)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func aMessageThatWasHandledDoesNotComeAgain() async throws {
+        try await Workplace.with { place in
+            let ledger = place.file("ledger.jsonl").path
+            let configuration = try place.configuration(
+                "working",
+                plugins: place.plugin("work", use: "file", more: "path: \(ledger)")
+            )
+            let first = try await CommandRun.started(configuration)
+            try await place.broker.publish(#"{"order":1}"#, to: "push/kiosk/work")
+            try await first.output.untilLine(containing: "handled")
+            first.signal(SIGTERM)
+            await first.ends()
+            let second = try await CommandRun.started(configuration)
+            try await place.broker.publish(#"{"order":2}"#, to: "push/kiosk/work")
+            try await second.output.untilLine(containing: "handled")
+            second.signal(SIGTERM)
+            await second.ends()
+            await second.untilRead()
+            #expect(second.output.lines.count == 1)
+            #expect(try place.lines(of: "ledger.jsonl").count == 2)
+        }
+    }
+}
+
+@Suite struct LedgerTests {
+    /// SIGNALBOX_LEDGER_MESSAGES makes it longer by hand: 100000 takes some minutes.
+    private static var count: Int {
+        ProcessInfo.processInfo.environment["SIGNALBOX_LEDGER_MESSAGES"].flatMap { Int($0) } ?? 20_000
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func everyAcknowledgedMessageIsHandledThoughTheBrokerRestarts() async throws {
+        let options = BrokerOptions(lines: ["max_inflight_messages 1000", "set_tcp_nodelay true"])
+        try await Workplace.with(options) { place in
+            let ledger = place.file("handled.jsonl").path
+            let plugins = [
+                place.plugin("log", use: "file", more: "path: \(ledger)"), place.plugin("sentinel", use: "print"),
+            ]
+            let configuration = try place.configuration("ledger", plugins: plugins.joined(separator: "\n"))
+            let run = try await CommandRun.started(configuration, outcomes: false)
+            let half = LedgerTests.count / 2
+            #expect(try await publisher(place, first: 1, count: half).status() == 0)
+            let second = try publisher(place, first: half + 1, count: LedgerTests.count - half)
+            await place.broker.stop()
+            try await place.broker.restart()
+            #expect(await second.status() == 0)
+            // The broker sends in order, so when this one is handled the others are, or are in the same batch.
+            try await place.broker.publish("{}", to: "push/ledger/sentinel")
+            try await run.output.untilLine(containing: "sentinel")
+            run.signal(SIGTERM)
+            await run.ends()
+            let acknowledged = Set(try place.lines(of: "sent-1.txt") + place.lines(of: "sent-\(half + 1).txt"))
+            let handled = try numbers(in: place)
+            #expect(acknowledged.count == LedgerTests.count)
+            #expect(acknowledged.isSubset(of: Set(handled)))
+            let again = handled.count - Set(handled).count
+            print("ledger: \(acknowledged.count) acknowledged, \(handled.count) handled, \(again) of them again")
+        }
+    }
+
+    private func publisher(_ place: Workplace, first: Int, count: Int) throws -> RunningProgram {
+        try RunningProgram(
+            BuiltProgram.path("LedgerPublisher"),
+            [
+                "--port", "\(place.broker.port)", "--topic", "push/ledger/log", "--payload", #"{"number":"{n}"}"#,
+                "--first", "\(first)", "--count", "\(count)", "--ledger", place.file("sent-\(first).txt").path,
+            ]
+        )
+    }
+
+    private func numbers(in place: Workplace) throws -> [String] {
+        try place.lines(of: "handled.jsonl").compactMap { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return (object?["body"] as? [String: Any])?["number"] as? String
+        }
+    }
+}
+
+/// Three real processes share one subscription, each with a client id of its own that stays the same and a session.
+@Suite struct ScaleOutTests {
+    private static let names = ["worker-1", "worker-2", "worker-3"]
+
+    @Test(.timeLimit(.minutes(10)))
+    func aWorkerOfAGroupIsKilledAndStartedAgainAndNothingIsLost() async throws {
+        try await Workplace.with { place in
+            let first = try await started(place, Self.names[0])
+            let second = try await started(place, Self.names[1], ["--die", "plugin", "--die-at", "50"])
+            let third = try await started(place, Self.names[2])
+            #expect(try await publish(place, "crash/log", first: 1, count: 1_000).status() == 0)
+            #expect(await second.status() == -SIGKILL)
+            // What the group gets while one is away reaches the others, or waits for it: nobody else may have that.
+            #expect(try await publish(place, "crash/log", first: 1_001, count: 1_000).status() == 0)
+            let again = try await started(place, Self.names[1])
+            #expect(try await publish(place, "crash/log", first: 2_001, count: 1_000).status() == 0)
+            for (name, worker) in zip(Self.names, [first, again, third]) { try await end(place, name, worker) }
+            var handled: Set<String> = []
+            for name in Self.names {
+                let lines = try place.lines(of: "\(name).txt")
+                #expect(!lines.isEmpty, "\(name) has had no part of the work")
+                handled.formUnion(lines)
+            }
+            #expect(handled == Set((1...3_000).map(String.init)))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func nothingWaitsForAWorkerThatWasTakenAwayInOrder() async throws {
+        try await Workplace.with { place in
+            let first = try await started(place, Self.names[0])
+            let second = try await started(place, Self.names[1])
+            let third = try await started(place, Self.names[2])
+            let publisher = try publish(place, "crash/log", first: 1, count: 2_000)
+            try await third.leave()
+            // Behind what the broker had for it already.
+            try await end(place, Self.names[2], third)
+            #expect(await publisher.status() == 0)
+            #expect(try await publish(place, "crash/log", first: 2_001, count: 100).status() == 0)
+            for (name, worker) in zip(Self.names, [first, second]) { try await end(place, name, worker) }
+            let handled = try Self.names.flatMap { try place.lines(of: "\($0).txt") }
+            #expect(Set(handled) == Set((1...2_100).map(String.init)))
+        }
+    }
+
+    private func started(_ place: Workplace, _ name: String, _ more: [String] = []) async throws -> WorkerRun {
+        try await WorkerRun.subscribed(
+            [
+                "--broker", place.broker.url, "--client-id", name, "--filter", "$share/workers/crash/{action}", "--own",
+                "own/\(name)/{action}", "--ledger", place.file("\(name).txt").path,
+            ] + more
+        )
+    }
+
+    /// Ends a worker behind all that the broker has for it.
+    private func end(_ place: Workplace, _ name: String, _ worker: WorkerRun) async throws {
+        #expect(try await publish(place, "own/\(name)/marker", first: 0, count: 1).status() == 0)
+        #expect(await worker.status() == 0)
+    }
+
+    private func publish(_ place: Workplace, _ topic: String, first: Int, count: Int) throws -> RunningProgram {
+        try RunningProgram(
+            BuiltProgram.path("LedgerPublisher"),
+            [
+                "--port", "\(place.broker.port)", "--topic", topic, "--payload", #"{"n":{n}}"#, "--first", "\(first)",
+                "--count", "\(count)", "--ledger", place.file("sent-\(first).txt").path,
+            ]
+        )
+    }
+}
+
+@Suite struct SoakTests {
+    private static let chunk = 200
+    private static let window = 20
+
+    /// SIGNALBOX_SOAK_KILLS makes it longer: `make soak` asks for 200.
+    private static var kills: Int {
+        ProcessInfo.processInfo.environment["SIGNALBOX_SOAK_KILLS"].flatMap { Int($0) } ?? 6
+    }
+
+    @Test(.timeLimit(.minutes(60)))
+    func nothingAcknowledgedIsLostHoweverOftenTheWorkerIsKilled() async throws {
+        try await Workplace.with { place in
+            // The session is there before the first message.
+            let first = try await WorkerRun.subscribed(arguments(place))
+            first.signal(SIGTERM)
+            #expect(await first.status() == 0)
+            var acknowledged: Set<String> = []
+            for round in 0..<SoakTests.kills {
+                let worker = try WorkerRun(arguments(place))
+                let publisher = try publish(place, action: "log", first: round * SoakTests.chunk + 1, SoakTests.chunk)
+                if round % 4 > 0 { try await worker.diagnostics.untilLine(containing: "subscribed to") }
+                // The moment is what is tried, not waited for.
+                try await Task.sleep(for: .milliseconds(.random(in: 0...200)))
+                worker.signal(SIGKILL)
+                #expect(await worker.status() == -SIGKILL)
+                #expect(await publisher.status() == 0)
+                acknowledged.formUnion(try place.lines(of: "sent-\(round * SoakTests.chunk + 1).txt"))
+            }
+            let last = try await WorkerRun.subscribed(arguments(place))
+            #expect(try await publish(place, action: "marker", first: 0, 1).status() == 0)
+            #expect(await last.status() == 0)
+            let handled = try place.lines(of: "handled.txt")
+            let lost = acknowledged.subtracting(handled).count
+            let again = handled.count - Set(handled).count
+            #expect(acknowledged.count == SoakTests.kills * SoakTests.chunk)
+            #expect(lost == 0)
+            print(
+                "soak: \(SoakTests.kills) kills, \(acknowledged.count) acknowledged, \(lost) lost, \(again) handled again"
+            )
+        }
+    }
+
+    private func arguments(_ place: Workplace) -> [String] {
+        [
+            "--broker", place.broker.url, "--window", "\(SoakTests.window)", "--ledger", place.file("handled.txt").path,
+        ]
+    }
+
+    private func publish(_ place: Workplace, action: String, first: Int, _ count: Int) throws -> RunningProgram {
+        try RunningProgram(
+            BuiltProgram.path("LedgerPublisher"),
+            [
+                "--port", "\(place.broker.port)", "--topic", "crash/\(action)", "--payload", #"{"n":{n}}"#, "--first",
+                "\(first)", "--count", "\(count)", "--ledger", place.file("sent-\(first).txt").path,
+            ]
+        )
+    }
+}

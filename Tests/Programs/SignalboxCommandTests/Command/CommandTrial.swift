@@ -1,0 +1,169 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+/// Runs `signalbox` in a folder with files of the test's own.
+struct LinkTrial {
+    let folder: URL
+
+    static func with(_ files: [String: String] = [:], _ body: (LinkTrial) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            let trial = LinkTrial(folder: folder)
+            for (name, text) in files { _ = try trial.write(Array(text.utf8), to: name) }
+            try await body(trial)
+        }
+    }
+
+    func write(_ bytes: [UInt8], to file: String) throws -> URL {
+        let place = folder.appendingPathComponent(file)
+        try Data(bytes).write(to: place)
+        return place
+    }
+
+    /// Runs to the end, with these bytes on stdin where there are any.
+    func run(_ arguments: [String], input: [UInt8]? = nil) async throws -> CommandProcess.Finished {
+        try await CommandProcess.run(
+            arguments,
+            folder: folder,
+            input: try input.map { try write($0, to: "stdin") }
+        )
+    }
+
+    func run(_ arguments: [String], input: String) async throws -> CommandProcess.Finished {
+        try await run(arguments, input: Array(input.utf8))
+    }
+}
+
+/// Runs `signalbox bridge` and `run` in a folder with a configuration and scripts.
+struct PageTrial {
+    static let configuration = """
+        sources:
+          page: { script: { execution_time_limit: 300ms, title: Trial }, window: { arrivals: 4 } }
+          push: { mqtt: { broker: 'mqtt://127.0.0.1:1', client_id: a, topics: [ { pattern: '{action}' } ] } }
+        plugins:
+          - { action: pay, use: reply, value: { receipt: r-1 }, from: [ { source: page } ] }
+          - { action: show, use: print, from: [ { source: page } ] }
+          - { action: closed, use: log, from: [ { source: push } ] }
+          - { action: broken, use: fail, from: [ { source: page } ] }
+          - { action: hang, use: suspend, timeout: 200ms, from: [ { source: page } ] }
+        drain_limit: 100ms
+        """
+
+    let folder: URL
+
+    static func with(_ configuration: String = configuration, _ body: (PageTrial) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            let trial = PageTrial(folder: folder)
+            try trial.write(configuration, to: "c.yaml")
+            try await body(trial)
+        }
+    }
+
+    func write(_ text: String, to file: String) throws {
+        try text.write(to: folder.appendingPathComponent(file), atomically: true, encoding: .utf8)
+    }
+
+    /// Runs one script with the configuration to its end.
+    func bridge(_ script: String, _ arguments: String...) async throws -> CommandProcess.Finished {
+        try write(script, to: "page.js")
+        return try await run(["bridge", "page.js", "--config", "c.yaml"] + arguments)
+    }
+
+    func run(_ arguments: [String]) async throws -> CommandProcess.Finished {
+        try await CommandProcess.run(arguments, folder: folder)
+    }
+
+    func start(_ arguments: [String]) throws -> CommandProcess {
+        try CommandProcess(arguments, folder: folder)
+    }
+}
+
+/// The command's programs against a broker, for tests of their options.
+enum BrokerTrial {
+    /// A subscriber that is subscribed.
+    static func subscriber(_ url: String, _ arguments: String...) async throws -> CommandProcess {
+        let process = try CommandProcess(["subscribe", url, "--log-level", "info"] + arguments)
+        try #require(await process.errors.line(with: "subscribed to") != nil)
+        return process
+    }
+
+    /// Runs a configuration, subscribed, until the body has ended, and expects that it then ends in order.
+    static func withRun(_ configuration: String, in folder: URL, _ body: (CommandProcess) async throws -> Void)
+        async throws
+    {
+        let file = folder.appendingPathComponent("signalbox.yaml")
+        try configuration.write(to: file, atomically: true, encoding: .utf8)
+        let process = try CommandProcess(["run", file.path, "--outcomes", "--log-level", "info"], folder: folder)
+        try #require(await process.errors.line(with: "subscribed to") != nil)
+        try await body(process)
+        process.signal(SIGTERM)
+        await process.ends()
+    }
+
+    /// Publishes a retained message, and shows it to a subscriber with the same login.
+    static func roundTrip(_ url: String, _ login: [String], environment: [String: String] = [:]) async throws
+        -> (published: CommandProcess.Finished, seen: CommandProcess.Finished)
+    {
+        let published = try await CommandProcess.run(
+            ["publish", url, "-t", "trial", "--payload", "hello", "--retain"] + login,
+            environment: environment
+        )
+        let seen = try await CommandProcess.run(
+            ["subscribe", url, "-t", "trial", "--count", "1", "--raw"] + login,
+            environment: environment
+        )
+        return (published, seen)
+    }
+}
+
+/// An authority, and certificates for `localhost` that it signed, in a folder.
+enum TestCertificates {
+    /// Makes `ca.pem`, `server.pem` and `server.key`.
+    static func make(in folder: URL) async throws {
+        try "subjectAltName=DNS:localhost\n".write(
+            to: folder.appendingPathComponent("names"),
+            atomically: true,
+            encoding: .utf8
+        )
+        func file(_ name: String) -> String { folder.appendingPathComponent(name).path }
+        let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        let steps = [
+            ["req", "-x509", "-keyout", file("ca.key"), "-out", file("ca.pem"), "-days", "2", "-subj", "/CN=Test"]
+                + key,
+            ["req", "-keyout", file("server.key"), "-out", file("server.csr"), "-subj", "/CN=localhost"] + key,
+            [
+                "x509", "-req", "-in", file("server.csr"), "-CA", file("ca.pem"), "-CAkey", file("ca.key"),
+                "-CAcreateserial", "-days", "2", "-extfile", file("names"), "-out", file("server.pem"),
+            ],
+        ]
+        for arguments in steps { try #require(try await RunningProgram("openssl", arguments).status() == 0) }
+    }
+}
+
+/// A folder for one test.
+enum TemporaryFolder {
+    static func with(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("command-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+}
+
+/// For what ends by a time that must be enough for what comes before: how much is enough, the machine decides.
+enum GrowingTime {
+    /// Runs with more and more time, as `--timeout` takes it, until it was enough.
+    ///
+    /// - Returns: the last run, whether it had enough or not.
+    static func run<Run>(_ body: (_ time: String) async throws -> Run, until isEnough: (Run) -> Bool) async throws
+        -> Run
+    {
+        for time in ["2s", "10s"] {
+            let run = try await body(time)
+            if isEnough(run) { return run }
+        }
+        return try await body("60s")
+    }
+}

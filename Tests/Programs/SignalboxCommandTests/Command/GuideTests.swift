@@ -1,0 +1,179 @@
+import ArgumentParser
+import Testing
+
+@testable import SignalboxCommand
+
+/// docs/cli-from-mosquitto.md names nothing that is not there, and its command lines are understood.
+@Suite struct MosquittoGuideTests {
+    private static let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+
+    private static func text(_ name: String) throws -> String {
+        String(decoding: try FileContent.read("\(root)/docs/\(name)", limit: 1 << 20).get(), as: UTF8.self)
+    }
+
+    private static func rows() throws -> [[Substring]] {
+        try text("cli-from-mosquitto.md").split(separator: "\n").filter { $0.hasPrefix("| ") }.map { line in
+            // A pipe within an example is written with a backslash.
+            line.replacing("\\|", with: "/").split(separator: "|").map { Substring($0) }
+        }
+    }
+
+    /// The words in back quotes.
+    private static func code(_ cell: Substring) -> [Substring] {
+        cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map(
+            \.element
+        )
+    }
+
+    /// The arguments of a command line as a shell makes them, of those that the guide has.
+    private static func arguments(_ line: Substring) throws -> [String] {
+        let command = try #require(line.split(separator: "signalbox ", omittingEmptySubsequences: false).last)
+        var (words, word, isQuoted, isOpen) = ([String](), "", false, false)
+        for character in command.prefix(while: { $0 != ">" }) {
+            if character == "'" {
+                isQuoted.toggle()
+                isOpen = true
+            } else if character == " ", !isQuoted {
+                if isOpen { words.append(word) }
+                (word, isOpen) = ("", false)
+            } else {
+                word.append(character)
+                isOpen = true
+            }
+        }
+        return isOpen ? words + [word] : words
+    }
+
+    @Test func eachCommandLineIsUnderstood() throws {
+        var found: [String: Int] = [:]
+        for row in try Self.rows() where row.count >= 3 {
+            for line in Self.code(row[2]) where line.contains("signalbox ") {
+                var arguments = try Self.arguments(line)
+                let command = arguments.removeFirst()
+                found[command, default: 0] += 1
+                switch command {
+                case "subscribe": _ = try SubscribeCommand.parse(arguments)
+                case "publish": _ = try PublishCommand.parse(arguments)
+                case "request": _ = try RequestCommand.parse(arguments)
+                default: Issue.record("\(line)")
+                }
+            }
+        }
+        #expect(found["subscribe", default: 0] >= 7 && found["publish", default: 0] >= 5 && found["request"] == 1)
+    }
+
+    @Test func eachOptionThatIsNamedIsThere() throws {
+        let helps = [SubscribeCommand.helpMessage(), PublishCommand.helpMessage(), RequestCommand.helpMessage()]
+        let help = helps.joined(separator: "\n")
+        var found = 0
+        for row in try Self.rows() where row.count >= 3 && !row[2].contains("`signalbox ") {
+            for word in Self.code(row[1]) + Self.code(row[2]) where word.hasPrefix("--") {
+                let option = try #require(word.split(separator: " ").first)
+                // The third column speaks of theirs too.
+                guard Self.code(row[1]).contains(word) || !row[0].contains(option) else { continue }
+                guard option != "--tls-use-os-certs" else { continue }
+                found += 1
+                #expect(help.contains("\(option) ") || help.contains("\(option)\n"), "\(option) in \(row)")
+            }
+        }
+        #expect(found > 25)
+    }
+
+    @Test func eachKeyThatIsNamedIsThere() throws {
+        let keys = Set(MappingKeys.all.flatMap { mapping in mapping.keys.map { "\(mapping.name).\($0)" } })
+        let named = try Self.rows().filter { $0.count >= 3 }.flatMap { Self.code($0[1]) }.filter {
+            $0.hasPrefix("mqtt.")
+        }
+        #expect(named.count > 3)
+        for key in named { #expect(keys.contains(String(key)), "\(key)") }
+    }
+
+    @Test func eachOptionIsDescribed() throws {
+        let text = try Self.text("command.md")
+        let sections = text.split(separator: "\n## ")
+        let shared = try #require(sections.first { $0.hasPrefix("`signalbox subscribe ") })
+        let publish = try #require(sections.first { $0.hasPrefix("`signalbox publish ") })
+        let request = try #require(sections.first { $0.hasPrefix("`signalbox request ") })
+        for (help, section) in [
+            (SubscribeCommand.helpMessage(), String(shared)), (PublishCommand.helpMessage(), "\(shared)\(publish)"),
+            (RequestCommand.helpMessage(), "\(shared)\(publish)\(request)"),
+        ] {
+            let options = help.split(separator: "\n").filter { $0.hasPrefix("  -") }.flatMap { line in
+                line.split(separator: " ").prefix(3).filter { $0.hasPrefix("--") }
+            }
+            for option in Set(options.map { $0.filter { $0 != "," } }).subtracting(["--version", "--help"]) {
+                #expect(section.contains("`\(option)"), "\(option)")
+            }
+            #expect(options.count > 12)
+        }
+    }
+}
+
+/// docs/cli-from-websocat.md names nothing that is not there.
+@Suite struct WebSocketGuideTests {
+    private static func rows() throws -> [[Substring]] {
+        let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+        let bytes = try FileContent.read("\(root)/docs/cli-from-websocat.md", limit: 1 << 20).get()
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        return lines.filter { $0.hasPrefix("| ") }.map { line in
+            // A pipe within an example is written with a backslash.
+            line.replacing("\\|", with: "/").split(separator: "|").map { Substring($0) }
+        }
+    }
+
+    /// The words in back quotes.
+    private static func code(_ cell: Substring) -> [Substring] {
+        cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map(
+            \.element
+        )
+    }
+
+    private static func helps() async throws -> String {
+        var lines: [String] = []
+        for command in ["connect", "serve"] { lines += try await CommandProcess.run([command, "--help"]).output }
+        return lines.joined(separator: "\n")
+    }
+
+    @Test func eachOptionThatIsNamedIsThere() async throws {
+        let help = try await Self.helps()
+        var found = 0
+        for row in try Self.rows() where row.count >= 3 {
+            // Of the first table the third column is ours, of the others the second; text speaks of ours too.
+            let isExample = row[2].contains("`signalbox ")
+            for word in (isExample ? row[2...2] : row[1...]).flatMap(Self.code) {
+                for option in word.split(separator: " ") where option.hasPrefix("--") {
+                    found += 1
+                    #expect(help.contains("\(option) ") || help.contains("\(option)\n"), "\(option) in \(row)")
+                }
+            }
+        }
+        #expect(found > 40)
+    }
+
+    @Test func eachKeyThatIsNamedIsThere() throws {
+        let keys = Set(MappingKeys.all.flatMap { mapping in mapping.keys.map { "\(mapping.name).\($0)" } })
+        var found = 0
+        for row in try Self.rows() where row.count >= 3 {
+            for word in Self.code(row[1]) where word.contains(".") && !word.contains(" ") {
+                found += 1
+                #expect(keys.contains(String(word)), "\(word)")
+            }
+        }
+        #expect(found > 9)
+    }
+
+    @Test func eachOptionOfConnectIsInItsSection() async throws {
+        let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+        let bytes = try FileContent.read("\(root)/docs/command.md", limit: 1 << 20).get()
+        let text = String(decoding: bytes, as: UTF8.self)
+        for (command, title) in [("connect", "## `signalbox connect [URL]`"), ("serve", "## `signalbox serve ")] {
+            let section = try #require(text.split(separator: "\n## ").first { "## \($0)".hasPrefix(title) })
+            let help = try await CommandProcess.run([command, "--help"]).output
+            let options = help.filter { $0.hasPrefix("  --") }.compactMap { $0.split(separator: " ").first }
+            for option in Set(options).subtracting(["--version", "--help"]) {
+                #expect(section.contains("`\(option)"), "\(option)")
+            }
+            #expect(options.count > 4)
+        }
+    }
+}

@@ -1,0 +1,150 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@testable import SignalboxTesting
+
+/// The built program with a pipe as stdin, and the lines of its output counted and not kept.
+final class PipedCommand: Sendable {
+    private let process: SpawnedProcess
+    private let input: FileHandle
+    private let output: FileHandle
+
+    init(_ arguments: [String], folder: URL? = nil) throws {
+        let (into, out) = (Pipe.unshared(), Pipe.unshared())
+        process = try SpawnedProcess(
+            BuiltProgram.path("signalbox"),
+            arguments,
+            folder: folder,
+            SpawnedProcess.Streams(
+                input: into.fileHandleForReading.fileDescriptor,
+                output: out.fileHandleForWriting.fileDescriptor
+            )
+        )
+        for handle in [into.fileHandleForReading, out.fileHandleForWriting] { try handle.close() }
+        (input, output) = (into.fileHandleForWriting, out.fileHandleForReading)
+    }
+
+    /// The process id.
+    var id: Int32 { process.id }
+
+    /// Writes pieces on a thread of their own, until there are no more or nobody reads.
+    func write(_ pieces: @escaping @Sendable (Int) -> [UInt8]?) {
+        Thread.detachNewThread { [input] in
+            var number = 0
+            while let piece = pieces(number), (try? input.write(contentsOf: piece)) != nil { number += 1 }
+        }
+    }
+
+    /// The end of stdin.
+    func closeInput() {
+        try? input.close()
+    }
+
+    /// Reads so many lines of output, on a thread of their own.
+    ///
+    /// - Returns: how many there were; fewer when the output ended before, or nothing came for longer than a test lasts.
+    func lines(_ wanted: Int) async -> Int {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [output] in
+                var found = 0
+                var piece = [UInt8](repeating: 0, count: 1 << 16)
+                var entry = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
+                while found < wanted, poll(&entry, 1, LineStream.patience) > 0 {
+                    let count = read(output.fileDescriptor, &piece, piece.count)
+                    guard count > 0 else { break }
+                    found += PipedCommand.lineEnds(in: piece[..<count])
+                }
+                continuation.resume(returning: found)
+            }
+        }
+    }
+
+    private static func lineEnds(in bytes: ArraySlice<UInt8>) -> Int {
+        bytes.withUnsafeBytes { bytes in
+            var count = 0
+            for byte in bytes where byte == UInt8(ascii: "\n") { count += 1 }
+            return count
+        }
+    }
+
+    /// Nobody reads the output any more.
+    func closeOutput() {
+        try? output.close()
+    }
+
+    /// In KiB: what the program may need whatever it is given. The libraries of web views alone take some 30 MiB.
+    #if WebKitGTK
+    static let memoryLimit = 112 << 10
+    #else
+    static let memoryLimit = 64 << 10
+    #endif
+
+    /// The most memory that the program had at once, in KiB, where the system tells (proc(5), VmHWM).
+    var peakMemory: Int? {
+        let file = "/proc/\(id)/status"
+        let lines = try? String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+        return lines?.first { $0.hasPrefix("VmHWM:") }.flatMap { line in Int(line.filter(\.isNumber)) }
+    }
+
+    /// The exit status, or the negative number of the signal that ended it; -1 when the task is cancelled before.
+    func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
+        await process.untilEnd(file: file, line: line)
+        return process.status ?? -1
+    }
+
+    /// Waits for the end. Where it comes with another status than expected, records which.
+    func ends(
+        with expected: Int32 = 0,
+        file: StaticString = #fileID,
+        line: UInt = #line,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let found = await status(file: file, line: line)
+        guard found != expected else { return }
+        let end = "it ended with status \(found), and not \(expected)"
+        Issue.record("\(end)", sourceLocation: sourceLocation)
+    }
+
+    func signal(_ number: Int32) { process.signal(number) }
+
+    deinit {
+        signal(SIGKILL)
+    }
+}
+
+/// A terminal that a test types on and reads: the two ends of a pseudo-terminal.
+final class Terminal: Sendable {
+    /// What a program has as stdin and stdout.
+    let device: FileHandle
+    private let screen: FileHandle
+    let lines: LineStream
+
+    init() throws {
+        let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard master >= 0, let name = Terminal.device(of: master) else { throw CocoaError(.fileNoSuchFile) }
+        let slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard slave >= 0 else { throw CocoaError(.fileNoSuchFile) }
+        screen = FileHandle(fileDescriptor: master, closeOnDealloc: true)
+        device = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
+        lines = LineStream(screen)
+    }
+
+    /// Types, as a person does: `\u{4}` is Ctrl-D.
+    func type(_ text: String) throws {
+        try screen.write(contentsOf: Data(text.utf8))
+    }
+
+    /// Lets the other end be opened (pts(4)).
+    private static func device(of master: Int32) -> String? {
+        #if os(Linux)
+        // posix_openpt(3) and the calls beside it are not in the headers that Swift imports: TIOCSPTLCK, TIOCGPTN.
+        var (locked, number): (Int32, Int32) = (0, 0)
+        guard ioctl(master, 0x4004_5431, &locked) == 0, ioctl(master, 0x8004_5430, &number) == 0 else { return nil }
+        return "/dev/pts/\(number)"
+        #else
+        guard grantpt(master) == 0, unlockpt(master) == 0, let name = ptsname(master) else { return nil }
+        return String(cString: name)
+        #endif
+    }
+}

@@ -1,0 +1,157 @@
+import AppScheme
+import Foundation
+import JSBridge
+import MQTTPush
+import NavigationChain
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import Testing
+import WebSocketChat
+
+@testable import SignalboxCommand
+
+/// A configuration can be composed in Swift with the same names.
+@Suite struct SwiftNameTests {
+    /// The options in Swift, by the name of the mapping whose keys they have. What has labels and no type of its own is
+    /// written out, beside code that does not compile when a label is another.
+    private static func options() throws -> [String: [String]] {
+        let route = AppRoute(try URLPattern("myapp://a"), action: "a")
+        let push = MQTTPushConfiguration(
+            source: "push",
+            broker: try MQTTBroker(url: "mqtt://h"),
+            topics: [],
+            clientID: try .fixed("c")
+        )
+        let feed = WebSocketFeedConfiguration(source: "feed", url: try WebSocketURL("ws://h/"))
+        return [
+            "configuration": labels(SupervisorConfiguration()), "limits": labels(MessageLimits()),
+            "deadLetters": labels(DeadLetterLimits()), "window": labels(WindowLimits()),
+            "rateLimit": labels(RateLimit(perSecond: 1)), "repeats": labels(RepeatLimits()), "mqtt": labels(push),
+            "topic": labels(MQTTTopic(try TopicPattern("a"))),
+            "will": labels(MQTTWill(topic: "a", payload: [])), "publishing": labels(MQTTPublishing()),
+            "connection": labels(MQTTConnection(name: "a", topics: [])),
+            "script": labels(JavaScriptCoreConfiguration(source: "page", scripts: [])),
+            "route": labels(route), "feed": labels(feed),
+            "chat": labels(WebSocketServerConfiguration(source: "c", port: 0)),
+            "frames": labels(WebSocketFrames()), "reconnect": labels(WebSocketReconnect()),
+            "plugin": labels(PluginOptions<RawBody>()) + ["action"],
+            "retry": labels(RetryPolicy()), "circuitBreaker": labels(CircuitBreakerPolicy()),
+            "source": ["window", "rateLimit", "repeats"], "links": ["fallback"],
+            "access": ["source", "topic", "any", "all", "not"], "order": ["key"],
+            "navigation": ["fallback", "handlerDeadline"],
+            "navigationHandler": ["hosts", "home", "dangerous", "ports", "decision", "kinds", "name"],
+            "externalBrowser": ["ownHosts"], "reference": ["file"],
+        ]
+    }
+
+    private static func labels(_ value: Any) -> [String] { Mirror(reflecting: value).children.compactMap(\.label) }
+
+    /// It is enough that this compiles.
+    private static func labelled(_ supervisor: Supervisor, _ route: AppRoute) async throws {
+        try supervisor.add(
+            LinkAdapterDouble(),
+            window: WindowLimits(),
+            rateLimit: nil,
+            repeats: .within(RepeatLimits())
+        )
+        _ = try AppRoutes([route], fallback: nil)
+        let rules: [AccessRule] = [
+            .source("push"), .topic(try TopicFilter("a")), .any([.source("a")]), .not(.source("a")),
+        ]
+        _ = AccessRule.all(rules)
+        _ = LaneOrder<RawBody>.key { $0.bytes.count }
+        _ = try NavigationRouter(
+            [
+                try SchemeHandler(allowing: ["https"], dangerous: [], name: "a"),
+                try HostHandler(hosts: ["a"], ports: .any, decision: .allow("a"), name: "b"),
+                try HomePageHandler(home: try URLText("https://a/"), kinds: [.link], name: "c") {},
+                try ExternalBrowserHandler(ownHosts: ["a"], name: "d") { _ in },
+            ],
+            fallback: .cancel("a"),
+            handlerDeadline: .seconds(1)
+        )
+        _ = Secret.file("a")
+        _ = AccessRule.any([
+            .chat(principal: "a", source: "b"), .chat(authenticated: true, source: "b"), .feed(tls: true, source: "b"),
+            .chat(origin: try WebOrigin("https://a"), source: "b"),
+        ])
+        _ = WebSocketTrust.authority(file: "a")
+        _ = MQTTSecurity.preSharedKey(identity: "a", key: .file("b"), allowsShort: true)
+        _ = WebSocketIdentity(certificateFile: "a", keyFile: "b")
+    }
+
+    /// The rows of the table of exceptions in docs/configuration.md: the key with its mapping.
+    private static func exceptions() throws -> [String] {
+        let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+        let bytes = try FileContent.read("\(root)/docs/configuration.md", limit: 1 << 20).get()
+        let text = String(decoding: bytes, as: UTF8.self)
+        let table = try #require(text.split(separator: "| key | in Swift | because |").last)
+        return table.split(separator: "\n").filter { $0.hasPrefix("| `") }.compactMap { row in
+            let cells = row.split(separator: "|").map { $0.drop { $0 == " " } }
+            guard cells.count >= 3, cells[1].count > 3, cells[2].count > 3 else { return nil }
+            return cells[0].split(separator: "`").first.map(String.init)
+        }
+    }
+
+    @Test func eachKeyHasItsOptionOrAReasonWhyNot() throws {
+        let (options, exceptions) = (try SwiftNameTests.options(), try SwiftNameTests.exceptions())
+        for mapping in MappingKeys.all {
+            let known = Set((options[mapping.name] ?? []).map { $0.lowercased() })
+            for key in mapping.keys {
+                let isNamed = known.contains(key.replacing("_", with: "").lowercased())
+                let isException = exceptions.contains("\(mapping.name).\(key)")
+                #expect(isNamed != isException, "\(mapping.name).\(key) is named \(isNamed), excepted \(isException)")
+            }
+        }
+    }
+
+    @Test func eachExceptionIsAKey() throws {
+        let keys = MappingKeys.all.flatMap { mapping in mapping.keys.map { "\(mapping.name).\($0)" } }
+        let exceptions = try SwiftNameTests.exceptions()
+        #expect(exceptions.count > 20)
+        #expect(exceptions.filter { !keys.contains($0) }.isEmpty)
+        #expect(Set(exceptions).count == exceptions.count)
+    }
+}
+
+private struct LinkAdapterDouble: Adapter {
+    var source: SourceName { "push" }
+    var features: AdapterFeatures { [] }
+    func run(into intake: any Intake) async throws {}
+}
+
+@Suite struct SchemaTests {
+    private static func definitions() throws -> [String: [String: Any]] {
+        let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
+        let bytes = try FileContent.read("\(root)/docs/configuration.schema.json", limit: 1 << 20).get()
+        let schema = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+        return try #require(schema["$defs"] as? [String: [String: Any]])
+    }
+
+    @Test func theSchemaHasTheKeysThatTheReaderKnows() throws {
+        let definitions = try SchemaTests.definitions()
+        for mapping in MappingKeys.all {
+            let properties = try #require(definitions[mapping.name]?["properties"] as? [String: Any], "\(mapping.name)")
+            #expect(Set(properties.keys) == Set(mapping.keys), "\(mapping.name)")
+            #expect(definitions[mapping.name]?["additionalProperties"] as? Bool == false, "\(mapping.name)")
+        }
+    }
+
+    @Test func theReaderKnowsEachMappingOfTheSchema() throws {
+        let described = try SchemaTests.definitions().filter { $0.value["properties"] != nil }.map(\.key)
+        #expect(Set(described) == Set(MappingKeys.all.map(\.name)))
+        #expect(MappingKeys.all.count == described.count)
+    }
+
+    @Test func theWordsOfTheSchemaAreTheReaders() throws {
+        let definitions = try SchemaTests.definitions()
+        let words = { (definition: String, key: String) throws -> [String]? in
+            let properties = try #require(definitions[definition]?["properties"] as? [String: [String: Any]])
+            return properties[key]?["enum"] as? [String]
+        }
+        #expect(try words("plugin", "use") == PluginUse.words)
+        #expect(try words("topic", "envelope") == TopicEnvelope.allCases.map(\.rawValue))
+        #expect(try words("topic", "payload") == ["json", "text", "bytes"])
+    }
+}

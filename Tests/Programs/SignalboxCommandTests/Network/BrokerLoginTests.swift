@@ -1,0 +1,213 @@
+import ArgumentParser
+import BrokerKit
+import Foundation
+import MQTTPush
+import SignalboxCore
+import Testing
+
+@testable import SignalboxCommand
+
+/// The ways to log in, of every command that speaks to a broker, and what each failure comes to.
+@Suite(.timeLimit(.minutes(10))) struct BrokerLoginTests {
+    /// A broker whose one listener speaks TLS with certificates that the test made.
+    private static func withTLS(
+        _ lines: [String] = [],
+        _ body: (_ broker: Broker, _ url: String, _ file: (String) -> String) async throws -> Void
+    ) async throws {
+        try await TemporaryFolder.with { folder in
+            try await TestCertificates.make(in: folder)
+            let file = { (name: String) in folder.appendingPathComponent(name).path }
+            let keys = [
+                "cafile \(file("ca.pem"))", "certfile \(file("server.pem"))", "keyfile \(file("server.key"))",
+            ]
+            try await Broker.with(BrokerOptions(lines: keys + lines)) { broker in
+                try await body(broker, "mqtts://localhost:\(broker.port)", file)
+            }
+        }
+    }
+
+    private static func publish(_ url: String, _ login: String..., environment: [String: String] = [:]) async throws
+        -> CommandProcess.Finished
+    {
+        try await CommandProcess.run(
+            ["publish", url, "-t", "a", "--payload", "b"] + login,
+            environment: environment
+        )
+    }
+
+    @Test func aCertificateOfOnesOwnAuthorityIsTrusted() async throws {
+        try await Self.withTLS { _, url, file in
+            let (published, seen) = try await BrokerTrial.roundTrip(url, ["--tls-ca", file("ca.pem")])
+            #expect(published.status == 0 && published.errors.isEmpty, "\(published)")
+            #expect(seen.output == ["hello"] && seen.errors.isEmpty, "\(seen)")
+        }
+    }
+
+    @Test func aCertificateThatIsNotTrustedIsToldBySeveralCommandsAlike() async throws {
+        try await Self.withTLS { broker, url, file in
+            let other = "mqtts://127.0.0.1:\(broker.port)"
+            for arguments in [
+                ["publish", url, "--payload", "b"], ["request", url, "--payload", "b"], ["subscribe", url],
+                ["publish", other, "--payload", "b", "--tls-ca", file("ca.pem")],
+                ["subscribe", other, "--tls-ca", file("ca.pem")],
+                ["subscribe", url, "--tls-ca", "/nowhere/ca.pem"],
+            ] {
+                let finished = try await CommandProcess.run(arguments + ["-t", "a"])
+                #expect(finished.status == CommandStatus.notSecured.rawValue, "\(arguments): \(finished)")
+                #expect(finished.output.isEmpty && !finished.errors.isEmpty)
+            }
+        }
+    }
+
+    @Test func noCertificateIsCheckedWhereThatIsAskedForLoudly() async throws {
+        try await Self.withTLS { broker, _, _ in
+            let (published, seen) = try await BrokerTrial.roundTrip("mqtts://127.0.0.1:\(broker.port)", ["--insecure"])
+            for finished in [published, seen] {
+                #expect(finished.status == 0, "\(finished)")
+                #expect(finished.errors.first?.contains("--insecure: no certificate is checked") == true, "\(finished)")
+            }
+        }
+    }
+
+    @Test func aClientsCertificateIsAsked() async throws {
+        try await Self.withTLS(["require_certificate true"]) { _, url, file in
+            let trust = ["--tls-ca", file("ca.pem")]
+            let identity = trust + ["--cert", file("server.pem"), "--key", file("server.key")]
+            let (published, seen) = try await BrokerTrial.roundTrip(url, identity)
+            #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
+            for command in [["publish", "--payload", "b"], ["subscribe"]] {
+                let none = try await CommandProcess.run([command[0], url, "-t", "a"] + command.dropFirst() + trust)
+                #expect(none.status == CommandStatus.refused.rawValue, "\(none)")
+            }
+        }
+    }
+
+    /// A broker that knows the identity `me` by this key.
+    private static func withSharedKey(_ key: String, _ body: (_ url: String) async throws -> Void) async throws {
+        try await TemporaryFolder.with { folder in
+            let keys = folder.appendingPathComponent("keys")
+            try "me:\(key)\n".write(to: keys, atomically: true, encoding: .utf8)
+            let lines = ["psk_hint test", "psk_file \(keys.path)"]
+            try await Broker.with(BrokerOptions(lines: lines)) { broker in
+                try await body("mqtts://localhost:\(broker.port)")
+            }
+        }
+    }
+
+    @Test func aSharedKeyTakesThePlaceOfCertificates() async throws {
+        let key = "0123456789abcdef0123456789abcdef"
+        try await Self.withSharedKey(key) { url in
+            let login = ["--psk-identity", "me", "--psk-env", "KEY"]
+            let (published, seen) = try await BrokerTrial.roundTrip(url, login, environment: ["KEY": key])
+            #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
+            let wrong = ["KEY": "11111111111111111111111111111111"]
+            let refused = try await BrokerTrial.roundTrip(url, login, environment: wrong)
+            for finished in [refused.published, refused.seen] {
+                #expect(finished.status == CommandStatus.refused.rawValue, "\(finished)")
+                #expect(!finished.errors.joined().contains("1111"))
+            }
+        }
+    }
+
+    @Test func aShortSharedKeyIsRefusedUnlessItIsAllowed() async throws {
+        let key = "0123456789abcdef0123456789abcd"
+        try await Self.withSharedKey(key) { url in
+            let login = ["--psk-identity", "me", "--psk-env", "KEY"]
+            let refused = try await BrokerTrial.roundTrip(url, login, environment: ["KEY": key])
+            for finished in [refused.published, refused.seen] {
+                #expect(finished.status == CommandStatus.unavailable.rawValue, "\(finished)")
+                let told = finished.errors.joined()
+                #expect(told.contains("a pre-shared key of 15 bytes") && told.contains("allow short keys"), "\(told)")
+                #expect(!told.contains(key))
+            }
+            let allowing = login + ["--psk-allow-short"]
+            let (published, seen) = try await BrokerTrial.roundTrip(url, allowing, environment: ["KEY": key])
+            #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
+        }
+    }
+
+    @Test func aWrongPasswordIsARefusal() async throws {
+        try await Broker.with(BrokerOptions(users: ["u": "right"])) { broker in
+            let login = ["--user", "u", "--password-env", "P"]
+            let good = try await BrokerTrial.roundTrip(broker.url, login, environment: ["P": "right"])
+            #expect(good.published.status == 0 && good.seen.output == ["hello"], "\(good)")
+            for version in [[], ["--v311"]] {
+                let bad = try await BrokerTrial.roundTrip(
+                    broker.url,
+                    login + version,
+                    environment: ["P": "canary-4711"]
+                )
+                for finished in [bad.published, bad.seen] {
+                    #expect(finished.status == CommandStatus.refused.rawValue, "\(finished)")
+                    #expect(!finished.errors.joined().contains("canary-4711"))
+                }
+            }
+        }
+    }
+}
+
+@Suite struct BrokerArgumentsTests {
+    private static func login(_ url: String, _ arguments: String...) throws -> BrokerLogin {
+        try BrokerArguments.parse(arguments).login(at: url)
+    }
+
+    @Test func nothingSaidIsMQTT5WithoutALogin() throws {
+        let login = try Self.login("mqtt://h")
+        #expect(login.version == .v5 && login.security == .none && login.user == nil && login.password == nil)
+        #expect(!login.retries)
+        #expect(login.broker.port == 1_883)
+    }
+
+    @Test func everythingSaidIsTakenOver() throws {
+        let login = try Self.login(
+            "mqtts://h",
+            "--user",
+            "u",
+            "--password-file",
+            "p",
+            "--tls-ca",
+            "ca",
+            "--cert",
+            "c",
+            "--key",
+            "k",
+            "--v311",
+            "--retry"
+        )
+        #expect(login.version == .v311 && login.retries)
+        let identity = MQTTIdentity(certificateFile: "c", keyFile: "k")
+        #expect(login.security == .tls(.authority(file: "ca"), identity: identity))
+        #expect(login.user == "u" && login.password == .file("p"))
+        #expect(login.broker.usesTLS && login.broker.port == 8_883)
+        #expect(try Self.login("mqtts://h").security == .tls(.system))
+        #expect(try Self.login("mqtts://h", "--insecure").security == .tls(.insecure))
+        let key = try Self.login("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY")
+        #expect(key.security == .preSharedKey(identity: "me", key: .environment("KEY"), allowsShort: false))
+        let short = try Self.login("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY", "--psk-allow-short")
+        #expect(short.security == .preSharedKey(identity: "me", key: .environment("KEY"), allowsShort: true))
+    }
+
+    @Test(arguments: [
+        ["mqtt://h", "--tls-ca", "a"], ["mqtt://h", "--insecure"], ["mqtt://h", "--cert", "a", "--key", "b"],
+        ["mqtt://h", "--psk-identity", "a", "--psk-file", "b"], ["mqtts://h", "--tls-ca", "a", "--insecure"],
+        ["mqtts://h", "--cert", "a"], ["mqtts://h", "--key", "a"], ["mqtts://h", "--psk-identity", "a"],
+        ["mqtts://h", "--psk-file", "a"], ["mqtts://h", "--psk-identity", "a", "--psk-file", "b", "--psk-env", "C"],
+        ["mqtts://h", "--psk-identity", "a", "--psk-file", "b", "--tls-ca", "c"],
+        ["mqtt://h", "--psk-allow-short"], ["mqtts://h", "--psk-allow-short"],
+        ["mqtts://h", "--psk-identity", "a", "--psk-allow-short"], ["mqtts://h", "--psk-allow-short", "--insecure"],
+        ["mqtt://h", "--password-env", "P"],
+        ["mqtt://h", "--user", "u", "--password-env", "P", "--password-file", "p"],
+        ["http://h"], ["mqtt://u:p@h"],
+    ])
+    func whatDoesNotGoTogetherIsRefused(_ words: [String]) throws {
+        let arguments = try BrokerArguments.parse(Array(words.dropFirst()))
+        #expect(throws: ValidationError.self) { try arguments.login(at: words[0]) }
+    }
+
+    @Test(arguments: [
+        (MQTTQuality?.some(.atMostOnce), 0), (.some(.atLeastOnce), 1), (.none, 2), (.none, -1),
+    ])
+    func aQualityIsZeroOrOne(_ quality: MQTTQuality?, _ number: Int) {
+        #expect((try? QualityOption.quality(number)) == quality)
+    }
+}

@@ -1,0 +1,292 @@
+import BrokerKit
+import Foundation
+import Testing
+
+@testable import SignalboxCommand
+
+/// How a connection ended shows in the status, and why in one line.
+@Suite(.timeLimit(.minutes(10))) struct ConnectStatusTests {
+    private static func connect(_ url: String, _ arguments: String...) async throws -> CommandProcess.Finished {
+        try await CommandProcess.run(
+            ["connect", url] + arguments + (arguments.contains("--timeout") ? [] : ["--timeout", "100s"])
+        )
+    }
+
+    /// Expects the status, nothing on stdout, and one line on stderr with these words.
+    private static func expect(_ finished: CommandProcess.Finished, _ status: CommandStatus, _ words: String) {
+        #expect(finished.status == status.rawValue, "\(finished.errors)")
+        #expect(finished.errors.count == 1 && finished.errors[0].contains(words), "\(finished.errors)")
+        #expect(finished.errors.allSatisfy { $0.hasPrefix("signalbox: ") })
+    }
+
+    @Test func nobodyListens() async throws {
+        let port = try await Broker.with { $0.port }
+        Self.expect(try await Self.connect("ws://127.0.0.1:\(port)/"), .unavailable, "cannot be reached")
+    }
+
+    @Test func aHostThatDoesNotExist() async throws {
+        let finished = try await CommandProcess.run(
+            ["connect", "ws://nowhere.invalid/", "--timeout", "100s"],
+            // A name server that says nothing is given up long before the connection is.
+            environment: ["RES_OPTIONS": "timeout:1 attempts:1"]
+        )
+        Self.expect(finished, .unavailable, "cannot be resolved")
+    }
+
+    @Test(arguments: [
+        ("HTTP/1.1 302 Found\r\nLocation: ws://x/\r\nContent-Length: 0\r\n\r\n", CommandStatus.refused, "status 302"),
+        ("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", .refused, "status 503"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", .refused, "status 200"),
+        (
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n", .protocolBroken,
+            "no answer that"
+        ),
+    ])
+    func anAnswerThatIsNoUpgrade(_ answer: String, _ status: CommandStatus, _ words: String) async throws {
+        let server = try AnsweringPort(answer)
+        Self.expect(try await Self.connect("ws://127.0.0.1:\(server.port)/?token=canary-4711"), status, words)
+    }
+
+    @Test func aServerThatSaysNothing() async throws {
+        let server = try QuietListener()
+        let finished = try await Self.connect("ws://127.0.0.1:\(server.port)/", "--timeout", "300ms")
+        Self.expect(finished, .timeout, "0 of 1 messages came in time")
+    }
+
+    @Test func aRefusalSaysWhich() async throws {
+        try await ChatTrial.with { trial in
+            let page = try await Self.connect("\(trial.url)nowhere")
+            Self.expect(page, .refused, "status 404. Check the path")
+            let foreign = try await Self.connect(trial.url, "--origin", "https://evil.example")
+            Self.expect(foreign, .refused, "status 403")
+        }
+    }
+
+    @Test func aServerThatClosesWithAnErrorCode() async throws {
+        try await ChatTrial.with { trial in
+            let binary = try await trial.connect("a", "--binary")
+            Self.expect(binary, .closedWithError, "1003")
+            let large = try await trial.connect(String(repeating: "a", count: 2 << 20))
+            Self.expect(large, .closedWithError, "1009")
+        }
+    }
+
+    /// What a server sends after it has opened the connection, the status, and a part of what is told.
+    private static let ends: [(frames: [UInt8], status: CommandStatus, words: String?)] = [
+        ([0x88, 0x02, 0x03, 0xE8], .done, nil), ([0x88, 0x02, 0x03, 0xE9], .done, nil), ([0x88, 0x00], .done, nil),
+        ([0x88, 0x05, 0x0F, 0xA1] + Array("bye".utf8), .closedWithError, "4001 \"bye\""),
+        ([0x81, 0x02, 0xFF, 0xFE], .protocolBroken, "forbids"), ([], .unavailable, "was lost"),
+    ]
+
+    @Test(arguments: ends.indices) func theLastFrameDecides(_ number: Int) async throws {
+        let (frames, status, words) = Self.ends[number]
+        try await ChatTrial.with { trial in
+            let server = try #require(URL(string: trial.url)?.port)
+            let forged = try AnsweringPort(afterUpgradeBy: server, frames: frames)
+            let finished = try await Self.connect("ws://127.0.0.1:\(forged.port)/")
+            guard let words else {
+                #expect(finished.status == status.rawValue && finished.errors.isEmpty, "\(finished.errors)")
+                return
+            }
+            Self.expect(finished, status, words)
+        }
+    }
+
+    @Test func aServerThatStopsClosesInOrder() async throws {
+        try await TemporaryFolder.with { folder in
+            var clients: [CommandProcess] = []
+            try await ChatTrial.with(ChatTrial.open, in: folder) { trial in
+                for arguments in [["--count", "9"], []] {
+                    let client = try CommandProcess(["connect", trial.url] + arguments, isTyped: true)
+                    try client.type(#"{"action":"echo","id":"1"}"#)
+                    #expect(await client.output.line(with: "handled") != nil)
+                    clients.append(client)
+                }
+            }
+            await clients[0].ends(with: CommandStatus.notAsExpected.rawValue)
+            #expect(await clients[0].errors.rest() == ["signalbox: 1 of 9 messages came before the server closed"])
+            await clients[1].ends()
+            #expect(await clients[1].errors.rest() == [])
+        }
+    }
+
+    @Test func tooFewMessagesInTime() async throws {
+        try await ChatTrial.with { trial in
+            let message = #"{"action":"echo","id":"1"}"#
+            let few = try await GrowingTime.run {
+                try await trial.connect(message, "--count", "2", "--timeout", $0)
+            } until: {
+                !$0.output.isEmpty
+            }
+            #expect(few.output.count == 1)
+            Self.expect(few, .timeout, "1 of 2 messages came in time")
+            let one = try await GrowingTime.run {
+                try await trial.connect(message, "--timeout", $0)
+            } until: {
+                $0.status == 0
+            }
+            #expect(one.status == 0 && one.output.count == 1 && one.errors.isEmpty, "\(one.errors)")
+        }
+    }
+
+    @Test(arguments: [(SIGINT, CommandStatus.interrupted), (SIGTERM, .terminated)])
+    func aSignalBeforeEnoughMessages(_ signal: (Int32, CommandStatus)) async throws {
+        try await ChatTrial.with { trial in
+            let client = try trial.start("--count", "2")
+            try client.type(#"{"action":"echo","id":"1"}"#)
+            #expect(await client.output.line(with: "handled") != nil)
+            client.signal(signal.0)
+            await client.ends(with: signal.1.rawValue)
+        }
+    }
+
+    @Test func certificatesAreChecked() async throws {
+        try await TemporaryFolder.with { folder in
+            try await TestCertificates.make(in: folder)
+            let keys = "absent_origin: allowed, identity: { certificate: server.pem, key: server.key }"
+            try await ChatTrial.with(ChatTrial.configuration(keys), scheme: "wss", in: folder) { trial in
+                let named = trial.url.replacing("127.0.0.1", with: "localhost")
+                let ca = folder.appendingPathComponent("ca.pem").path
+                let message = ["--count", "1", "--message", #"{"action":"echo","id":"1"}"#]
+                func run(_ url: String, _ arguments: [String]) async throws -> CommandProcess.Finished {
+                    try await CommandProcess.run(
+                        ["connect", url] + arguments + (arguments.contains("--timeout") ? [] : ["--timeout", "100s"])
+                    )
+                }
+                Self.expect(try await run(named, []), .notSecured, "cannot be secured")
+                Self.expect(try await run(trial.url, ["--ca", ca]), .notSecured, "cannot be secured")
+                let trusted = try await run(named, message + ["--ca", ca])
+                #expect(trusted.status == 0 && trusted.errors.isEmpty, "\(trusted.errors)")
+                let careless = try await run(trial.url, message + ["--insecure"])
+                #expect(careless.status == 0 && careless.output.count == 1)
+                #expect(careless.errors.first?.contains("--insecure: no certificate is checked") == true)
+                Self.expect(
+                    try await run(trial.url.replacing("wss:", with: "ws:"), []),
+                    .protocolBroken,
+                    "no answer that"
+                )
+            }
+        }
+    }
+}
+
+/// `signalbox connect --config`: messages are actions, and their outcomes are shown.
+@Suite(.timeLimit(.minutes(10))) struct ConnectConfigurationTests {
+    private static func configuration(_ url: String, _ keys: String = "") -> String {
+        """
+        sources:
+          push: { mqtt: { broker: 'mqtt://127.0.0.1:1', client_id: a, topics: [ { pattern: '{action}' } ] } }
+          news: { feed: { url: '\(url)'\(keys) } }
+        plugins:
+          - { action: say, use: reply, value: 1, from: [ { source: news } ] }
+          - { action: closed, use: log, from: [ { source: push } ] }
+          - { action: said, use: echo, from: [ { source: news } ] }
+          - { action: shown, use: print, from: [ { source: news } ] }
+        limits: { message_bytes: 1KiB }
+        """
+    }
+
+    private static func connect(
+        _ trial: ChatTrial,
+        _ keys: String = "",
+        _ arguments: String...
+    ) async throws -> CommandProcess.Finished {
+        try ChatTrial.write(configuration(trial.url, keys), to: "news.yaml", in: trial.folder)
+        return try await CommandProcess.run(["connect", "--config", "news.yaml"] + arguments, folder: trial.folder)
+    }
+
+    @Test func eachMessageHasItsOutcome() async throws {
+        try await ChatTrial.with { trial in
+            let finished = try await Self.connect(trial, "", "--message", #"{"action":"say","body":7}"#, "--count", "1")
+            #expect(finished.status == 0 && finished.errors.isEmpty, "\(finished.errors)")
+            #expect(
+                finished.output == [#"{"source":"news","action":"say","body":7,"outcome":"handled","reply":1}"#]
+            )
+        }
+    }
+
+    @Test func answersToMessagesOfOursAreShownBesideThem() async throws {
+        try await ChatTrial.with { trial in
+            try ChatTrial.write(Self.configuration(trial.url), to: "news.yaml", in: trial.folder)
+            let client = try CommandProcess(["connect", "--config", "news.yaml"], folder: trial.folder, isTyped: true)
+            try client.type(#"{"action":"say","id":"9","body":7}"#)
+            // Whichever of the two comes first.
+            var found: Set<String> = []
+            for _ in 0..<2 { found.insert(try #require(await client.output.line(with: "{"))) }
+            #expect(
+                found == [
+                    #"{"answer":{"id":"9","outcome":"handled","reply":{"refused":0,"sent":1}}}"#,
+                    #"{"source":"news","action":"say","body":7,"outcome":"handled","reply":1}"#,
+                ]
+            )
+            client.signal(SIGINT)
+            await client.ends()
+        }
+    }
+
+    @Test func whatIsNotHandledIsStatusOne() async throws {
+        try await ChatTrial.with { trial in
+            // Each asks the chat to send on what this configuration then looks at.
+            let finished = try await Self.connect(
+                trial,
+                ", frames: { text: { action: closed, payload: text } }",
+                "--message",
+                #"{"action":"say"}"#,
+                "--count",
+                "1"
+            )
+            #expect(finished.status == CommandStatus.notAsExpected.rawValue)
+            #expect(finished.output.first?.contains(#""reason":"sourceNotAllowed""#) == true)
+            #expect(finished.errors.last == "signalbox: messages that were not handled: 1")
+        }
+    }
+
+    @Test func aBinaryMessageThatNobodyWantsIsTheEnd() async throws {
+        let frames = "absent_origin: allowed, frames: { text: { action: echo, payload: text }, binary: echo }"
+        try await ChatTrial.with(ChatTrial.configuration(frames)) { trial in
+            let finished = try await Self.connect(trial, "", "--binary", "--message", "a")
+            #expect(finished.status == CommandStatus.protocolBroken.rawValue)
+            #expect(finished.errors.last?.contains("1003") == true, "\(finished.errors)")
+            let large = try await Self.connect(trial, "", "--message", String(repeating: "a", count: 2_000))
+            #expect(large.status == CommandStatus.protocolBroken.rawValue)
+            #expect(large.errors.last?.contains("1009") == true, "\(large.errors)")
+        }
+    }
+
+    @Test func theEchoOfAnEchoComesToo() async throws {
+        let frames = "frames: { text: { action: said, payload: text }, binary: said }"
+        let chat = "absent_origin: allowed, frames: { text: { action: echo, payload: text }, binary: echo }"
+        try await ChatTrial.with(ChatTrial.configuration(chat)) { trial in
+            let finished = try await Self.connect(trial, ", \(frames)", "--message", "", "--count", "4")
+            #expect(finished.status == 0)
+            let line = #"{"source":"news","action":"said","body":null,"outcome":"handled","reply":null}"#
+            #expect(finished.output == Array(repeating: line, count: 4))
+        }
+    }
+
+    @Test func connectionsAreShownWhereTheSectionAnnouncesThem() async throws {
+        try await ChatTrial.with { trial in
+            let finished = try await Self.connect(trial, ", announce_connections: true", "--count", "1")
+            #expect(finished.output.first?.hasPrefix(#"{"source":"news","action":"signalbox.connected","#) == true)
+            let hidden = try await Self.connect(trial, "", "--timeout", "500ms")
+            #expect(hidden.status == CommandStatus.timeout.rawValue && hidden.output.isEmpty)
+        }
+    }
+
+    @Test func theURLOfTheArgumentsCountsAndTheFeedMustBeThere() async throws {
+        try await ChatTrial.with { trial in
+            try ChatTrial.write(Self.configuration("ws://127.0.0.1:1/"), to: "news.yaml", in: trial.folder)
+            let message = ["--message", #"{"action":"say","body":7}"#, "--count", "1"]
+            let arguments = ["connect", trial.url, "--config", "news.yaml", "--source", "news"] + message
+            #expect(try await CommandProcess.run(arguments, folder: trial.folder).status == 0)
+            let wrong = try await CommandProcess.run(
+                ["connect", "--config", "news.yaml", "--source", "nwes"],
+                folder: trial.folder
+            )
+            #expect(wrong.status == CommandStatus.invalidConfiguration.rawValue)
+            #expect(wrong.errors.first?.contains("there is no feed 'nwes'; did you mean 'news'?") == true)
+            let none = try await CommandProcess.run(["connect", "--config", "chat.yaml"], folder: trial.folder)
+            #expect(none.errors.first?.contains("no source is a feed; add one below 'sources'") == true)
+        }
+    }
+}

@@ -1,0 +1,296 @@
+import Synchronization
+import Testing
+
+@testable import SignalboxCommand
+@testable import SignalboxCore
+@testable import WebSocketChat
+
+@Suite struct ConnectRequestTests {
+    private static func request(_ options: ConnectOptions, url: String? = nil) throws -> ConnectRequest {
+        ConnectRequest(
+            url: try url.map { try WebSocketURL($0) },
+            options: options,
+            config: nil,
+            source: nil,
+            count: nil,
+            timeout: nil,
+            raw: nil,
+            outgoing: OutgoingRequest()
+        )
+    }
+
+    private static let section = """
+        { url: 'wss://h', subprotocols: [a], origin: 'https://a.example', headers: { X-A: '1', X-B: '2' },
+          bearer: { env: PASSWORD }, opening_messages: [a], ping_after: 7s, reconnect: { first: 3s }, trust: system }
+        """
+
+    @Test func withoutAConfigurationEachMessageIsOneAction() throws {
+        let url = try WebSocketURL("ws://h")
+        let feed = try Self.request(ConnectOptions()).plainFeed(to: url)
+        #expect(feed.frames == WebSocketFrames(text: .action("message", .text), binary: "message"))
+        #expect(feed.reconnect == nil)
+        try feed.validate(as: ConnectRequest.source)
+        var again = ConnectOptions()
+        again.reconnects = true
+        #expect(try Self.request(again).plainFeed(to: url).reconnect == WebSocketReconnect())
+    }
+
+    @Test func aSectionSaysWhatTheOptionsDoNot() throws {
+        let section = try WebSocketFixture.feedSection(Self.section)
+        var expected = section
+        expected.reconnect = nil
+        #expect(try Self.request(ConnectOptions()).configuredFeed(section) == expected)
+    }
+
+    @Test func theOptionsComeBeforeTheSection() throws {
+        var options = ConnectOptions()
+        options.subprotocols = ["b"]
+        options.origin = "https://b.example"
+        options.headers = [WebSocketHeader("x-b", .text("3"))]
+        options.bearer = .file("b")
+        options.trust = .anything
+        options.identity = WebSocketIdentity(certificateFile: "c", keyFile: "k")
+        options.openingMessages = ["b"]
+        options.ping = .never
+        options.compression = true
+        options.reconnects = true
+        let section = try WebSocketFixture.feedSection(Self.section)
+        let feed = try Self.request(options, url: "wss://other").configuredFeed(section)
+        #expect(feed.url.host == "other")
+        #expect(feed.subprotocols == ["b"] && feed.origin == "https://b.example" && feed.bearer == .file("b"))
+        #expect(feed.headers == [WebSocketHeader("X-A", .text("1")), WebSocketHeader("x-b", .text("3"))])
+        #expect(feed.trust == .anything && feed.identity == options.identity && feed.openingMessages == ["b"])
+        #expect(feed.ping == .never && feed.compression)
+        #expect(feed.reconnect == WebSocketReconnect(first: .seconds(3)), "the section's waits, as it was asked for")
+    }
+}
+
+@Suite struct ConnectIntakeTests {
+    /// Takes so many arrivals, and notes what it took and what was settled.
+    private final class Recorder: Intake, SettlementSink {
+        private struct State {
+            var room: Int
+            var taken: [UInt64] = []
+            var settled: [UInt64] = []
+            var answers: [String] = []
+        }
+
+        private let state: Mutex<State>
+
+        private let isClosed: Bool
+
+        init(room: Int, isClosed: Bool = false) {
+            state = Mutex(State(room: room))
+            self.isClosed = isClosed
+        }
+
+        var taken: [UInt64] { state.withLock { $0.taken } }
+        var settled: [UInt64] { state.withLock { $0.settled } }
+        var answers: [String] { state.withLock { $0.answers } }
+
+        func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
+            state.withLock { state in
+                let count = min(state.room, batch.count)
+                state.room -= count
+                state.taken += batch[..<count].map(\.token)
+                return count
+            }
+        }
+
+        func room() async throws(SourceClosed) { if isClosed { throw SourceClosed() } }
+        func mayAcknowledge(_ token: UInt64) {}
+        func settle(_ token: UInt64, _ outcome: Outcome) { state.withLock { $0.settled.append(token) } }
+        func answered(_ answer: Bytes) { state.withLock { $0.answers.append(answer.text ?? "") } }
+    }
+
+    /// In their order: a message, the news of a connection, an answer, what is none of them, a message.
+    private static func batch() -> [Arrival] {
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        let origin = Origin(source: "feed", facts: ChatFacts(role: .feed, peer: "h:80"))
+        let messages: [(String, Envelope)] = [
+            (#"{"action":"a"}"#, .standard), (#"{"connection":"1"}"#, .handler(.chatConnected)),
+            (#"{"id":"7","outcome":"handled"}"#, .standard), (#"{"id":"7","outcom":"handled"}"#, .standard),
+            (#"{"action":"b","outcome":"handled","id":"1"}"#, .standard),
+        ]
+        for (token, (message, envelope)) in messages.enumerated() {
+            Array(message.utf8).withUnsafeBytes {
+                batch.append(
+                    $0,
+                    token: UInt64(token),
+                    origin: origin,
+                    receivedAt: WallTime(seconds: 0),
+                    envelope: envelope
+                )
+            }
+        }
+        return batch.take()
+    }
+
+    private static func intake(
+        _ recorder: Recorder,
+        keepsConnections: Bool,
+        showsAnswers: Bool,
+        isOver: Bool = false
+    ) -> ConnectIntake {
+        let answered: @Sendable (Bytes) -> Void = { recorder.answered($0) }
+        return ConnectIntake(
+            intake: recorder,
+            watch: ConnectionWatch(),
+            keepsConnections: keepsConnections,
+            answers: showsAnswers ? answered : nil,
+            isOver: { isOver }
+        )
+    }
+
+    @Test func whatIsOursIsSettledHereAndTheRestIsPassedOn() {
+        let recorder = Recorder(room: 10)
+        let intake = Self.intake(recorder, keepsConnections: true, showsAnswers: true)
+        #expect(intake.submit(Self.batch(), to: recorder) == 5)
+        #expect(recorder.taken == [0, 3, 4] && recorder.settled == [1, 2])
+        #expect(recorder.answers == [#"{"id":"7","outcome":"handled"}"#])
+    }
+
+    @Test func whatAPluginWantsIsPassedOnToo() {
+        let recorder = Recorder(room: 10)
+        let intake = Self.intake(recorder, keepsConnections: false, showsAnswers: false)
+        #expect(intake.submit(Self.batch(), to: recorder) == 5)
+        #expect(recorder.taken == [0, 1, 2, 3, 4] && recorder.settled.isEmpty && recorder.answers.isEmpty)
+    }
+
+    @Test(arguments: [(0, 0, []), (1, 3, [1, 2]), (2, 4, [1, 2])])
+    func whatIsNotTakenIsLeftToTheCaller(_ room: Int, _ taken: Int, _ settled: [UInt64]) {
+        let recorder = Recorder(room: room)
+        let intake = Self.intake(recorder, keepsConnections: true, showsAnswers: true)
+        #expect(intake.submit(Self.batch(), to: recorder) == taken)
+        #expect(recorder.settled == settled)
+    }
+
+    @Test func whatComesWhenNobodyReadsAnyMoreIsLetGoOf() async throws {
+        let recorder = Recorder(room: 0, isClosed: true)
+        let intake = Self.intake(recorder, keepsConnections: true, showsAnswers: true, isOver: true)
+        try await intake.room()
+        #expect(intake.submit(Self.batch(), to: recorder) == 5)
+        #expect(recorder.taken.isEmpty && recorder.settled == [0, 1, 2, 3, 4] && recorder.answers.isEmpty)
+        let reading = Self.intake(recorder, keepsConnections: true, showsAnswers: true)
+        await #expect(throws: SourceClosed.self) { try await reading.room() }
+    }
+}
+
+@Suite struct ConnectJudgementTests {
+    /// What came of a connection; by default the server closed it in order, and nothing was asked for.
+    struct Case: Sendable, CustomStringConvertible {
+        let description: String
+        var count: Int?
+        var timeout: Duration?
+        var end = End.complete
+        var lost: OutputFailure?
+        var interruption: CommandStatus?
+        var shown = 0
+        var unsent = 0
+        var notHandled = 0
+        let status: CommandStatus
+    }
+
+    enum End: Sendable {
+        case complete, stopped, broken
+    }
+
+    private struct Broken: Error {}
+
+    static let cases: [Case] = [
+        Case(description: "the server closed in order", status: .done),
+        Case(description: "enough came", count: 2, end: .stopped, shown: 2, status: .done),
+        Case(description: "enough came before it broke", count: 2, end: .broken, shown: 2, status: .done),
+        Case(description: "the server closed too early", count: 2, shown: 1, status: .notAsExpected),
+        Case(description: "it broke", end: .broken, status: .unavailable),
+        Case(description: "it broke too early", count: 2, end: .broken, shown: 1, status: .unavailable),
+        Case(
+            description: "the time passed first",
+            count: 2,
+            timeout: .seconds(1),
+            end: .stopped,
+            interruption: .timeout,
+            shown: 1,
+            status: .timeout
+        ),
+        Case(
+            description: "something came in time",
+            timeout: .seconds(1),
+            end: .stopped,
+            interruption: .timeout,
+            shown: 1,
+            status: .done
+        ),
+        Case(
+            description: "nothing came in time",
+            timeout: .seconds(1),
+            end: .stopped,
+            interruption: .timeout,
+            status: .timeout
+        ),
+        Case(description: "the server closed before the time", timeout: .seconds(1), status: .done),
+        Case(description: "a signal", end: .stopped, interruption: .interrupted, status: .done),
+        Case(
+            description: "a signal before enough came",
+            count: 2,
+            end: .stopped,
+            interruption: .terminated,
+            shown: 1,
+            status: .terminated
+        ),
+        Case(description: "nobody reads", count: 2, end: .stopped, lost: .closed, shown: 1, status: .done),
+        Case(description: "lines were lost", count: 2, end: .stopped, lost: .stalled, shown: 2, status: .outputFailed),
+        Case(description: "a line was not sent", unsent: 1, status: .notAsExpected),
+        Case(
+            description: "enough came and a line was not sent",
+            count: 1,
+            end: .stopped,
+            shown: 1,
+            unsent: 1,
+            status: .notAsExpected
+        ),
+        Case(description: "a message was not handled", shown: 2, notHandled: 1, status: .notAsExpected),
+    ]
+
+    @Test(arguments: cases) func anEndHasItsStatus(_ one: Case) {
+        let request = ConnectRequest(
+            url: nil,
+            options: ConnectOptions(),
+            config: nil,
+            source: nil,
+            count: one.count,
+            timeout: one.timeout,
+            raw: nil,
+            outgoing: OutgoingRequest()
+        )
+        let end: OrderedSource.End =
+            switch one.end {
+            case .complete: .complete
+            case .stopped: .stopped
+            case .broken: .failed(Broken())
+            }
+        let judgement = ConnectJudgement(
+            request: request,
+            end: end,
+            lost: one.lost,
+            interruption: one.interruption,
+            shown: one.shown,
+            unsent: one.unsent,
+            notHandled: one.notHandled
+        )
+        #expect(judgement.verdict.status == one.status)
+        #expect(judgement.verdict.words.isEmpty == (one.status == .done || one.unsent > 0))
+    }
+}
+
+@Suite struct ConnectionWatchTests {
+    @Test func whoWaitsIsToldWhenTheTaskIsCancelled() async {
+        let watch = ConnectionWatch()
+        let found = await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await watch.connection() == nil }
+            group.cancelAll()
+            return await group.next() ?? false
+        }
+        #expect(found)
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import Testing
+
+@testable import BrokerKit
+@testable import SignalboxCommand
+@testable import SignalboxTesting
+
+/// Faults against the installed command, whose memory and descriptors are its own.
+@Suite(.timeLimit(.minutes(10))) struct InstalledServerTests {
+    @Test func aServerWithoutDescriptorsGoesOnAndServesAgainWhenThereAreSome() async throws {
+        let program = try ServedProgram(descriptors: 64)
+        let port = try #require(await program.port())
+        var first = try await WireSide.openClient(port: port)
+        // More than there are descriptors for. Some are answered, some are closed, some wait.
+        var crowd = (0..<100).compactMap { _ in RawPeer(port: port) }
+        for peer in crowd { peer.upgrade() }
+        #expect(crowd.count == 100)
+        #expect(try await first.echo("still here"))
+        _ = await program.lines.wait { $0.contains { $0.contains("hardly a descriptor left") } }
+        crowd = []
+        var next = try await Self.nextClient(port: port)
+        #expect(try await next.echo("served again"))
+        #expect(await program.end() == 0)
+    }
+
+    /// A client that is let in; while the crowd's connections end others may still be refused.
+    private static func nextClient(port: UInt16) async throws -> WireSide {
+        while true {
+            if let side = try? await WireSide.openClient(port: port) { return side }
+            try Task.checkCancellation()
+        }
+    }
+
+    #if os(Linux)
+    @Test func memoryStaysSmallUnderBombsAndFloods() async throws {
+        let program = try ServedProgram(
+            descriptors: 256,
+            settings: ["compression: true", "connection_window: 64", "waiting_bytes: 64KiB"]
+        )
+        let port = try #require(await program.port())
+        var first = try await WireSide.openClient(port: port)
+        #expect(try await first.echo("hello"))
+        let before = try #require(program.peakMemory)
+        let little = ZerosInLittle(count: 64 << 20).bytes
+        for _ in 0..<5 {
+            let peer = try #require(RawPeer(port: port))
+            var side = WireSide(client: peer)
+            peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
+            _ = try await side.head()
+            let bytes = WireFrame(WireFrame.binary, little, reserved: 4).bytes(mask: side.mask)
+            async let writing: Void = peer.pour(bytes)
+            var code: UInt16?
+            while code == nil, let frame = try await side.frame() { code = frame.closeCode }
+            #expect(code == 1_009)
+            peer.reset()
+            await writing
+        }
+        for _ in 0..<5 {
+            let peer = try #require(RawPeer(port: port, receiveBytes: 4_096))
+            var side = WireSide(client: peer)
+            peer.upgrade()
+            _ = try await side.head()
+            let text = WireFrame.text(String(repeating: "a", count: 60_000)).bytes(mask: side.mask)
+            // Ends when the server has closed, as it never reads what comes back.
+            await peer.pour(text, times: 2_000)
+        }
+        #expect(try await first.echo("still here"))
+        let more = try #require(program.peakMemory) - before
+        #expect(more < 64 << 20, "\(more >> 20) MiB more")
+        // The bombs are dead letters.
+        #expect(await program.end() == CommandStatus.deadLettersLost.rawValue)
+    }
+    #endif
+}
+
+/// A running `signalbox serve` that echoes, ended by its own process id. What it says on standard error is kept.
+final class ServedProgram: Sendable {
+    let lines = EventList<String>()
+    /// The last of the lines.
+    private static let end = "(the end)"
+    private let program: RunningProgram
+    private let file: URL
+
+    /// - Parameters:
+    ///   - descriptors: how many files and sockets it may have.
+    ///   - settings: further lines of the chat's section.
+    init(descriptors: Int, settings: [String] = []) throws {
+        file = FileManager.default.temporaryDirectory.appendingPathComponent("chat-\(UUID().uuidString).yaml")
+        let chat = [
+            "port: 0", "path: /chat", "absent_origin: allowed",
+            "frames: { text: { action: echo, payload: text }, binary: echo }",
+            // A raw client that waits for its turn on a busy machine answers no ping.
+            "ping_after: 1h", "silence_limit: 2h",
+        ]
+        let text = """
+            sources:
+              chat:
+                chat:
+            \((chat + settings).map { "      \($0)" }.joined(separator: "\n"))
+            plugins:
+              - { action: echo, use: echo, from: [ { source: chat } ] }
+            """
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        let errors = Pipe.unshared()
+        program = try RunningProgram(
+            "/bin/sh",
+            [
+                "-c", "ulimit -n \(descriptors); exec \"$0\" serve --config \"$1\"", BuiltProgram.path("signalbox"),
+                file.path,
+            ],
+            output: Pipe.unshared(),
+            errors: errors
+        )
+        let reading = errors.fileHandleForReading
+        Thread.detachNewThread { [lines] in
+            var pending = Data()
+            while case let data = reading.availableData, !data.isEmpty {
+                pending += data
+                while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+                    lines.append(String(decoding: pending[..<end], as: UTF8.self))
+                    pending = pending[pending.index(after: end)...]
+                }
+            }
+            lines.append(ServedProgram.end)
+        }
+    }
+
+    deinit {
+        program.signal(SIGKILL)
+        try? FileManager.default.removeItem(at: file)
+    }
+
+    /// Where it listens, waited for.
+    func port() async -> UInt16? {
+        let mark = "listening on ws://127.0.0.1:"
+        let told = await lines.wait { $0.contains { $0.contains(mark) || $0 == ServedProgram.end } }
+        let line = told.first { $0.contains(mark) }
+        return line?.firstRange(of: mark).flatMap { UInt16(line?[$0.upperBound...].prefix { $0.isNumber } ?? "") }
+    }
+
+    /// Ends it gracefully.
+    ///
+    /// - Returns: its status.
+    func end() async -> Int32 {
+        program.signal(SIGTERM)
+        return await program.status()
+    }
+
+    /// The most memory it has had, in bytes; `nil` where the system does not say.
+    var peakMemory: Int? {
+        let status = try? String(contentsOfFile: "/proc/\(program.id)/status", encoding: .utf8)
+        let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return line?.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1_024 }
+    }
+}

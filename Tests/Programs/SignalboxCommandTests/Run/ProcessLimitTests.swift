@@ -1,0 +1,198 @@
+#if os(Linux)
+import BrokerKit
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct FullDiskTests {
+    private static let configuration = """
+        sources:
+          push:
+            mqtt:
+              broker: { env: TEST_BROKER }
+              client_id: disk-test
+              topics: [ { pattern: 'push/{action}/{id}' } ]
+        plugins:
+          - { action: keep, use: file, path: ledger.jsonl, timeout: 5m, from: [ { source: push } ] }
+        hold_limit: 5m
+        """
+
+    /// Runs the configuration with a ledger too small for everything that is published, until it has given messages back.
+    private static func withFullDisk(_ body: (Broker, CommandProcess, URL) async throws -> Void) async throws {
+        try await Broker.with { broker in
+            try await TemporaryFolder.with { folder in
+                let file = folder.appendingPathComponent("signalbox.yaml")
+                try configuration.write(to: file, atomically: true, encoding: .utf8)
+                let process = try CommandProcess(
+                    ["run", file.path, "--outcomes"],
+                    environment: ["TEST_BROKER": broker.url],
+                    folder: folder
+                )
+                try #require(await process.errors.line(with: "subscribed to") != nil)
+                try await limitFiles(of: process, to: "1000")
+                for number in 1...12 { try await broker.publish("{}", to: "push/keep/\(number)") }
+                let line = try #require(await process.errors.line(with: "plugin cannot do its work now"))
+                #expect(line.contains("plugin=keep") && line.contains("File too large"), "\(line)")
+                try await body(broker, process, folder)
+            }
+        }
+    }
+
+    /// A file at its size limit fails like one on a full disk, perhaps after a part was written.
+    private static func limitFiles(of process: CommandProcess, to bytes: String) async throws {
+        let arguments = ["--pid", "\(process.id)", "--fsize=\(bytes):"]
+        try #require(try await RunningProgram("prlimit", arguments).status() == 0)
+    }
+
+    private static func numbers(in ledger: URL) throws -> [Int] {
+        let text = try String(contentsOf: ledger, encoding: .utf8)
+        return try text.split(separator: "\n").map { line in
+            let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            return try #require((object?["id"] as? String).flatMap { Int($0) })
+        }
+    }
+
+    @Test func whatTheDiskHasNoRoomForComesAgainAndIsKeptWhenThereIsRoom() async throws {
+        try await FullDiskTests.withFullDisk { _, process, folder in
+            let ledger = folder.appendingPathComponent("ledger.jsonl")
+            try await FullDiskTests.limitFiles(of: process, to: "unlimited")
+            // The broker redelivers messages in order, so the last one comes last.
+            let last = await process.output.line(with: "\"id\":\"12\"", "\"outcome\":\"handled\"")
+            try #require(last != nil)
+            process.signal(SIGTERM)
+            let errors = await process.errors.rest()
+            // What was given back is not lost.
+            await process.ends()
+            #expect(errors.last?.contains("failed 0,") == true && errors.last?.contains("dead letters 0") == true)
+            #expect(try Set(FullDiskTests.numbers(in: ledger)) == Set(1...12))
+        }
+    }
+
+    @Test func whatItHadNoRoomForWhenTheProgramEndedComesToTheNextOne() async throws {
+        try await FullDiskTests.withFullDisk { broker, process, folder in
+            process.signal(SIGTERM)
+            _ = await process.errors.rest()
+            // What was given back is not lost.
+            await process.ends()
+            let ledger = folder.appendingPathComponent("ledger.jsonl")
+            let kept = try Set(FullDiskTests.numbers(in: ledger))
+            #expect(kept.count < 12)
+            let next = try CommandProcess(
+                ["run", "signalbox.yaml", "--outcomes"],
+                environment: ["TEST_BROKER": broker.url],
+                folder: folder
+            )
+            try #require(await next.output.line(with: "\"id\":\"12\"", "\"outcome\":\"handled\"") != nil)
+            next.signal(SIGTERM)
+            await next.ends()
+            #expect(try Set(FullDiskTests.numbers(in: ledger)) == Set(1...12))
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct DescriptorTests {
+    /// A program that inherits the connection could read from it, and would keep it open.
+    @Test func aProgramThatIsStartedGetsNoConnection() async throws {
+        try await Broker.with { broker in
+            try await broker.publish("1", to: "x", retain: true)
+            let command = try PipedCommand(["subscribe", broker.url, "--topic", "x"])
+            #expect(await command.lines(1) == 1)
+            try withExtendedLifetime(command) {
+                var connections: [Descriptor] = []
+                // The system's table of connections lacks some while others come and go.
+                while connections.isEmpty, !Task.isCancelled {
+                    connections = try Self.descriptors(of: command.id, Self.connections(of: command.id))
+                }
+                #expect(connections.count == 1)
+                #expect(connections.allSatisfy { $0.isClosedOnExec })
+                // Two of the standard descriptors are pipes; the other pipes wake threads. libmosquitto's own socket pair is
+                // out of reach.
+                let pipes = try Self.descriptors(of: command.id) { $0.hasPrefix("pipe:") }.filter { $0.number > 2 }
+                #expect(!pipes.isEmpty)
+                #expect(pipes.allSatisfy { $0.isClosedOnExec }, "\(pipes)")
+            }
+        }
+    }
+
+    private struct Descriptor {
+        let number: Int
+        let isClosedOnExec: Bool
+    }
+
+    /// What each descriptor refers to, and its flags (proc(5)).
+    private static func descriptors(of process: Int32, _ isWanted: (String) -> Bool) throws -> [Descriptor] {
+        let folder = "/proc/\(process)"
+        return try FileManager.default.contentsOfDirectory(atPath: "\(folder)/fd").compactMap { name in
+            guard let number = Int(name),
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/fd/\(name)"),
+                isWanted(target)
+            else { return nil }
+            // A descriptor that was closed meanwhile has no file.
+            guard
+                let facts = try? String(contentsOfFile: "\(folder)/fdinfo/\(name)", encoding: .utf8).split(
+                    separator: "\n"
+                )
+            else { return nil }
+            let flags = try #require(facts.first { $0.hasPrefix("flags:") }?.split(separator: "\t").last)
+            let value = try #require(Int32(flags, radix: 8))
+            return Descriptor(number: number, isClosedOnExec: value & O_CLOEXEC != 0)
+        }
+    }
+
+    /// The tenth field of each line in a table of TCP connections is the socket's number (proc(5)).
+    private static func connections(of process: Int32) throws -> (String) -> Bool {
+        let lines = try ["tcp", "tcp6"].flatMap { table in
+            try String(contentsOfFile: "/proc/\(process)/net/\(table)", encoding: .utf8).split(separator: "\n")
+                .dropFirst()
+        }
+        let numbers = Set(lines.compactMap { $0.split(separator: " ").dropFirst(9).first.map(String.init) })
+        return { target in
+            target.hasPrefix("socket:[") && numbers.contains(String(target.dropFirst(8).dropLast()))
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct CoreFileTests {
+    /// The soft and the hard limit of a process's core files, as proc(5) writes them.
+    private static func limits(of process: String) throws -> [Substring] {
+        let limits = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
+        let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+        return Array(line.split(separator: " ").dropFirst(4).prefix(2))
+    }
+
+    /// Whether a program of this process can have core files. Shells count in blocks of up to 1 KiB.
+    private static let mayHaveCoreFiles: Bool = {
+        guard let hard = try? CoreFileTests.limits(of: "self").last else { return false }
+        return Int(hard).map { $0 >= 1_024 } ?? true
+    }()
+
+    /// Raises the soft limit to the hard one, as test runners often set it to 0, and becomes the program that follows.
+    private static let raising = ["/bin/sh", "-c", "ulimit -S -c \"$(ulimit -H -c)\" && exec \"$@\"", "sh"]
+
+    private static func limits(ofCommandWith environment: [String: String]) async throws -> [Substring] {
+        let command = try CommandProcess(
+            ["parse", "--stdin"],
+            startedBy: raising,
+            environment: environment,
+            isTyped: true
+        )
+        try command.type("https://shop.example/")
+        try #require(await command.output.line() != nil)
+        let limits = try limits(of: "\(command.id)")
+        try command.closeInput()
+        await command.ends()
+        return limits
+    }
+
+    @Test(.enabled(if: mayHaveCoreFiles, "the hard limit of core files is 0"))
+    func aCrashLeavesNoCoreFile() async throws {
+        #expect(try await Self.limits(ofCommandWith: ["SIGNALBOX_CORE_FILES": ""]) == ["0", "0"])
+    }
+
+    @Test(.enabled(if: mayHaveCoreFiles, "the hard limit of core files is 0"))
+    func theSystemsLimitHoldsWhereThatIsAskedFor() async throws {
+        let found = try await Self.limits(ofCommandWith: ["SIGNALBOX_CORE_FILES": "1"])
+        let own = try Self.limits(of: "self")
+        #expect(found.first != "0" && found.last == own.last, "\(found)")
+    }
+}
+#endif
