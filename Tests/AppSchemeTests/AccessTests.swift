@@ -1,7 +1,9 @@
 import AppScheme
+import Foundation
 import Logging
 import Signalbox
 import SignalboxCore
+import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
@@ -130,5 +132,25 @@ import Testing
         let links = (0..<1_000).map { "x\($0)://do/a" }
         let settled = try await trial.deliver(links)
         #expect(settled.map { $0.facts?.scheme } == (0..<1_000).map { "x\($0)" })
+    }
+}
+
+@Suite struct LinkFactsTests {
+    @Test func theKindIsTheOneThatStoresAndRulesName() {
+        #expect(LinkFacts.kind == "link")
+    }
+
+    @Test(
+        arguments: [
+            ("MyApp://shop/x?a=b", #"{"scheme":"myapp"}"#),
+            ("https://Shop.Example:443/x", #"{"scheme":"https","universalHost":"shop.example"}"#),
+            ("http://shop.example:81", #"{"scheme":"http","universalHost":"shop.example:81"}"#),
+            ("no link", #"{"scheme":""}"#),
+        ])
+    func factsAreStoredUnderTheirNames(_ link: String, stored: String) throws {
+        let facts = try AppRoutes("myapp://x", "x").match(link).facts
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        #expect(String(decoding: try encoder.encode(facts), as: UTF8.self) == stored)
     }
 }

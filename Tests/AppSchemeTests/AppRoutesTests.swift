@@ -1,4 +1,5 @@
 import AppScheme
+import Foundation
 import SignalboxCore
 import SignalboxRoutes
 import Testing
@@ -106,5 +107,158 @@ import Testing
         let long = try Missing.unwrap(routes.rejection("myapp://" + String(repeating: "h", count: 5_000)))
         #expect(long.detail.utf8.count < 200)
         #expect(routes.rejection("myapp:x")?.detail == "no route matches this link of scheme myapp and no host")
+    }
+}
+
+@Suite struct RouteErrorTests {
+    private static func error(_ routes: [AppRoute]) -> AppSchemeError? {
+        do {
+            _ = try AppRoutes(routes)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private static func error(_ pattern: String, _ action: ActionName?, once: Bool = false) throws -> AppSchemeError? {
+        error([AppRoute(try URLPattern(pattern), action: action, once: once)])
+    }
+
+    @Test func aPatternWithoutASchemeIsRefused() throws {
+        let error = try Missing.unwrap(try Self.error("/product/{id}", "open"))
+        #expect(error.code == .missingScheme)
+        #expect(error.description.contains(#""/product/{id}""#))
+    }
+
+    @Test(
+        arguments: [
+            "javascript:{x...}", "JavaScript:{x...}", "data:{x...}", "file:///{x...}", "about:blank", "blob:{x...}",
+            "intent://{x...}", "vbscript:{x...}", "content://{x...}", "filesystem:{x...}", "jar:{x...}",
+            "view-source:{x...}",
+        ])
+    func aSchemeThatRunsCodeOrReadsFilesIsRefused(_ pattern: String) throws {
+        #expect(try Self.error(pattern, "open")?.code == .forbiddenScheme)
+    }
+
+    @Test func aRouteMustNameItsActionExactlyOnce() throws {
+        #expect(try Self.error("myapp://product/{id}", nil)?.code == .missingAction)
+        #expect(try Self.error("myapp://{action}", "open")?.code == .conflictingAction)
+        #expect(try Self.error("myapp://do?a={action}", "open")?.code == .conflictingAction)
+        #expect(try Self.error("myapp://do?a={action}", nil) == nil)
+        #expect(try Self.error("myapp://{action}", nil) == nil)
+    }
+
+    @Test func aOneTimeLinkHasNoOtherID() throws {
+        #expect(try Self.error("myapp://join/{id}", "join", once: true)?.code == .conflictingID)
+        #expect(try Self.error("myapp://join?i={id}", "join", once: true)?.code == .conflictingID)
+        #expect(try Self.error("myapp://join/{token}", "join", once: true) == nil)
+    }
+
+    @Test(
+        arguments: [
+            ("myapp://product/{id}", "myapp://product/{number}"), ("myapp://product/x", "MYAPP://Product/x"),
+            ("myapp://product/x", "myapp://product/x/"), ("myapp://find?q={a}", "myapp://find"),
+        ])
+    func twoRoutesForTheSameLinksAreRefusedAndBothNamed(_ one: String, other: String) throws {
+        let routes = [one, other].map { try? AppRoute(URLPattern($0), action: "open") }.compactMap { $0 }
+        let error = try Missing.unwrap(Self.error(routes))
+        #expect(error.code == .ambiguousRoutes)
+        #expect(error.description.contains(one))
+        #expect(error.description.contains(other))
+    }
+
+    @Test func theNumberOfRoutesHasBounds() throws {
+        #expect(Self.error([])?.code == .routeCount)
+        let routes = try (0...AppRoutes.maximumRoutes).map {
+            try AppRoute(URLPattern("myapp://x/\($0)"), action: "open")
+        }
+        #expect(Self.error(routes)?.code == .routeCount)
+        #expect(try AppRoutes(Array(routes.dropLast())).action("myapp://x/9999").name == "open")
+    }
+
+    @Test func eachErrorSaysWhichRouteItIsAboutAndHasAWord() throws {
+        let error = try Missing.unwrap(try Self.error("myapp://product/{id}", nil))
+        #expect(error.code.description == "missingAction")
+        #expect(error.detail == #"route "myapp://product/{id}" names no action; use {action} or a fixed action"#)
+    }
+}
+
+@Suite struct FallbackTests {
+    private static func routes() throws -> AppRoutes {
+        try AppRoutes(
+            [("myapp://do/{action}", nil), ("https://shop.example/p/{id}", "open"), ("http://old.example:81/", "old")],
+            fallback: "elsewhere"
+        )
+    }
+
+    @Test(
+        arguments: [
+            "myapp://other/x?q=1#f", "myapp:x", "myapp:///", "https://shop.example/", "https://shop.example/p/1/2",
+            "http://old.example:81/x",
+        ])
+    func aLinkOfAKnownSchemeOrHostGoesToTheFallbackWithItsText(_ link: String) throws {
+        let action = try Self.routes().action(link)
+        #expect(action.name == "elsewhere")
+        #expect(action.id == nil)
+        #expect(action.members == ["url=\(try URLText(link).text)"])
+    }
+
+    @Test(
+        arguments: [
+            "other://do/x", "https://evil.example/p/1", "https://shop.example.evil.example/", "http://shop.example/",
+            "https://shop.example:444/", "http://old.example/", "javascript:alert(1)", "file:///etc/passwd",
+        ])
+    func aLinkOfAnyOtherDoesNot(_ link: String) throws {
+        #expect(try Self.routes().rejection(link)?.reason == .unknownAction)
+    }
+
+    @Test func aLinkThatARouteMatchesBadlyIsRejectedAndDoesNotFallBack() throws {
+        #expect(try Self.routes().rejection("myapp://do/not%20a%20name")?.reason == .malformed)
+        #expect(try Self.routes().rejection("myapp://do/name?a=1&a=2")?.reason == .malformed)
+    }
+
+    @Test func theBodyOfTheFallbackIsTheLinkInNormalForm() async throws {
+        let settled = try await LinkTrial(try Self.routes()).deliver("MYAPP://other/a b?q=\"1\"")
+        #expect(settled.action?.name == "elsewhere")
+        #expect(settled.body == #"{"url":"myapp://other/a%20b?q=%221%22"}"#)
+        #expect(settled.original == "MYAPP://other/a b?q=\"1\"")
+    }
+}
+
+/// What `docs/links.md` says becomes of links is what becomes of them.
+@Suite(.timeLimit(.minutes(10))) struct DocumentedLinksTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let pattern, action, link, result: String
+
+        var testDescription: String { "\(pattern) \(link)" }
+    }
+
+    private static func rows() throws -> [Row] {
+        var folder = URL(fileURLWithPath: #filePath)
+        for _ in 0..<3 { folder.deleteLastPathComponent() }
+        let text = try String(contentsOf: folder.appendingPathComponent("docs/links.md"), encoding: .utf8)
+        let section = text.components(separatedBy: "## What a link becomes")[1].components(separatedBy: "\n## ")[0]
+        return section.components(separatedBy: "\n").filter { $0.hasPrefix("| `") }.map { line in
+            let cells = line.components(separatedBy: "|").dropFirst().dropLast()
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+            let plain = cells.map { $0.trimmingCharacters(in: CharacterSet(charactersIn: "`")) }
+            return Row(pattern: plain[0], action: plain[1], link: plain[2], result: cells[3])
+        }
+    }
+
+    private static func sentence(_ settled: LinkTrial.Settled) -> String {
+        guard let action = settled.action else { return "rejected: `\(settled.outcome.code)`" }
+        let id = action.idKey == .id ? ", id `\(action.id)`" : ""
+        return "`\(action.name)`\(id), body `\(settled.body ?? "")`"
+    }
+
+    @Test func eachRowOfTheTableHolds() async throws {
+        let rows = try Self.rows()
+        #expect(rows.count >= 20)
+        for row in rows {
+            let action = row.action.isEmpty ? nil : try ActionName(row.action)
+            let settled = try await LinkTrial(try AppRoutes(row.pattern, action)).deliver(row.link)
+            #expect(Self.sentence(settled) == row.result, "\(row.pattern) and \(row.link)")
+        }
     }
 }

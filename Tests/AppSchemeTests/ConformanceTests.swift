@@ -1,3 +1,7 @@
+import AppScheme
+import Logging
+import SignalboxCore
+import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
@@ -18,4 +22,58 @@ struct ConformanceTests {
     }
 
     private static let suite = AdapterConformance { source in try LinkSubject(source) }
+}
+
+/// Whoever opens links: the suite's messages as URLs, with the body's members in the query.
+struct LinkSubject: ConformanceSubject {
+    private struct Members: Decodable {
+        let number: Int
+        let text: String
+    }
+
+    let adapter: any Adapter
+    let batchBound = 1
+    /// A few links are in flight, which fill no window.
+    let waitsForEachBatch = true
+    let submitsWhileOneRuns = true
+    private let inbox: LinkInbox
+
+    init(_ source: SourceName) throws {
+        inbox = LinkInbox(links: 1_000, bytes: 16 * 1_024 * 1_024)
+        adapter = AppSchemeAdapter(
+            source: source,
+            routes: try AppRoutes("conformance://{action}/{id}", nil),
+            links: inbox,
+            logger: Logger(label: "links") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    func send(_ messages: [ConformanceMessage]) async throws {
+        for message in messages {
+            let link = try LinkSubject.link(message)
+            guard inbox.open(link) else { throw ConformanceError("the inbox is full") }
+        }
+    }
+
+    func end() async {
+        inbox.close()
+    }
+
+    private static func link(_ message: ConformanceMessage) throws -> String {
+        // Half an escape is no URL, and the id stands before it.
+        guard let action = message.action else { return "conformance://record/\(message.id)/%" }
+        let members = try Body(json: Bytes(message.body)).decode(Members.self)
+        return "conformance://\(action)/\(message.id)?number=\(members.number)&text=\(escaped(members.text))"
+    }
+
+    private static func escaped(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let bytes = text.utf8.flatMap { byte -> [UInt8] in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): [byte]
+            default: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }

@@ -1,6 +1,9 @@
-import AppScheme
+import Logging
+import SignalboxCore
 import SignalboxTesting
 import Testing
+
+@testable import AppScheme
 
 @Suite(.timeLimit(.minutes(10))) struct LinkInboxTests {
     /// Reads so many links in an iteration of its own.
@@ -121,5 +124,138 @@ import Testing
             let own = seen.all.filter { $0.hasPrefix("\(writer)-") }
             #expect(own == held.filter { $0.hasPrefix("\(writer)-") })
         }
+    }
+}
+
+/// What an inbox decides, without tasks.
+@Suite struct LinkInboxStateTests {
+    @Test func aLinkThatComesBackIsTheNextEvenBeyondTheBounds() {
+        var queue = LinkQueue(links: 2, bytes: 2)
+        let first = [queue.append("a"), queue.append("b")]
+        let taken = queue.take()
+        let third = queue.append("c")
+        queue.putBack("a")
+        #expect((queue.count, queue.byteCount) == (3, 3))
+        let fourth = queue.append("d")
+        #expect(first == [true, true])
+        #expect(taken == "a")
+        #expect((third, fourth) == (true, false))
+        let rest = (0..<4).map { _ in queue.take() }
+        #expect(rest == ["a", "b", "c", nil])
+        #expect((queue.byteCount, queue.refused) == (0, 1))
+    }
+
+    @Test func aClosedQueueTakesBackWhatWasTaken() {
+        var queue = LinkQueue(links: 1, bytes: 9)
+        let isHeld = queue.append("a")
+        let taken = queue.take()
+        queue.close()
+        queue.putBack("a")
+        let isHeldLater = queue.append("b")
+        let again = queue.take()
+        #expect((isHeld, isHeldLater) == (true, false))
+        #expect([taken, again] == ["a", "a"])
+    }
+
+    @Test func oneConsumerWaitsAndASecondOneEndsAtOnce() async {
+        var state = LinkInboxState(queue: LinkQueue(links: 1, bytes: 9))
+        guard case .wait(let number) = state.answer() else { return #expect(Bool(false), "there was something") }
+        await withUnsafeContinuation { continuation in
+            let waits = state.wait(number, continuation)
+            guard case .end = state.answer() else { return #expect(Bool(false), "two consumers wait") }
+            let other = state.takeWaiter(number + 1)
+            let waiter = state.takeWaiter(number)
+            #expect(waits && other == nil && waiter != nil)
+            waiter?.resume()
+        }
+        let nobody = state.takeWaiter()
+        #expect(nobody == nil)
+    }
+
+    @Test func nobodyWaitsForWhatIsThere() async {
+        var state = LinkInboxState(queue: LinkQueue(links: 1, bytes: 9))
+        guard case .wait(let number) = state.answer() else { return #expect(Bool(false), "there was something") }
+        let isHeld = state.queue.append("a")
+        await withUnsafeContinuation { continuation in
+            let waits = state.wait(number, continuation)
+            #expect(isHeld && !waits)
+            continuation.resume()
+        }
+        guard case .link("a") = state.answer() else { return #expect(Bool(false), "the link did not come") }
+        state.queue.close()
+        guard case .end = state.answer() else { return #expect(Bool(false), "a closed queue does not end") }
+    }
+}
+
+/// What a run keeps beside the links: bounded, and quiet.
+@Suite struct RunPartsTests {
+    @Test func refusedLinksAreToldAtMostOnceAMinuteAndAllInTheEnd() {
+        let lines = EventList<String>()
+        let inbox = LinkInbox(links: 1, bytes: 1)
+        var log = LinkLog(Logger(label: "links") { _ in RecordingLog(lines) }, source: "links", inbox: inbox)
+        let start = ContinuousClock.now
+        func refuse(_ count: Int) {
+            for _ in 0..<count { inbox.open("too long") }
+        }
+        log.tellRefused(at: start)
+        refuse(3)
+        log.tellRefused(at: start)
+        refuse(4)
+        log.tellRefused(at: start + .seconds(59))
+        log.tellRefused(at: start + .seconds(60))
+        refuse(5)
+        log.tellRefused(at: start + .seconds(61))
+        log.tellRefused(at: start + .seconds(62), isLast: true)
+        log.tellRefused(at: start + .seconds(63), isLast: true)
+        #expect(
+            lines.all.map { $0.prefix { $0 != "(" && $0 != ":" } }
+                == [3, 4, 5].map { "warning \($0) links were refused" }
+        )
+        #expect(lines.all.allSatisfy { $0.contains("source=links") })
+    }
+
+    @Test func eachRefusedLinkIsToldOfInOneRun() {
+        let lines = EventList<String>()
+        let inbox = LinkInbox(links: 1, bytes: 1)
+        func run(_ refused: Int) {
+            var log = LinkLog(Logger(label: "links") { _ in RecordingLog(lines) }, source: "links", inbox: inbox)
+            log.began()
+            for _ in 0..<refused { inbox.open("too long") }
+            log.ended(isCutShort: false)
+        }
+        for _ in 0..<2 { inbox.open("too long") }
+        for refused in [3, 0, 4] { run(refused) }
+        #expect(lines.all.map { $0.prefix { $0 != ":" } } == [2, 3, 4].map { "warning \($0) links were refused" })
+    }
+
+    @Test func aLinkThatIsSettledTwiceIsToldOnce() async {
+        let told = CallList<String>()
+        let settleAgain = Watched<LinkSink?>(nil)
+        let sink = LinkSink { link, outcome in
+            told.add("\(link) \(outcome.code)")
+            // As another thread could while the application is told.
+            if told.all.count == 1 { settleAgain.value?.settle(1, .abandoned(.drain)) }
+        }
+        settleAgain.change { $0 = sink }
+        sink.expect(1, "a")
+        sink.settle(1, .handled(reply: nil))
+        sink.settle(1, .abandoned(.drain))
+        sink.settle(2, .handled(reply: nil))
+        await sink.untilFewer(than: 1)
+        #expect(told.all == ["a handled"])
+        // Else the two would keep each other.
+        settleAgain.change { $0 = nil }
+    }
+
+    @Test func originsAreSharedAndTheirNumberHasABound() {
+        var origins = LinkOrigins(source: "links")
+        func facts(_ number: Int) -> LinkFacts { LinkFacts(scheme: "x\(number)", universalHost: nil) }
+        let first = origins.origin(of: facts(0))
+        for number in 1..<LinkOrigins.bound { _ = origins.origin(of: facts(number)) }
+        #expect(origins.origin(of: facts(0)) === first)
+        #expect(origins.known.count == LinkOrigins.bound)
+        _ = origins.origin(of: facts(LinkOrigins.bound))
+        #expect(origins.known.count == 1)
+        #expect(origins.origin(of: facts(0)) !== first)
     }
 }

@@ -136,3 +136,39 @@ extension LinkAction {
     /// The members of the body, in order.
     var members: [String] { captures.map { "\($0.name)=\($0.value)" } }
 }
+
+/// A supervisor's intake that lets a test wait until an adapter has handed links over, asks for room, and is told that
+/// there is none.
+struct ForwardingIntake: Intake {
+    let intake: any Intake
+    let taken = EventList<Void>()
+    let roomCalls = EventList<Void>()
+    let closings = EventList<Void>()
+
+    func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
+        let count = intake.submit(batch, to: sink)
+        taken.append(contentsOf: (0..<count).map { _ in () })
+        return count
+    }
+
+    func room() async throws(SourceClosed) {
+        roomCalls.append(contentsOf: [()])
+        do throws(SourceClosed) {
+            try await intake.room()
+        } catch {
+            closings.append(contentsOf: [()])
+            throw error
+        }
+    }
+}
+
+/// What a plugin was called with, in order.
+struct CallList<Value: Sendable>: Sendable {
+    private let list = EventList<Value>()
+
+    var all: [Value] { list.all }
+
+    func add(_ value: Value) {
+        list.append(contentsOf: [value])
+    }
+}

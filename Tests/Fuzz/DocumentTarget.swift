@@ -41,3 +41,56 @@ enum DocumentTarget {
         }
     }
 }
+
+/// A number decodes as the standard library converts its literal, or is refused by a rule of the reader.
+enum NumberTarget {
+    static func run(_ input: [UInt8]) {
+        guard let literal = String(validating: input, as: UTF8.self), isNumber(input) else {
+            // Whatever else these bytes are, they are no number.
+            return require((try? Body(json: Bytes(input)).decode(Double.self)) == nil || hasSpace(input), "a number")
+        }
+        let body: Body
+        do {
+            body = try Body(json: Bytes(input))
+        } catch {
+            return require(error.code == .tooLarge, "\(literal) is a number of RFC 8259: \(error)")
+        }
+        check(body, literal, Int8.self)
+        check(body, literal, Int32.self)
+        check(body, literal, Int64.self)
+        check(body, literal, UInt8.self)
+        check(body, literal, UInt64.self)
+        checkFloat(try? body.decode(Double.self), Double(literal), literal)
+        checkFloat(try? body.decode(Float.self), Float(literal), literal)
+    }
+
+    private static func check<Integer: FixedWidthInteger & Decodable>(
+        _ body: Body,
+        _ literal: String,
+        _ type: Integer.Type
+    ) {
+        let value = try? body.decode(type)
+        require(value == Integer(literal), "\(literal) as \(type) is \(String(describing: value))")
+    }
+
+    private static func checkFloat<Value: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ value: Value?,
+        _ rounded: Value?,
+        _ literal: String
+    ) {
+        guard let rounded, rounded.isFinite else { return require(value == nil, "\(literal) is beyond \(Value.self)") }
+        guard let value else { return require(!literal.contains { ".eE".contains($0) }, "\(literal) is refused") }
+        require(value == rounded && value.sign == rounded.sign, "\(literal) is \(value), and \(rounded) rounded")
+        if let whole = Int64(literal) { require(Int64(exactly: value) == whole, "\(literal) is \(value), inexactly") }
+    }
+
+    /// The grammar of RFC 8259 section 6, read once more.
+    private static func isNumber(_ bytes: [UInt8]) -> Bool {
+        (try? #/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+\-]?[0-9]+)?/#.wholeMatch(in: String(decoding: bytes, as: UTF8.self)))
+            .flatMap { $0 } != nil
+    }
+
+    private static func hasSpace(_ bytes: [UInt8]) -> Bool {
+        [0x20, 0x09, 0x0A, 0x0D].contains(bytes.first) || [0x20, 0x09, 0x0A, 0x0D].contains(bytes.last)
+    }
+}

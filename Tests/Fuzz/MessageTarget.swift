@@ -54,3 +54,106 @@ enum MessageTarget {
         }
     }
 }
+
+/// One way in which the bytes of a message may be read.
+struct MessageShape {
+    let name: String
+    let envelope: Envelope
+    let payload: PayloadKind
+
+    /// Every envelope with every payload kind that it reads. The captures are made of the message, so that they meet
+    /// members of the same name, and their texts lie beside what could be taken for a part of them.
+    static func all(for message: [UInt8]) -> [MessageShape] {
+        let head = String(decoding: message.prefix(6), as: UTF8.self)
+        let tail = String(decoding: message.suffix(9), as: UTF8.self)
+        let captures = [
+            RouteNaming.Capture(name: "n", value: "12"), RouteNaming.Capture(name: "e5", value: "-0"),
+            RouteNaming.Capture(name: tail, value: "true"), RouteNaming.Capture(name: "e\u{301}", value: ""),
+            RouteNaming.Capture(name: "n", value: tail), RouteNaming.Capture(name: "h", value: head),
+            RouteNaming.Capture(name: "a", value: "7"),
+        ]
+        let routes = [
+            ("plain route", RouteNaming(action: "fuzz")),
+            ("route with captures", RouteNaming(action: "fuzz", id: ActionID("i"), captures: captures)),
+        ]
+        var shapes = routes.flatMap { name, naming in
+            PayloadKind.allCases.map { MessageShape(name: "\(name), \($0)", envelope: .route(naming), payload: $0) }
+        }
+        let unnamed = RouteNaming(action: nil, captures: captures)
+        shapes.append(MessageShape(name: "standard", envelope: .standard, payload: .json))
+        shapes.append(MessageShape(name: "route to an envelope", envelope: .route(unnamed), payload: .json))
+        shapes.append(MessageShape(name: "handler", envelope: .handler("page"), payload: .json))
+        for payload: PayloadEnvelope in [.apns, .cloudEvents] {
+            shapes.append(MessageShape(name: "\(payload)", envelope: .payload(payload), payload: .json))
+            let route = Envelope.route(unnamed, payload: payload)
+            shapes.append(MessageShape(name: "route to \(payload)", envelope: route, payload: .json))
+        }
+        return shapes
+    }
+}
+
+/// All that can be seen of an arrival, assigned ids apart.
+struct MessageAnswer: Equatable {
+    private var original: [UInt8]
+    private var token: UInt64
+    private var name: String?
+    private var id: String?
+    private var json: String?
+    private var aside: String?
+    private var envelope: EnvelopeKind
+    private var decoded: [String] = []
+    private var errors: [BodyError] = []
+    private var isRejected = false
+
+    init(_ arrival: Arrival) {
+        original = Array(arrival.original)
+        token = arrival.token
+        envelope = arrival.envelope
+        switch arrival.reading {
+        case .success(let action):
+            name = action.name.text
+            id = action.idKey == .assigned ? nil : "\(action.idKey) \(action.id.text)"
+            json = action.body.jsonText
+            aside = (action.aps ?? action.cloudEventAttributes)?.jsonText
+            require(!action.id.text.isEmpty && action.id.text.utf8.count <= ActionID.maximumLength, "an id is bounded")
+            require((try? ActionName(action.name.text)) == action.name, "a name is in the grammar")
+            BodyReading.checkRoundTrip(action.body)
+            let reading = BodyReading(of: action.body)
+            decoded = reading.values
+            errors = reading.errors
+        case .failure(let rejection):
+            isRejected = true
+            require(rejection.reason == .malformed, "what cannot be read is malformed")
+            guard let error = rejection.bodyError else { fatalError("a rejection says what is wrong") }
+            errors = [error]
+        }
+    }
+
+    func check(against message: [UInt8]) {
+        require(original == message, "an arrival keeps its original bytes")
+        require(token == 7, "an arrival keeps its token")
+        for error in errors {
+            require((0...message.count).contains(error.offset ?? 0), "\(error) is within the message")
+            require(isRejected || error.path.hasPrefix("body"), "the path of \(error) begins with body")
+        }
+    }
+}
+
+/// Names and ids are what their grammars say.
+enum NameTarget {
+    static func run(_ input: [UInt8]) {
+        let text = String(decoding: input, as: UTF8.self)
+        let isName = (1...64).contains(text.utf8.count) && isInGrammar(text.utf8) && !text.hasPrefix("signalbox.")
+        require((try? ActionName(text).text) == (isName ? text : nil), "\(text) as the name of an action")
+        require((try? SourceName(text).text) == (isName ? text : nil), "\(text) as the name of a source")
+        let isID = (1...128).contains(text.utf8.count)
+        require(ActionID(text).map { Array($0.text.utf8) } == (isID ? Array(text.utf8) : nil), "\(text) as an id")
+    }
+
+    private static func isInGrammar(_ text: String.UTF8View) -> Bool {
+        let letters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
+        let others = Set("0123456789._-".utf8)
+        return text.first.map(letters.contains) == true
+            && text.allSatisfy { letters.contains($0) || others.contains($0) }
+    }
+}

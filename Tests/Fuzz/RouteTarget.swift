@@ -79,3 +79,100 @@ enum RouteTarget {
         }
     }
 }
+
+/// What is read as a URL is in normal form, means the same to a reader of RFC 3986, and is refused with a place inside it
+/// otherwise. After a line feed: a reference that is resolved against it.
+enum URLTarget {
+    static func run(_ input: [UInt8]) {
+        let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
+        let texts = parts.map { String(decoding: $0, as: UTF8.self) }
+        guard let url = checked(texts[0]) else { return }
+        guard texts.count > 1 else { return }
+        do throws(URLTextError) {
+            let other = try URLText(texts[1], relativeTo: url)
+            require((try? URLText(other.text)) == other, "a resolved URL is in normal form")
+        } catch {
+            require((0...texts[1].utf8.count).contains(error.offset), "a place in the reference \(texts[1])")
+        }
+    }
+
+    private static func checked(_ text: String) -> URLText? {
+        do throws(URLTextError) {
+            let url = try URLText(text)
+            require((try? URLText(url.text)) == url, "the normal form of \(text) is its own")
+            require(url.text.utf8.allSatisfy { $0 > 0x1F && $0 < 0x7F }, "the normal form of \(text) is ASCII")
+            require(url.text.utf8.starts(with: "\(url.scheme):".utf8), "\(text) begins with its scheme")
+            let other = RFC3986Reading(text)
+            require(isSameHost(url.host, other.host), "the host of \(text)")
+            require(isSamePath(url.segments, other.segments), "the path of \(text)")
+            _ = try? url.queryItems()
+            if let origin = url.origin { require((try? WebOrigin(origin.description)) == origin, "\(origin)") }
+            return url
+        } catch {
+            require((0...text.utf8.count).contains(error.offset), "a place in \(text)")
+            return nil
+        }
+    }
+
+    /// Addresses in brackets have several spellings.
+    private static func isSameHost(_ one: String?, _ other: String?) -> Bool {
+        if let one, let other, one.hasPrefix("["), other.hasPrefix("[") { return true }
+        return one?.lowercased() == other
+    }
+
+    private static func isSamePath(_ one: [String], _ other: [String]) -> Bool {
+        one == other || (one == [""] && other.isEmpty)
+    }
+}
+
+/// A pattern matches a topic when its filter does, and then has a text for each of its names.
+enum TopicTarget {
+    static func run(_ input: [UInt8]) {
+        let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
+        let texts = parts.map { String(decoding: $0, as: UTF8.self) }
+        let topic = texts.count > 1 ? texts[1] : texts[0]
+        let name = try? TopicName(topic)
+        if let filter = try? TopicFilter(texts[0]) {
+            let isMatched = name.map { matches(filter, $0) } ?? false
+            require(filter.matches(topic) == isMatched, "\(texts[0]) and \(topic)")
+        }
+        guard let pattern = try? TopicPattern(texts[0]) else { return }
+        require((try? TopicFilter(pattern.filter.text)) != nil, "a pattern's filter is a filter")
+        let captures = pattern.match(topic)
+        let isBrought = pattern.filter.matches(topic)
+        guard let captures else {
+            require(
+                !isBrought || texts[0].contains(":"),
+                "\(texts[0]) matches when its filter does and no form is asked for"
+            )
+            return
+        }
+        require(isBrought, "\(texts[0]) matches only what its filter does")
+        require(captures.map(\.name) == pattern.captureNames, "each name of \(texts[0]) has a text")
+        require(captures.allSatisfy { isWithin($0.value, topic) }, "a capture of \(texts[0]) is a piece of \(topic)")
+    }
+
+    /// MQTT 5.0 section 4.7, level by level.
+    private static func matches(_ filter: TopicFilter, _ topic: TopicName) -> Bool {
+        var wanted = filter.text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
+        if filter.isShared { wanted = wanted.dropFirst(2) }
+        var levels = topic.text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
+        if topic.text.utf8.first == UInt8(ascii: "$"), wanted.first.map(isWildcard) == true { return false }
+        while let level = wanted.popFirst() {
+            if level.elementsEqual("#".utf8) { return true }
+            guard let found = levels.popFirst() else { return false }
+            guard level.elementsEqual("+".utf8) || level.elementsEqual(found) else { return false }
+        }
+        return levels.isEmpty
+    }
+
+    private static func isWildcard(_ level: Substring.UTF8View) -> Bool {
+        level.elementsEqual("#".utf8) || level.elementsEqual("+".utf8)
+    }
+
+    private static func isWithin(_ value: String, _ topic: String) -> Bool {
+        let (piece, whole) = (Array(value.utf8), Array(topic.utf8))
+        guard piece.count < whole.count else { return piece == whole }
+        return (0...whole.count - piece.count).contains { whole[$0...].starts(with: piece) }
+    }
+}

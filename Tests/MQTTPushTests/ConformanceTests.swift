@@ -1,4 +1,8 @@
 import BrokerKit
+import Logging
+import MQTTPush
+import SignalboxCore
+import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
@@ -41,5 +45,123 @@ struct ConformanceTests {
 
     private static func suite(_ broker: Broker) -> AdapterConformance {
         AdapterConformance { source in try await MQTTPushSubject(source, broker: broker) }
+    }
+}
+
+/// A push source with a session and a topic of its own, and a publisher on the same broker.
+struct MQTTPushSubject: ConformanceSubject {
+    let adapter: any Adapter
+    let batchBound: Int
+    /// Acknowledgements leave a batch at a time.
+    let waitsForEachBatch = true
+    private let broker: Broker
+    private let topic: String
+
+    /// Returns when the broker keeps a session with the subscription: what is published from then on reaches the adapter.
+    init(_ source: SourceName, broker: Broker) async throws {
+        topic = "conformance/\(source)"
+        var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic(topic)], clientID: source.text)
+        configuration.source = source
+        configuration.batchMessages = 32
+        // A broker on a busy machine takes its time, and none of the cases is about that.
+        configuration.farewellTimeout = .seconds(300)
+        batchBound = configuration.batchMessages
+        self.broker = broker
+        adapter = try MQTTPushAdapter(configuration, logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() })
+        try await PushTrial.run(configuration) { _ in }
+    }
+
+    func send(_ messages: [ConformanceMessage]) async throws {
+        try await broker.publish(lines: messages.map(\.envelope), to: topic)
+    }
+
+    func end() async {}
+}
+
+/// A push source that answers and can send, a publisher that asks it, and a source that hears the answers.
+final class AnsweringSubject: ConformanceSubject {
+    let adapter: any Adapter
+    let batchBound = 32
+    let waitsForEachBatch = true
+    private let topic: String
+    private let replyTopic: String
+    private let asker: MQTTPublisher
+    private let heard = RecordingIntake()
+    private let running: Task<Void, any Error>
+
+    init(_ source: SourceName, broker: Broker) async throws {
+        topic = "conformance/\(source)"
+        replyTopic = "answers/\(source)"
+        let logger = Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+        var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic(topic)], clientID: source.text)
+        configuration.source = source
+        configuration.batchMessages = batchBound
+        configuration.farewellTimeout = .seconds(300)
+        configuration.answerTimeout = .seconds(300)
+        var publishing = MQTTPublishing()
+        publishing.replyTopics = [try TopicFilter("answers/#")]
+        publishing.sendTopic = "unasked/{action}"
+        publishing.stopTimeout = .seconds(300)
+        configuration.publishing = publishing
+        adapter = try MQTTPushAdapter(configuration, logger: logger)
+        // The broker keeps a session for both from here on.
+        try await PushTrial.run(configuration) { _ in }
+        let hearing = try MQTTPushConfiguration.test(
+            broker,
+            [try MQTTTopic(replyTopic, payload: .bytes, action: "answer")],
+            clientID: "\(source)-far"
+        )
+        try await PushTrial.run(hearing) { _ in }
+        asker = try MQTTPublisher(.test(port: broker.port), logger: logger)
+        let ear = try MQTTPushAdapter(hearing, logger: logger)
+        running = Task { [asker, heard] in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await asker.run() }
+                group.addTask { try await ear.run(into: heard) }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    func send(_ messages: [ConformanceMessage]) async throws {
+        for message in messages {
+            var request = MQTTMessage(message.envelope, to: topic)
+            request.responseTopic = replyTopic
+            request.correlation = Array(message.id.text.utf8)
+            try await asker.publish(request)
+        }
+    }
+
+    func answer(to id: ActionID) async throws -> ConformanceAnswer {
+        let wanted = Array(id.text.utf8)
+        let all = await heard.taken.wait { all in
+            all.contains { $0.arrival.pushFacts?.properties?.correlationData == wanted }
+        }
+        guard let found = all.last(where: { $0.arrival.pushFacts?.properties?.correlationData == wanted }) else {
+            throw ConformanceError("no answer to \(id)")
+        }
+        return try AnswerPayload.read(found.arrival.original)
+    }
+
+    func end() async {
+        running.cancel()
+        _ = await running.result
+    }
+}
+
+/// What the payload of an answer says.
+struct AnswerPayload: Decodable {
+    struct Refusal: Decodable {
+        let code: String
+    }
+
+    let outcome: String
+    let reply: RawBody?
+    let error: Refusal?
+
+    static func read(_ payload: Bytes) throws -> ConformanceAnswer {
+        let answer = try Body(json: payload).decode(AnswerPayload.self)
+        if let error = answer.error { return .error(code: error.code) }
+        return .reply(answer.reply?.bytes.copied())
     }
 }

@@ -83,3 +83,121 @@ struct HostileBrokerTests {
         }
     }
 }
+
+/// A broker whose every packet is cut off, lies about its length or has a byte that is wrong, one after the other; then one
+/// that is well again.
+@Suite(.timeLimit(.minutes(10)))
+struct DamagedBrokerTests {
+    /// One of each packet that a client may get, with properties where it may have some (MQTT 5.0, chapter 3).
+    static let packets: [[UInt8]] = [
+        HostilePacket.connack([
+            0x21, 0x00, 0x0A, 0x12, 0x00, 0x02, 0x61, 0x62, 0x26, 0x00, 0x01, 0x61, 0x00, 0x01, 0x62,
+        ]),
+        HostilePacket.packet(0x90, [0x00, 0x01, 0x04, 0x1F, 0x00, 0x01, 0x61, 0x01]),
+        HostilePacket.packet(0xB0, [0x00, 0x02, 0x04, 0x1F, 0x00, 0x01, 0x61, 0x00]),
+        HostilePacket.publish(
+            Array("push/log".utf8),
+            properties: [
+                0x01, 0x01, 0x02, 0, 0, 0, 9, 0x03, 0x00, 0x01, 0x61, 0x26, 0x00, 0x01, 0x61, 0x00, 0x01, 0x62,
+            ],
+            first: 0x32
+        ),
+        HostilePacket.packet(0x40, [0x00, 0x07, 0x10, 0x04, 0x1F, 0x00, 0x01, 0x61]),
+        HostilePacket.packet(0xD0, []),
+        HostilePacket.packet(0xE0, [0x8B, 0x04, 0x1F, 0x00, 0x01, 0x61]),
+        HostilePacket.packet(0xF0, [0x18, 0x04, 0x15, 0x00, 0x01, 0x61]),
+    ]
+
+    /// What a good broker answers, a message included.
+    private static func answers(_ version: MQTTVersion, _ payload: String) -> FakeBroker.Script {
+        let isNew = version == .v5
+        let topic: [UInt8] = [0x00, 0x08] + Array("push/log".utf8)
+        let message = HostilePacket.packet(0x30, topic + (isNew ? [0x00] : []) + Array(payload.utf8))
+        return isNew
+            ? [FakeAnswers.connected, FakeAnswers.granted + message]
+            : [[0x20, 0x02, 0x00, 0x00], [0x90, 0x03, 0x00, 0x01, 0x01] + message]
+    }
+
+    /// Plays each of them as a greeting and on a connection that was greeted, a connection each, and hangs up after it.
+    private func survive(_ damaged: [[UInt8]], _ version: MQTTVersion = .v5) async throws {
+        let before = Self.answers(version, "\"before\"")
+        let scripts = damaged.flatMap { [[$0], [before[0], before[1] + $0]] }
+        let broker = try FakeBroker(scripts + [Self.answers(version, "\"well\"")], hangUps: scripts.count)
+        defer { broker.close() }
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
+        configuration.version = version
+        try await PushTrial.run(configuration, subscribed: false) { trial in
+            let taken = await trial.intake.taken.wait { $0.last?.text == "\"well\"" }
+            #expect(taken.last?.text == "\"well\"")
+            #expect(taken.count { $0.text == "\"before\"" } == damaged.count)
+        }
+    }
+
+    @Test(arguments: packets)
+    func aPacketIsCutOffAtEachByte(_ packet: [UInt8]) async throws {
+        try await survive(packet.indices.dropFirst().map { Array(packet[..<$0]) })
+    }
+
+    /// Without the SUBACK that then has properties and no reason code: libmosquitto 2.0.11 never frees those, and
+    /// LeakSanitizer finds it (docs/delivery.md).
+    @Test(arguments: packets)
+    func aPacketLiesAboutItsLength(_ packet: [UInt8]) async throws {
+        let shorter: [UInt8] = packet[0] == 0x90 ? [] : [packet[1] &- 1]
+        try await survive(
+            ([0, 1, packet[1] &+ 1, 0x7F] + shorter).filter { $0 != packet[1] && $0 < 0x80 }.map {
+                [packet[0], $0] + packet[2...]
+            }
+        )
+    }
+
+    /// Packets without properties, and the places whose damage would make libmosquitto read others' bytes as a property that
+    /// is none, on which it ends the process (docs/delivery.md).
+    static let bare: [(packet: [UInt8], without: Set<Int>)] = [
+        (HostilePacket.connack([]), []),
+        (FakeAnswers.granted, [0]),
+        (HostilePacket.packet(0xB0, [0x00, 0x02, 0x00, 0x11]), [0]),
+        (HostilePacket.publish(Array("push/log".utf8), first: 0x32), [0, 2, 3]),
+        (HostilePacket.packet(0x40, [0x00, 0x07]), []),
+        (HostilePacket.packet(0xD0, []), []),
+        (HostilePacket.packet(0xE0, [0x8B, 0x00]), []),
+        (HostilePacket.packet(0xF0, [0x18, 0x00]), []),
+    ]
+
+    @Test(arguments: bare.indices, [0x00, 0x01, 0x7F, 0x80, 0xFF] as [UInt8])
+    func eachByteOfAPacketIsWrong(_ index: Int, _ wrong: UInt8) async throws {
+        let (packet, without) = Self.bare[index]
+        try await survive(
+            packet.indices.filter { packet[$0] != wrong && !without.contains($0) }.map { place in
+                var damaged = packet
+                damaged[place] = wrong
+                return damaged
+            }
+        )
+    }
+
+    /// As MQTT 3.1.1 has no properties, every place may be damaged there.
+    static let old: [[UInt8]] = [
+        [0x20, 0x02, 0x00, 0x00], [0x90, 0x03, 0x00, 0x01, 0x01], [0xB0, 0x02, 0x00, 0x02],
+        HostilePacket.packet(0x32, [0x00, 0x08] + Array("push/log".utf8) + [0x00, 0x01] + Array("{}".utf8)),
+        [0x40, 0x02, 0x00, 0x07], [0xD0, 0x00],
+    ]
+
+    @Test(arguments: old, [0x00, 0x01, 0x7F, 0x80, 0xFF] as [UInt8])
+    func eachByteOfAPacketOfMQTT311IsWrong(_ packet: [UInt8], _ wrong: UInt8) async throws {
+        let damaged = packet.indices.filter { packet[$0] != wrong }.map { place in
+            var damaged = packet
+            damaged[place] = wrong
+            return damaged
+        }
+        try await survive(damaged, .v311)
+    }
+
+    @Test func aServerOfHTTPIsALostConnection() async throws {
+        try await survive([Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)])
+    }
+
+    /// 256 MiB are what the header may promise (MQTT 5.0, 2.1.4); what comes is a few bytes.
+    @Test func aPacketThatPromisesAllThatMQTTAllowsIsALostConnection() async throws {
+        try await survive([[0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61]])
+    }
+}

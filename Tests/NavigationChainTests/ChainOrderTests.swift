@@ -1,5 +1,6 @@
 import NavigationChain
 import SignalboxRoutes
+import SignalboxTesting
 import Testing
 
 @Suite struct ChainOrderTests {
@@ -96,6 +97,130 @@ import Testing
         #expect(
             error.description
                 == "navigation handler four\\u{a}: the chain has no handler of this name; it has one, two, three"
+        )
+    }
+}
+
+/// The chains that web views have had, in the shapes in which they were published.
+@Suite struct ClassicChainTests {
+    private let done = EventList<String>()
+
+    private func note(_ what: String) { done.append(contentsOf: [what]) }
+
+    private func decide(_ text: String, _ chain: NavigationRouter) async -> String {
+        let verdict = await chain.decide(text, kind: .link, frame: .main)
+        return "\(verdict.policy) by \(verdict.decider)"
+    }
+
+    // MARK: - A list of handlers
+
+    private func path(_ name: String, _ paths: String...) throws -> PathHandler {
+        let done = done
+        return try PathHandler(name: name, patterns: paths, hosts: ["shop.example"]) { _, _ in
+            done.append(contentsOf: [name])
+        }
+    }
+
+    @Test func logoutAndAboutAreHandledAndTheRestIsAllowed() async throws {
+        let chain = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
+            try path("logout", "/logout", "/sign_out")
+            try path("about", "/about")
+        }
+        #expect(await decide("https://shop.example/logout", chain) == "cancel by logout")
+        #expect(await decide("https://shop.example/sign_out", chain) == "cancel by logout")
+        #expect(await decide("https://shop.example/about", chain) == "cancel by about")
+        #expect(await decide("https://shop.example/about/logout", chain) == "allow by fallback")
+        #expect(await decide("https://shop.example/logout_of_everything", chain) == "allow by fallback")
+        #expect(done.all == ["logout", "logout", "about"])
+    }
+
+    @Test func handlersAreAddedAndRemovedFromOutside() async throws {
+        let chain = try NavigationRouter([try path("about", "/about")], fallback: .all, handlerDeadline: .patient)
+        let guarded = try chain.inserting(Looking(name: "guard") { _ in .cancel("signed out") }, before: "about")
+        #expect(await decide("https://shop.example/about", guarded) == "cancel by guard")
+        #expect(await decide("https://shop.example/about", try guarded.removing(named: "guard")) == "cancel by about")
+        #expect(await decide("https://shop.example/", chain) == "allow by fallback")
+    }
+
+    // MARK: - A chain for each kind of page
+
+    /// Deep links, the home page's tab, native screens, then the page itself.
+    private func defaultChain() throws -> NavigationRouter {
+        let done = done
+        return try NavigationRouter(fallback: .allow("a page of the shop"), handlerDeadline: .patient) {
+            try DeepLinkHandler(schemes: ["shop"]) { url in
+                done.append(contentsOf: ["deep link \(url.path)"])
+                return url.path != "unknown"
+            }
+            try HomePageHandler(home: URLText("https://shop.example/")) { done.append(contentsOf: ["tab 0"]) }
+            try PathHandler(
+                name: "native",
+                patterns: ["/product/{product}", "/shop/{shop}"],
+                hosts: ["shop.example"]
+            ) { _, captures in
+                done.append(contentsOf: captures.map { "\($0.name) \($0.value)" })
+            }
+        }
+    }
+
+    /// The second factor of a payment comes first, and nothing of the default chain but deep links.
+    private func paymentChain() throws -> NavigationRouter {
+        let done = done
+        return try NavigationRouter(fallback: .allow("a page of the payment"), handlerDeadline: .patient) {
+            try path("payment", "/verify/{payment}")
+            try DeepLinkHandler(schemes: ["shop"]) { url in
+                done.append(contentsOf: ["deep link \(url.path)"])
+                return true
+            }
+        }
+    }
+
+    @Test func theDefaultPageOpensWhatIsNativeAndAllowsTheRest() async throws {
+        let chain = try defaultChain()
+        #expect(chain.handlerNames == ["deepLink", "homePage", "native"])
+        #expect(await decide("shop:cart", chain) == "cancel by deepLink")
+        #expect(await decide("https://shop.example", chain) == "cancel by homePage")
+        #expect(await decide("https://shop.example/product/42", chain) == "cancel by native")
+        #expect(await decide("https://shop.example/shop/7", chain) == "cancel by native")
+        #expect(await decide("https://shop.example/help", chain) == "allow by fallback")
+        #expect(await decide("shop:unknown", chain) == "allow by fallback")
+        #expect(done.all == ["deep link cart", "tab 0", "product 42", "shop 7", "deep link unknown"])
+    }
+
+    /// The classic method called its completion handler twice for these two; a returned decision cannot be.
+    @Test(arguments: ["https://shop.example/", "https://shop.example/product/42"])
+    func whatIsDoneNativelyIsDoneOnceAndHasOneVerdict(text: String) async throws {
+        let verdict = await (try defaultChain()).decide(text, kind: .link, frame: .main)
+        #expect(verdict.policy == .cancel)
+        #expect(verdict.trace.filter { $0.answer != .notMine }.count == 1)
+        #expect(done.all.count == 1)
+    }
+
+    @Test func theProductPageIsDerivedFromTheDefault() async throws {
+        let chain = try defaultChain().replacing(named: "native", with: try path("shops", "/shop/{shop}"))
+        #expect(chain.handlerNames == ["deepLink", "homePage", "shops"])
+        #expect(await decide("https://shop.example/product/42", chain) == "allow by fallback")
+        #expect(await decide("https://shop.example/shop/7", chain) == "cancel by shops")
+        #expect(await decide("https://shop.example/product/42", try defaultChain()) == "cancel by native")
+    }
+
+    @Test func thePaymentPageInheritsNothingAndAsksItsVerificationFirst() async throws {
+        let chain = try paymentChain()
+        #expect(chain.handlerNames == ["payment", "deepLink"])
+        #expect(await decide("https://shop.example/verify/9", chain) == "cancel by payment")
+        #expect(await decide("https://shop.example/", chain) == "allow by fallback")
+        #expect(await decide("https://shop.example/product/42", chain) == "allow by fallback")
+        #expect(done.all == ["payment"])
+    }
+
+    @Test func theOrderIsChangedFromOutside() async throws {
+        let chain = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
+            Looking(name: "first") { _ in .cancel("first") }
+            Looking(name: "second") { _ in .cancel("second") }
+        }
+        #expect(await decide("https://shop.example/", chain) == "cancel by first")
+        #expect(
+            await decide("https://shop.example/", try chain.reordered(by: ["second", "first"])) == "cancel by second"
         )
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import SignalboxRoutes
 import Testing
 
@@ -92,4 +93,169 @@ import Testing
         #expect(error?.reason == reason)
         #expect(error?.offset == offset)
     }
+}
+
+@Suite struct TopicNameTests {
+    @Test(arguments: [
+        "a", "/", "//", "a/", "/a", "a//b", "Accounts payable", "$SYS/broker/load", "$share/g/a", "a/b c/\u{1}\u{7F}",
+        "\u{FEFF}a", "日本/émoji/🚦", "{}", "a\r\nb",
+    ])
+    func anyOtherTextIsAName(text: String) throws {
+        #expect(try TopicName(text).text == text)
+    }
+
+    @Test func anEmptyNameIsRefused() {
+        expectFault("", .empty, 0)
+    }
+
+    @Test func wildcardsAreRefusedWhereverTheyStand() {
+        expectFault("+", .wildcardInName, 0)
+        expectFault("a/#", .wildcardInName, 2)
+        expectFault("é/b+c/d", .wildcardInName, 4)
+    }
+
+    @Test func theNullCharacterIsRefused() {
+        expectFault("a/\u{0}", .nullCharacter, 2)
+    }
+
+    @Test func theLimitCountsBytesOfUTF8() throws {
+        let longest = String(repeating: "é", count: 32_767) + "a"
+        #expect(try TopicName(longest).text.utf8.count == TopicName.maximumLength)
+        expectFault(longest + "a", .tooLong, 65_535)
+    }
+
+    @Test func aNameWrittenWithOtherBytesIsAnotherName() throws {
+        let composed = try TopicName("caf\u{E9}")
+        let decomposed = try TopicName("cafe\u{301}")
+        #expect(composed.text == decomposed.text)
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed]).count == 2)
+    }
+
+    @Test func anErrorNamesTheRuleAndThePlaceButNotTheText() {
+        let error = #expect(throws: TopicError.self) { try TopicName("secret/+") }
+        #expect(error?.description == "a topic name must not contain + or # (at byte 7)")
+        #expect(error?.reason.description == "wildcardInName")
+    }
+
+    private func expectFault(_ text: String, _ reason: TopicError.Reason, _ offset: Int) {
+        let error = #expect(throws: TopicError.self) { try TopicName(text) }
+        #expect(error?.reason == reason)
+        #expect(error?.offset == offset)
+    }
+}
+
+/// Further vectors, gathered from other implementations, which are not part of the repository.
+@Suite struct TopicCorpusTests {
+    struct Corpus: Decodable {
+        let cases: [Vector]
+    }
+
+    struct Vector: Decodable {
+        let filter, topic: String
+        /// `nil`: filter or topic is not legal.
+        let matches: Bool?
+
+        init(from decoder: any Decoder) throws {
+            var values = try decoder.unkeyedContainer()
+            filter = try values.decode(String.self)
+            topic = try values.decode(String.self)
+            matches = try? values.decode(Bool.self)
+        }
+    }
+
+    @Test func everyVectorOfTheCorpusHolds() throws {
+        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
+            print("skipped: SIGNALBOX_CORPORA is not set; the repository's own topic vectors have run")
+            return
+        }
+        let file = URL(fileURLWithPath: folder).appendingPathComponent("mqtt_topic_match.dev.json")
+        let vectors = try JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)).cases
+        #expect(vectors.count >= 132)
+        for vector in vectors {
+            #expect(Self.answer(vector) == vector.matches, "\(vector.filter) on \(vector.topic)")
+        }
+    }
+
+    private static func answer(_ vector: Vector) -> Bool? {
+        guard let filter = try? TopicFilter(vector.filter), let topic = try? TopicName(vector.topic) else { return nil }
+        return filter.matches(topic)
+    }
+}
+
+/// Reads are counted, times are not: what would take a backtracking matcher for ever must read each byte a few times.
+@Suite struct TopicLinearityTests {
+    private static let deep = 32_767
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription, filter, topic: String
+
+        init(_ testDescription: String, _ filter: String, _ topic: String) {
+            self.testDescription = testDescription
+            self.filter = filter
+            self.topic = topic
+        }
+    }
+
+    @Test(arguments: [
+        Case("a miss at the end", repeated("+/", deep) + "b", repeated("a/", deep) + "c"),
+        Case("# after many +", repeated("+/", deep) + "#", repeated("a/", deep) + "c"),
+        Case("empty levels only", repeated("/", 65_535), repeated("/", 65_535)),
+        Case("50 wildcards, one level", repeated("a/+/", 50) + "x", repeated("a", 65_535)),
+        Case("50 wildcards, many levels", repeated("+/", 50) + "x", repeated("aa/", 21_845)),
+        Case("one long level", "+/+", repeated("a", 65_535)),
+        Case("the parent of #", "a/#", "a"),
+        Case("a topic of the broker", "+", "$a"),
+    ])
+    func eachByteIsReadAtMostThreeTimes(given: Case) {
+        let filter = CountedBytes(given.filter)
+        let topic = CountedBytes(given.topic)
+        _ = TopicWalk.matches(filter, topic)
+        #expect(filter.mostReads <= 3)
+        #expect(topic.mostReads <= 3)
+    }
+
+    private static func repeated(_ text: String, _ count: Int) -> String {
+        String(repeating: text, count: count)
+    }
+
+    @Test func theLongestTopicsMatchWithoutDepth() throws {
+        let filter = try TopicFilter(String(repeating: "+/", count: Self.deep) + "b")
+        #expect(filter.matches(String(repeating: "a/", count: Self.deep) + "b"))
+        #expect(!filter.matches(String(repeating: "a/", count: Self.deep) + "c"))
+        let pattern = try TopicPattern(String(repeating: "+/", count: 32_000) + "{last...}")
+        #expect(pattern.match(String(repeating: "/", count: 32_000) + "x/y")?.first?.value == "x/y")
+    }
+}
+
+/// Bytes that count how often each of them is read.
+struct CountedBytes: Collection {
+    final class Reads {
+        var counts: [Int]
+
+        init(count: Int) {
+            counts = Array(repeating: 0, count: count)
+        }
+    }
+
+    let bytes: [UInt8]
+    let reads: Reads
+
+    init(_ text: String) {
+        bytes = Array(text.utf8)
+        reads = Reads(count: bytes.count)
+    }
+
+    var startIndex: Int { 0 }
+    var endIndex: Int { bytes.count }
+
+    func index(after position: Int) -> Int { position + 1 }
+
+    subscript(position: Int) -> UInt8 {
+        reads.counts[position] += 1
+        return bytes[position]
+    }
+
+    /// The reads of the byte that was read most often.
+    var mostReads: Int { reads.counts.max() ?? 0 }
 }

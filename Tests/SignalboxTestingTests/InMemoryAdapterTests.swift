@@ -179,3 +179,54 @@ import Testing
         return supervisor
     }
 }
+
+@Suite(.timeLimit(.minutes(10))) struct InMemoryConformanceTests {
+    static let kinds: [AdapterFeatures] = [[], .replies, .redelivers, [.replies, .pushes], [.replies, .redelivers]]
+
+    @Test(arguments: kinds) func anInMemoryAdapterConforms(_ features: AdapterFeatures) async {
+        let report = await Self.suite(features).run()
+        #expect(report.isConforming, "\(report)")
+        let all = Set(AdapterConformance.Case.allCases)
+        let skipped: Set<AdapterConformance.Case> = features.contains(.replies) ? [] : [.answersEverySender]
+        #expect(Set(report.passed) == all.subtracting(skipped))
+        #expect(Set(report.skipped.keys) == skipped)
+    }
+
+    @Test func manyCasesAtOnceConformToo() async {
+        let report = await Self.suite([.replies, .redelivers]).stress()
+        #expect(report.isConforming, "\(report)")
+        #expect(report.passed == AdapterConformance.Case.allCases)
+    }
+
+    private static func suite(_ features: AdapterFeatures) -> AdapterConformance {
+        AdapterConformance { source in InMemorySubject(source, features: features) }
+    }
+}
+
+/// An in-memory adapter and whoever sends to it.
+final class InMemorySubject: ConformanceSubject {
+    let adapter: any Adapter
+    let batchBound = 10
+    private let memory: InMemoryAdapter
+    private let sent = Watched<[ActionID: InMemoryMessage]>([:])
+
+    init(_ source: SourceName, features: AdapterFeatures) {
+        memory = InMemoryAdapter(source: source, features: features, queueLimit: 20, batchLimit: batchBound)
+        adapter = memory
+    }
+
+    func send(_ messages: [ConformanceMessage]) async throws {
+        for message in messages {
+            let posted = await memory.post(raw: Bytes(message.envelope))
+            sent.change { $0[message.id] = posted }
+        }
+    }
+
+    func answer(to id: ActionID) async throws -> ConformanceAnswer {
+        await sent.until { $0[id] != nil }
+        guard let message = sent.value[id] else { throw CancellationError() }
+        return ConformanceAnswer(await message.outcome)
+    }
+
+    func end() async {}
+}

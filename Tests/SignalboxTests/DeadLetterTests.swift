@@ -1,7 +1,10 @@
+import Logging
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
 import Testing
+
+@testable import struct Signalbox.CountReport
 
 @Suite struct DeadLetterTests {
     @Test func theStoreDropsTheOldestBeyondItsCountAndCountsThem() async throws {
@@ -53,5 +56,107 @@ import Testing
         #expect(letter.facts as? TestFacts == TestFacts(label: "here"))
         #expect(letter.receivedAt == WallTime(seconds: 1_000))
         #expect(letter.action == nil)
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct DeadLetterStreamTests {
+    private static func unknown(_ ids: Range<Int>) -> [Arrival] {
+        arrivals(ids.map { message("nobody", id: "\($0)") })
+    }
+
+    private static func ids(_ stream: AsyncStream<DeadLetter>) async -> [String] {
+        await stream.reduce(into: []) { $0.append($1.id?.text ?? "") }
+    }
+
+    @Test func everyListenerHearsOfEachFromThenOnUntilTheRunEnds() async throws {
+        let supervisor = Supervisor.make()
+        let intake = try supervisor.intake(for: "push")
+        let first = supervisor.deadLetters.stream()
+        try await supervisor.whileRunning {
+            _ = await intake.deliver(Self.unknown(0..<2))
+            let second = supervisor.deadLetters.stream()
+            async let heard = Self.ids(second)
+            _ = await intake.deliver(Self.unknown(2..<4))
+            supervisor.shutDown()
+            #expect(await heard == ["2", "3"])
+        }
+        #expect(await Self.ids(first) == ["0", "1", "2", "3"])
+        #expect(await Self.ids(supervisor.deadLetters.stream()) == [])
+        #expect(supervisor.deadLetters.undelivered == 0)
+    }
+
+    @Test func ofWhatWaitsForASlowListenerTheOldestIsDroppedAndCounted() async throws {
+        let supervisor = Supervisor.make { $0.deadLetters = DeadLetterLimits(count: 1) }
+        let intake = try supervisor.intake(for: "push")
+        let (slow, roomy) = (supervisor.deadLetters.stream(limit: 2), supervisor.deadLetters.stream())
+        try await supervisor.whileRunning { _ = await intake.deliver(Self.unknown(0..<5)) }
+        #expect(await Self.ids(slow) == ["3", "4"])
+        #expect(await Self.ids(roomy) == ["0", "1", "2", "3", "4"])
+        #expect(supervisor.deadLetters.undelivered == 3)
+    }
+
+    @Test func aListenerThatWentAwayCostsNothing() async throws {
+        let supervisor = Supervisor.make()
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            do {
+                let gone = supervisor.deadLetters.stream(limit: 1)
+                async let _ = intake.deliver(Self.unknown(0..<1))
+                for await _ in gone { break }
+            }
+            _ = await intake.deliver(Self.unknown(1..<4))
+        }
+        #expect(supervisor.deadLetters.undelivered == 0)
+    }
+
+    @Test func aLetterSaysHowOftenItsPluginWasCalled() async throws {
+        let supervisor = Supervisor.make()
+        try supervisor.register("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("breaks")])) }
+        #expect(supervisor.deadLetters.letters.map(\.attempts) == [1])
+    }
+
+    @Test func dropsAreToldAtMostOnceAMinuteAndTheRestAtTheEnd() async throws {
+        let (clock, log) = (ManualClock(), EventList<String>())
+        var configuration = SupervisorConfiguration()
+        configuration.deadLetters = DeadLetterLimits(count: 1)
+        let logger = Logger(label: "test") { _ in RecordingLog(log) }
+        let supervisor = Supervisor(configuration: configuration, logger: logger, clock: clock)
+        let intake = try supervisor.intake(for: "push")
+        func told() -> [String] { log.all.filter { $0.contains("dead letters were dropped") } }
+        try await supervisor.whileRunning {
+            _ = await intake.deliver(Self.unknown(0..<1))
+            await clock.tick(1)
+            #expect(told().isEmpty)
+            _ = await intake.deliver(Self.unknown(1..<5))
+            await clock.tick(1)
+            #expect(told().count == 1)
+            #expect(told().last?.hasPrefix("warning") == true && told().last?.contains("dropped=4 ") == true)
+            _ = await intake.deliver(Self.unknown(5..<7))
+            await clock.tick(599)
+            #expect(told().count == 1)
+            await clock.tick(1)
+            #expect(told().count == 2)
+            #expect(told().last?.contains("dropped=2 droppedInAll=6") == true)
+            await clock.tick(1_000)
+            #expect(told().count == 2)
+            _ = await intake.deliver(Self.unknown(7..<8))
+            await clock.tick(1)
+            _ = await intake.deliver(Self.unknown(8..<9))
+        }
+        #expect(told().count == 4)
+        #expect(told().last?.contains("dropped=1 droppedInAll=8") == true)
+    }
+
+    @Test func aReportHasNothingToTellTwice() {
+        var report = CountReport(ticksBetweenLines: 10)
+        #expect(report.take(of: 0, at: 1) == 0)
+        #expect(report.take(of: 3, at: 2) == 3)
+        #expect(report.take(of: 3, at: 20) == 0)
+        #expect(report.take(of: 5, at: 21) == 2)
+        #expect(report.take(of: 6, at: 30) == 0)
+        #expect(report.take(of: 7, at: nil) == 2)
+        #expect(report.take(of: 7, at: nil) == 0)
     }
 }

@@ -1,7 +1,9 @@
 import Logging
-import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import Synchronization
+
+@testable import Signalbox
 
 struct TestFacts: OriginFacts {
     static let kind = "test"
@@ -60,4 +62,77 @@ func arrivals(
 func message(_ action: String, id: String? = nil, body: String = "{}") -> String {
     let id = id.map { "\"id\":\"\($0)\"," } ?? ""
     return "{\"action\":\"\(action)\",\(id)\"body\":\(body)}"
+}
+
+struct TestError: Error {}
+
+/// Passes one action through a middleware, as a lane does.
+func call(
+    _ middleware: any Middleware,
+    plugin: ActionName,
+    action: String? = nil,
+    facts: (any OriginFacts)? = nil,
+    attempt: Int = 1,
+    _ work: @escaping @Sendable (ActionContext) async -> Outcome
+) async -> Outcome {
+    let arrival = arrival(message(action ?? plugin.text, id: "m-1"), facts: facts)
+    let context = ActionContext(arrival: arrival, host: nil, attempt: attempt)
+    return await middleware.handle(context, next: MiddlewareNext([], plugin: plugin, call: work))
+}
+
+/// What an observer is told of one arrival.
+func settled(
+    _ plugin: ActionName?,
+    _ outcome: Outcome,
+    attempts: Int,
+    isRepeat: Bool = false,
+    isOutcomeOfAttempt: Bool = false,
+    facts: (any OriginFacts)? = nil,
+    _ text: String? = nil
+) -> SettledArrival {
+    SettledArrival(
+        arrival: arrival(text ?? message(plugin?.text ?? "nobody", id: "m-1"), facts: facts),
+        plugin: plugin,
+        outcome: outcome,
+        attempts: attempts,
+        isRepeat: isRepeat,
+        isOutcomeOfAttempt: isOutcomeOfAttempt
+    )
+}
+
+private func arrival(_ text: String, facts: (any OriginFacts)?) -> Arrival {
+    var batch = ArrivalBatch(pool: ArrivalPool())
+    let origin = Origin(source: "push", facts: facts ?? TestFacts())
+    Array(text.utf8).withUnsafeBytes { bytes in
+        batch.append(bytes, token: 0, origin: origin, receivedAt: WallTime(seconds: 1_000), deadline: nil)
+    }
+    return batch.take()[0]
+}
+
+/// One line of a log, in its parts.
+struct LoggedLine: Sendable {
+    let level: Logger.Level
+    let message: String
+    let fields: Set<String>
+}
+
+/// Keeps the lines of every level in their parts.
+struct LoggedLines: LogHandler {
+    let lines: EventList<LoggedLine>
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .trace
+
+    init(_ lines: EventList<LoggedLine>) {
+        self.lines = lines
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let fields = Set(metadata.keys).union((event.metadata ?? [:]).keys)
+        lines.append(LoggedLine(level: event.level, message: "\(event.message)", fields: fields))
+    }
 }

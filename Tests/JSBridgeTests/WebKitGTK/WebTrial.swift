@@ -8,6 +8,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
+import Testing
 
 @testable import JSBridge
 
@@ -142,6 +143,119 @@ struct WebTrial: Sendable {
 extension WebSite.Answer {
     func naming(_ home: WebSite, _ other: WebSite) -> WebSite.Answer {
         changed { $0.replacing("{home}", with: home.origin).replacing("{other}", with: other.origin) }
+    }
+}
+
+/// Pages in real web views, one test at a time, as each view has a process of its own.
+@Suite(.serialized, .enabled { await TestDisplay.opens() }, .timeLimit(.minutes(10)))
+struct WebKitGTKTests {}
+
+/// The display that the tests of web views need. Without one they are skipped, unless SIGNALBOX_NEEDS_DISPLAY says that there
+/// must be one: then a test fails.
+enum TestDisplay {
+    static let isNeeded = ProcessInfo.processInfo.environment["SIGNALBOX_NEEDS_DISPLAY"]?.isEmpty == false
+    private static let skipping: Void = print(
+        "The tests of WebKitGTK are skipped: there is no display. Run them by xvfb-run -a."
+    )
+
+    /// Whether there is one.
+    static func opens() async -> Bool {
+        do {
+            try await GLibThread.begin()
+            return true
+        } catch {
+            skipping
+            return false
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct NoDisplayTests {
+    @Test func withoutADisplayTheRunEndsAndSaysWhatToDo() async {
+        await #expect(processExitsWith: .success) {
+            unsetenv("DISPLAY")
+            unsetenv("WAYLAND_DISPLAY")
+            setenv("XDG_RUNTIME_DIR", "/nowhere", 1)
+            let page = try BridgeConfigurator().build(url: URLText("http://127.0.0.1/"))
+            let engine = try WebKitGTKEngine(
+                WebViewConfiguration(source: "web", page: page),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            )
+            // It can be tried again.
+            for _ in 0..<2 {
+                do {
+                    try await engine.run(into: RecordingIntake())
+                    exit(2)
+                } catch let error as JSBridgeError {
+                    guard error.code == .noDisplay, error.detail.contains("xvfb-run -a") else { exit(3) }
+                }
+            }
+        }
+    }
+
+    @Test(.enabled(if: TestDisplay.isNeeded)) func whereADisplayIsNeededThereIsOne() async {
+        #expect(await TestDisplay.opens())
+    }
+
+    @Test func whatIsOutOfRangeIsRefusedBeforeThereIsAView() throws {
+        let page = try BridgeConfigurator().build(url: URLText("http://127.0.0.1/"))
+        var configuration = WebViewConfiguration(source: "web", page: page)
+        configuration.display = .offscreen(width: 0, height: 1)
+        let error = #expect(throws: JSBridgeError.self) {
+            try WebKitGTKEngine(configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        }
+        #expect(error?.code == .invalidConfiguration)
+    }
+}
+
+/// The processes of pages that this process has begun, shut in or not.
+enum WebProcesses {
+    private static let name = "WebKitWebProces"
+    private static let sandbox = "bwrap"
+
+    static func ofThisTest() -> [Int32] {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        let found = all.compactMap(Int32.init).compactMap { id in read(id).map { (id, $0) } }
+        let processes = Dictionary(uniqueKeysWithValues: found)
+        return processes.keys.filter { processes[$0]?.name == name && isBegunHere($0, processes) }
+    }
+
+    static func kill(_ process: Int32) {
+        _ = Foundation.kill(process, SIGKILL)
+    }
+
+    /// Waits until all have ended.
+    static func untilNoneIsLeft() async {
+        while !Task.isCancelled, !ofThisTest().isEmpty { await Task.yield() }
+    }
+
+    /// Whether nothing but the sandbox is between: other tests have pages in programs that they start.
+    private static func isBegunHere(_ process: Int32, _ processes: [Int32: (name: String, parent: Int32)]) -> Bool {
+        var next = processes[process]?.parent
+        for _ in 0..<20 {
+            guard let id = next else { return false }
+            if id == getpid() { return true }
+            guard let between = processes[id], between.name == sandbox else { return false }
+            next = between.parent
+        }
+        return false
+    }
+
+    /// `nil` for one that has ended, also when nobody has looked yet how.
+    private static func read(_ process: Int32) -> (name: String, parent: Int32)? {
+        guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")")
+        else { return nil }
+        let rest = text[text.index(after: close)...].split(separator: " ")
+        guard rest.count > 1, rest[0] != "Z", let parent = Int32(rest[1]) else { return nil }
+        return (String(text[text.index(after: open)..<close]), parent)
+    }
+}
+
+extension OpenObjects {
+    /// Waits until the library has let go of everything.
+    static func untilNoneIsLeft() async {
+        while OpenObjects.now != OpenObjects(), !Task.isCancelled { await Task.yield() }
     }
 }
 #endif

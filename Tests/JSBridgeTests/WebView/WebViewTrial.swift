@@ -1,5 +1,7 @@
 import Logging
+import NavigationChain
 import SignalboxCore
+import SignalboxRoutes
 import SignalboxTesting
 import Synchronization
 import Testing
@@ -122,5 +124,45 @@ struct WebViewTrial: Sendable {
 
     func evaluate(_ script: String) async throws {
         try await view.evaluate(script: script)
+    }
+}
+
+extension WebViewConfiguration {
+    /// Pages of `https://app.example` and `https://other.example:8443`, with the handlers `page` and `user`; the latter
+    /// calls the action `greet`.
+    static func testing(
+        router: NavigationRouter? = nil,
+        title: String? = nil,
+        overridesTitle: Bool = false,
+        disablesZoom: Bool = false
+    ) throws -> WebViewConfiguration {
+        let page = BridgeConfiguration(
+            url: try URLText("https://app.example/"),
+            navigation: try router ?? NavigationRouter([], fallback: .allow("a test")),
+            origins: [try WebOrigin("https://app.example"), try WebOrigin("https://other.example:8443")],
+            handlers: [BridgeHandler("page"), BridgeHandler("user", action: "greet")],
+            disablesZoom: disablesZoom,
+            overridesTitle: overridesTitle,
+            title: title,
+            userAgentSuffix: nil
+        )
+        return WebViewConfiguration(source: "page", page: page)
+    }
+}
+
+/// Numbers that a seed alone decides: SplitMix64.
+struct SeededNumbers: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import SignalboxCore
 import Testing
 
@@ -60,5 +61,134 @@ import Testing
                 #expect(throws: Outcome.Rejection.self) { try named?.get() }
             }
         }
+    }
+}
+
+/// Documents that readers are known to turn into different values.
+@Suite struct TransformTests {
+    /// Written for the matters of `json_transform.json`, which is not in the repository.
+    @Test(
+        arguments: [
+            (
+                "[9223372036854775807]",
+                "`Int64` 9223372036854775807, `UInt64` 9223372036854775807, `Double` `inexactNumber`"
+            ),
+            (
+                "[-9223372036854775807]",
+                "`Int64` -9223372036854775807, `UInt64` `integerOutOfRange`, `Double` `inexactNumber`"
+            ),
+            (
+                "[9223372036854775809]",
+                "`Int64` `integerOutOfRange`, `UInt64` 9223372036854775809, `Double` `inexactNumber`"
+            ),
+            (
+                "[-9223372036854775810]",
+                "`Int64` `integerOutOfRange`, `UInt64` `integerOutOfRange`, `Double` `inexactNumber`"
+            ),
+            (
+                "[18446744073709551616]",
+                "`Int64` `integerOutOfRange`, `UInt64` `integerOutOfRange`, `Double` 1.8446744073709552e+19"
+            ),
+            ("[10000000000000000]", "`Int64` 10000000000000000, `UInt64` 10000000000000000, `Double` 1e+16"),
+            (
+                "[20000000000000000001]",
+                "`Int64` `integerOutOfRange`, `UInt64` `integerOutOfRange`, `Double` `inexactNumber`"
+            ),
+            ("[2.0]", "`Int64` `notAnInteger`, `UInt64` `notAnInteger`, `Double` 2.0"),
+            ("[2.000000000000000004]", "`Int64` `notAnInteger`, `UInt64` `notAnInteger`, `Double` 2.0"),
+            ("[2E3]", "`Int64` `notAnInteger`, `UInt64` `notAnInteger`, `Double` 2000.0"),
+            ("[1e400]", "`Int64` `notAnInteger`, `UInt64` `notAnInteger`, `Double` `numberOutOfRange`"),
+            ("[1e-400]", "`Int64` `notAnInteger`, `UInt64` `notAnInteger`, `Double` 0.0"),
+            ("[-0]", "`Int64` 0, `UInt64` 0, `Double` -0.0"), (#"["A\u0000B"]"#, "text of U+0041 U+0000 U+0042"),
+            ("[\"\u{FEFF}\"]", "text of U+FEFF"), (#"["\uD834\uDD1E"]"#, "text of U+1D11E"),
+            ("{\"a\":1,\"\u{E0}\":2,\"a\u{308}\":3}", "3 members"),
+        ])
+    func isAcceptedAs(_ text: String, _ answer: String) {
+        #expect(ReaderAnswer(Array(text.utf8)).text == "accepted: \(answer)")
+    }
+
+    @Test(
+        arguments: [
+            ("{\"\u{E0}\":1,\"a\u{300}\":2}", "`duplicateKey` at byte 8"),
+            ("{\"a\u{300}\":1,\"\u{E0}\":2}", "`duplicateKey` at byte 9"),
+            (#"{"a\u0300":1,"\u00e0":2}"#, "`duplicateKey` at byte 13"),
+            (#"{"k":1,"\u006B":1}"#, "`duplicateKey` at byte 7"),
+            (#"{"k":true,"k":true}"#, "`duplicateKey` at byte 10"), (#"{"k":-0,"k":0}"#, "`duplicateKey` at byte 8"),
+            (#"["\uDBFF"]"#, "`loneSurrogate` at byte 2"), (#"["\uDBFF\uDBFF"]"#, "`loneSurrogate` at byte 2"),
+            (#"["\uDBFF\uDBFF\uDBFF"]"#, "`loneSurrogate` at byte 2"),
+            (#"["\uDFFF\uDBFF"]"#, "`loneSurrogate` at byte 2"),
+            ("[\"\u{0}\"]", "`controlCharacter` at byte 2"), ("\u{0}[]", "`invalidSyntax` at byte 0"),
+            ("\u{FEFF}", "`invalidSyntax` at byte 0"), ("\u{FEFF}[]", "`invalidSyntax` at byte 0"),
+            ("[\u{FEFF}]", "`invalidSyntax` at byte 1"),
+        ])
+    func isRefusedAs(_ text: String, _ answer: String) {
+        #expect(ReaderAnswer(Array(text.utf8)).text == answer)
+    }
+
+    @Test(arguments: 1...3)
+    func surrogatesWrittenAsBytesAreNoUTF8(count: Int) {
+        let document =
+            Array("[\"".utf8) + Array(repeatElement([0xED, 0xAF, 0xBF], count: count).joined()) + Array("\"]".utf8)
+        #expect(ReaderAnswer(document).text == "`invalidUTF8` at byte 2")
+    }
+
+    /// With `SIGNALBOX_WRITE_DOCS` set, the table is written instead of compared.
+    @Test func theTableOfAnswersIsWhatTheReaderAnswers() throws {
+        guard let corpus = try Corpus.load("json_transform.json", as: Corpus.Parsing.self) else { return }
+        let rows = try corpus.cases.map { ["`\($0.name)`", ReaderAnswer(try $0.document).text] }
+        #expect(rows.count == 22)
+        if ProcessInfo.processInfo.environment["SIGNALBOX_WRITE_DOCS"] != nil { try write(rows) }
+        #expect(try DocumentTable(under: "Answers", in: "json-transform.md").rows == rows)
+    }
+
+    private func write(_ rows: [[String]]) throws {
+        let file = DocumentTable.file("json-transform.md")
+        let lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
+        let begin = try Missing.unwrap(lines.firstIndex { $0.hasPrefix("|---") })
+        let end = lines[begin...].firstIndex { !$0.hasPrefix("|") } ?? lines.endIndex
+        let table = rows.map { "| " + $0.joined(separator: " | ") + " |" }
+        try (lines[...begin] + table + lines[end...]).joined(separator: "\n").write(
+            to: file,
+            atomically: true,
+            encoding: .utf8
+        )
+    }
+}
+
+/// What the reader answers to a document, in words: an error's code and place, or what the first scalar decodes as.
+struct ReaderAnswer {
+    let text: String
+
+    init(_ document: [UInt8]) {
+        do throws(BodyError) {
+            text = "accepted: " + ReaderAnswer.words(try Body(json: Bytes(document)))
+        } catch {
+            text = "`\(error.code)` at byte \(error.offset ?? -1)"
+        }
+    }
+
+    private static func words(_ body: Body) -> String {
+        if let texts = try? body.decode([String].self) {
+            let scalars = texts.joined().unicodeScalars.map { "U+" + ReaderAnswer.hexadecimal($0.value) }
+            return "text of " + scalars.joined(separator: " ")
+        }
+        if let names = try? body.decode([String: JSONForm].self) { return "\(names.count) members" }
+        return [
+            "`Int64` " + answer(body, Int64.self), "`UInt64` " + answer(body, UInt64.self),
+            "`Double` " + answer(body, Double.self),
+        ].joined(separator: ", ")
+    }
+
+    private static func answer<Value: Decodable>(_ body: Body, _ type: Value.Type) -> String {
+        do throws(BodyError) {
+            return try body.decode([Value].self).map { "\($0)" }.joined(separator: " ")
+        } catch {
+            return "`\(error.code)`"
+        }
+    }
+
+    private static func hexadecimal(_ value: UInt32) -> String {
+        let digits = String(value, radix: 16, uppercase: true)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 }

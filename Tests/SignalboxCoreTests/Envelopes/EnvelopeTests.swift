@@ -131,3 +131,143 @@ import Testing
         let name: String?
     }
 }
+
+@Suite struct StandardEnvelopeTests {
+    @Test(
+        arguments: [
+            .reads(#"{"action":"pay","id":"7","body":{"a":1}}"#, "pay", id: "7", body: #"{"a":1}"#),
+            .reads(#"{"body":[1,2],"uuid":"u","action":"pay"}"#, "pay", id: "u", body: "[1,2]"),
+            .reads(#" {"action" : "a.b-c_9"} "#, "a.b-c_9", body: "null"),
+            .reads(#"{"action":"a","id":null,"uuid":"u"}"#, "a", id: "u", body: "null"),
+            .reads(#"{"action":"a","aps":{},"type":"b","data":1}"#, "a", body: "null"),
+            .reads(#"{"action":"a","source":"another source"}"#, "a", body: "null"),
+            .refuses("", .unexpectedEnd), .refuses("null", .typeMismatch),
+            .refuses(#"[{"action":"a"}]"#, .typeMismatch),
+            .refuses(#"{"Action":"a"}"#, .missingMember, at: "action"),
+            .refuses(#"{"action":null}"#, .typeMismatch, at: "action"),
+            .refuses(#"{"action":"a/b"}"#, .invalidValue, at: "action"),
+            .refuses(#"{"action":"a","id":"x","uuid":"x"}"#, .invalidValue, at: "id"),
+            .refuses(#"{"action":"a","\u0061ction":"b"}"#, .duplicateKey),
+            .refuses(#"{"action":"a","body":{"x":1,"x":1}}"#, .duplicateKey),
+            .refuses(#"{"action":"a"#, .unexpectedEnd),
+        ] as [EnvelopeVector]
+    )
+    func aStandardEnvelopeIsAnObjectThatNamesItsAction(_ vector: EnvelopeVector) throws {
+        try vector.check(.standard, as: .standard)
+    }
+
+    @Test func whatTheAdapterFoundUnreadableHasNoEnvelope() {
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        Array("x".utf8).withUnsafeBytes { bytes in
+            batch.append(
+                rejected: Outcome.Rejection(.malformed, detail: "a test"),
+                original: bytes,
+                token: 0,
+                origin: Reading.origin,
+                receivedAt: Reading.time
+            )
+        }
+        #expect(batch.take().map(\.envelope) == [.none])
+    }
+
+    @Test func theKindsOfEnvelopesHaveTheWordsOfTheDocumentation() {
+        let kinds: [EnvelopeKind] = [.standard, .handler, .route, .address, .apns, .cloudEvents, .none]
+        let words = ["standard", "handler", "route", "address", "apns", "cloudEvents", "none"]
+        #expect(kinds.map(\.description) == words)
+        let payloads: [PayloadEnvelope] = [.standard, .apns, .cloudEvents]
+        #expect(payloads.map(\.description) == payloads.map(\.kind.description))
+    }
+
+    @Test func theEnvelopeTakesNoMoreRoomInARecord() {
+        #expect(MemoryLayout<ArrivalRecord>.stride == 72)
+    }
+}
+
+@Suite struct HandlerEnvelopeTests {
+    @Test(
+        arguments: [
+            .reads(#""Close""#, "page", body: #""Close""#), .reads("7", "page", body: "7"),
+            .reads("", "page", body: "null"), .reads("null", "page", body: "null"),
+            .reads(#"{"isShow":true}"#, "page", body: #"{"isShow":true}"#),
+            .reads(#"{"id":"7"}"#, "page", body: #"{"id":"7"}"#),
+            .reads(#"{"type":"x","aps":{}}"#, "page", body: #"{"type":"x","aps":{}}"#),
+            .reads(#"[{"action":"pay"}]"#, "page", body: #"[{"action":"pay"}]"#),
+            .refuses("{", .unexpectedEnd), .refuses(#"{"a":1,"a":2}"#, .duplicateKey),
+            .refuses("undefined", .invalidSyntax),
+        ] as [EnvelopeVector]
+    )
+    func aPostedValueIsTheBodyAndItsHandlerTheAction(_ vector: EnvelopeVector) throws {
+        try vector.check(.handler("page"), as: .handler)
+    }
+
+    @Test(
+        arguments: [
+            .reads(#"{"action":"pay","id":"7","body":1}"#, "pay", id: "7", body: "1"),
+            .reads(#"{"\u0061ction":"pay"}"#, "pay", body: "null"),
+            .refuses(#"{"action":7}"#, .typeMismatch, at: "action"),
+            .refuses(#"{"action":""}"#, .invalidValue, at: "action"),
+            .refuses(#"{"action":"signalbox.stop"}"#, .invalidValue, at: "action"),
+            .refuses(#"{"action":"pay","id":[]}"#, .typeMismatch, at: "id"),
+        ] as [EnvelopeVector]
+    )
+    func aPostedObjectThatNamesAnActionIsAStandardEnvelope(_ vector: EnvelopeVector) throws {
+        try vector.check(.handler("page"), as: .standard)
+    }
+}
+
+/// One message, and what an envelope makes of it.
+struct EnvelopeVector: Sendable, CustomTestStringConvertible {
+    enum Expectation: Sendable {
+        /// - Parameter id: what the sender gave, or `nil` when one is assigned.
+        case action(String, id: String?, body: String, kind: PayloadKind)
+        case malformed(BodyError.Code, at: String)
+    }
+
+    let message: String
+    let expectation: Expectation
+
+    static func reads(
+        _ message: String,
+        _ name: String,
+        id: String? = nil,
+        body: String,
+        kind: PayloadKind = .json
+    ) -> EnvelopeVector {
+        EnvelopeVector(message: message, expectation: .action(name, id: id, body: body, kind: kind))
+    }
+
+    static func refuses(_ message: String, _ code: BodyError.Code, at path: String = "") -> EnvelopeVector {
+        EnvelopeVector(message: message, expectation: .malformed(code, at: path))
+    }
+
+    var testDescription: String { String(message.prefix(100)) }
+
+    /// - Parameter kind: which envelope the arrival is to be marked with.
+    func check(
+        _ envelope: Envelope,
+        as kind: EnvelopeKind,
+        payload: PayloadKind = .json,
+        limits: MessageLimits = MessageLimits()
+    ) throws {
+        let bytes = Array(message.utf8)
+        let found = Reading.arrival(bytes, envelope: envelope, payload: payload, limits: limits, before: 3)
+        let arrival = try Missing.unwrap(found)
+        #expect(arrival.original.text == message)
+        #expect(arrival.origin === Reading.origin)
+        #expect(arrival.envelope == kind)
+        switch (expectation, arrival.reading) {
+        case (.action(let name, let id, let body, let payload), .success(let action)):
+            #expect(action.name.text == name)
+            #expect((action.idKey == .assigned ? nil : action.id.text) == id)
+            #expect(action.body.jsonText == body)
+            #expect(try action.body.decode(RawBody.self).kind == payload)
+        case (.malformed(let code, let path), .failure(let rejection)):
+            #expect(rejection.reason == .malformed)
+            #expect(rejection.bodyError?.code == code)
+            #expect(rejection.bodyError?.path == path)
+            #expect((0...bytes.count).contains(rejection.bodyError?.offset ?? 0))
+        default:
+            Issue.record("expected \(expectation), found \(arrival.reading)")
+        }
+    }
+}

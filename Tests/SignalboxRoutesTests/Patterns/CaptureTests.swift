@@ -67,3 +67,185 @@ import Testing
         #expect([CaptureKind.text, .int, .uuid, .rest].map(\.description) == ["text", "int", "uuid", "rest"])
     }
 }
+
+/// Texts of routes and what they are as numbers and truth values; every reader of such text must agree.
+///
+/// Imports nothing, so that other test targets can have it too.
+enum CaptureScalarCases {
+    struct Integer: Sendable {
+        let text: String
+        /// `nil`: no integer of 64 bits with a sign.
+        let value: Int64?
+
+        init(_ text: String, _ value: Int64?) {
+            self.text = text
+            self.value = value
+        }
+    }
+
+    struct Boolean: Sendable {
+        let text: String
+        let value: Bool?
+
+        init(_ text: String, _ value: Bool?) {
+            self.text = text
+            self.value = value
+        }
+    }
+
+    static let integers: [Integer] = [
+        Integer("0", 0), Integer("-0", 0), Integer("1", 1), Integer("-1", -1), Integer("10", 10), Integer("42", 42),
+        Integer("9007199254740993", 9_007_199_254_740_993),
+        Integer("999999999999999999", 999_999_999_999_999_999),
+        Integer("1000000000000000000", 1_000_000_000_000_000_000),
+        Integer("9223372036854775807", .max), Integer("-9223372036854775808", .min),
+        Integer("9223372036854775808", nil), Integer("-9223372036854775809", nil),
+        Integer("18446744073709551615", nil), Integer("18446744073709551616", nil),
+        Integer("99999999999999999999", nil), Integer("-99999999999999999999", nil),
+        Integer("100000000000000000000000000000000000000000", nil),
+        Integer("", nil), Integer("-", nil), Integer("+1", nil), Integer("+0", nil), Integer("--1", nil),
+        Integer("00", nil), Integer("01", nil), Integer("-01", nil), Integer("-00", nil), Integer("007", nil),
+        Integer("1.0", nil), Integer("1.", nil), Integer(".5", nil), Integer("1e2", nil), Integer("1E0", nil),
+        Integer("0x1", nil), Integer("0b1", nil), Integer("1_000", nil), Integer("1,000", nil), Integer("1a", nil),
+        Integer("a1", nil), Integer(" 1", nil), Integer("1 ", nil), Integer("1\n", nil), Integer("\t1", nil),
+        Integer("1\u{0}", nil), Integer("\u{FEFF}1", nil), Integer("1\u{301}", nil),
+        Integer("\u{661}", nil), Integer("\u{FF11}", nil), Integer("\u{2212}1", nil), Integer("\u{B2}", nil),
+        Integer("NaN", nil), Integer("Infinity", nil), Integer("true", nil), Integer("null", nil),
+    ]
+
+    static let booleans: [Boolean] = [
+        Boolean("true", true), Boolean("false", false),
+        Boolean("", nil), Boolean("True", nil), Boolean("TRUE", nil), Boolean("False", nil), Boolean("FALSE", nil),
+        Boolean("1", nil), Boolean("0", nil), Boolean("yes", nil), Boolean("no", nil), Boolean("on", nil),
+        Boolean("off", nil), Boolean("t", nil), Boolean("tru", nil), Boolean("truee", nil), Boolean(" true", nil),
+        Boolean("true ", nil), Boolean("true\n", nil), Boolean("true\u{0}", nil), Boolean("\u{FEFF}true", nil),
+        Boolean("tru\u{65}\u{301}", nil), Boolean("null", nil),
+    ]
+}
+
+@Suite struct PatternQueryTests {
+    private func values(_ pattern: String, _ url: String) throws -> [String] {
+        try URLPattern(pattern).queryValues(of: URLText(url)).map { "\($0.name)=\($0.value)" }
+    }
+
+    @Test func itemsAreFoundByNameInTheOrderOfThePattern() throws {
+        #expect(try values("/s?q={term}&page={n}", "myapp:/s?x=1&page=2&q=a") == ["term=a", "n=2"])
+        #expect(try values("/s?q={term}&page={n}", "myapp:/s?page=2") == ["n=2"])
+        #expect(try values("/s?q={term}", "myapp:/s") == [])
+        #expect(try values("/s?q={term}", "myapp:/s?") == [])
+        #expect(try values("/s?q={term}", "myapp:/s?Q=1") == [])
+        #expect(try values("/s?q={term}", "myapp:/s?q") == ["term="])
+        #expect(try values("myapp:s?q={term}", "myapp:s?q=1#q=2") == ["term=1"])
+    }
+
+    @Test func valuesAreDecodedOnce() throws {
+        #expect(try values("/s?q={term}", "myapp:/s?%71=a%2Bb+c%2520%26d%3D") == ["term=a+b c%20&d="])
+        #expect(try values("/s?caf%C3%A9={term}", "myapp:/s?caf%C3%A9=1") == ["term=1"])
+        #expect(try values("/s?caf\u{E9}={term}", "myapp:/s?cafe%CC%81=1") == ["term=1"])
+    }
+
+    @Test func theQueryNeverDecidesAboutAMatch() throws {
+        let pattern = try URLPattern("/s/{id}?q={term}")
+        for query in ["", "?", "?q=1", "?q=1&q=2", "?q=%zz", "?other"] {
+            #expect(try pattern.match(URLText("myapp:/s/7" + query))?.map(\.name) == ["id"])
+        }
+    }
+
+    @Test func aNamedItemThatStandsTwiceIsRefusedWhereItStandsAgain() throws {
+        let pattern = try URLPattern("/s?q={term}&caf\u{E9}={n}")
+        let url = try URLText("myapp:/s?&a=1&&q=1&a=2&&q=1&q=3")
+        let error = #expect(throws: URLTextError.self) { try pattern.queryValues(of: url) }
+        #expect(error?.reason == .duplicateItem)
+        #expect(error?.offset == 24)
+        #expect(url.text.utf8.dropFirst(24).starts(with: "q=1&q=3".utf8))
+        let composed = try URLText("myapp:/s?cafe%CC%81=1&caf%C3%A9=2")
+        let twice = #expect(throws: URLTextError.self) { try pattern.queryValues(of: composed) }
+        #expect(twice?.reason == .duplicateItem)
+    }
+
+    @Test func anItemThatNobodyNamedMayStandTwice() throws {
+        #expect(try values("/s?q={term}", "myapp:/s?a=1&a=2&q=3") == ["term=3"])
+    }
+
+    @Test func aQueryThatCannotBeReadIsRefusedOnlyWhenItIsAskedFor() throws {
+        let url = try URLText("myapp:/s?a=%zz")
+        #expect(try URLPattern("/s").queryValues(of: url).isEmpty)
+        let error = #expect(throws: URLTextError.self) { try URLPattern("/s?q={term}").queryValues(of: url) }
+        #expect(error?.reason == .invalidEscape)
+        let many = try URLText("myapp:/s?" + Array(repeating: "a=1", count: 257).joined(separator: "&"))
+        #expect(throws: URLTextError.self) { try URLPattern("/s?q={term}").queryValues(of: many) }
+    }
+}
+
+/// Escapes are taken away once, and what was escaped never becomes syntax.
+@Suite struct PatternEncodingTests {
+    private func found(_ pattern: String, _ url: String) throws -> [String]? {
+        try URLPattern(pattern).match(URLText(url))?.map { "\($0.name)=\($0.value)" }
+    }
+
+    @Test func anEscapedSlashIsTextOfItsSegment() throws {
+        #expect(try found("/a/{x}", "myapp:/a/b%2Fc") == ["x=b/c"])
+        #expect(try found("/a/{x}/{y}", "myapp:/a/b%2Fc") == nil)
+        #expect(try found("/a/b/c", "myapp:/a/b%2Fc") == nil)
+        #expect(try found("/a/b%2fc", "myapp:/a/b%2Fc") == [])
+        #expect(try found("/a/b%2Fc", "myapp:/a/b/c") == nil)
+        #expect(try found("myapp:{x}", "myapp:a%2fb") == ["x=a/b"])
+    }
+
+    @Test func aRestNeverTakesAnEscapedSlash() throws {
+        #expect(try found("/a/{r...}", "myapp:/a/b%2Fc") == nil)
+        #expect(try found("/a/{r...}", "myapp:/a/b/%2f") == nil)
+        #expect(try found("/a%2Fb/{r...}", "myapp:/a%2Fb/c/d") == ["r=c/d"])
+        #expect(try found("/{x}/{r...}", "myapp:/a%2Fb/c") == ["x=a/b", "r=c"])
+        #expect(try found("myapp://{r...}", "myapp://h/b%2Fc") == nil)
+        #expect(try found("myapp:{r...}", "myapp:a%2Fb") == nil)
+    }
+
+    @Test func whatWasEscapedTwiceStaysEscapedOnce() throws {
+        #expect(try found("/{x}", "myapp:/%252e%252e") == ["x=%2e%2e"])
+        #expect(try found("/{x}", "myapp:/%252F") == ["x=%2F"])
+        #expect(try found("/{r...}", "myapp:/a/%252e%252e%252fb") == ["r=a/%2e%2e%2fb"])
+        #expect(try found("/%2541", "myapp:/%2541") == [])
+        #expect(try found("/%2541", "myapp:/%41") == nil)
+        #expect(try found("/{n:int}", "myapp:/%2534") == nil)
+    }
+
+    @Test func escapesOfOrdinaryLettersDoNotMatter() throws {
+        #expect(try found("/product", "myapp:/%70roduct") == [])
+        #expect(try found("/%70roduct", "myapp:/product") == [])
+        #expect(try found("/a%20b/%7Bx%7D", "myapp:/a%20b/%7bx%7d") == [])
+        #expect(try found("/a+b", "myapp:/a+b") == [] && found("/a+b", "myapp:/a%20b") == nil)
+        #expect(try found("/{x}", "myapp:/a+b") == ["x=a+b"])
+        #expect(try found("/a", "myapp:/a%3Fq=1") == nil)
+        #expect(try found("/{x}", "myapp:/a%3Fq=1%23b") == ["x=a?q=1#b"])
+    }
+
+    @Test func dotsOfAURLAreGoneBeforeItIsMatched() throws {
+        #expect(try found("/public/{r...}", "myapp:/public/../secret") == nil)
+        #expect(try found("/secret", "myapp:/public/../secret") == [])
+        for url in ["myapp:/public/%2e%2e/secret", "myapp:public/../secret", "myapp:/public/%00"] {
+            #expect(throws: URLTextError.self) { try URLText(url) }
+        }
+    }
+
+    @Test func lettersAreComparedByBytes() throws {
+        #expect(try found("/caf\u{E9}", "myapp:/caf\u{E9}") == [])
+        #expect(try found("/caf\u{E9}", "myapp:/caf%C3%A9") == [])
+        #expect(try found("/caf%c3%a9", "myapp:/caf\u{E9}") == [])
+        #expect(try found("/caf\u{E9}", "myapp:/cafe\u{301}") == nil)
+        #expect(try found("/caf\u{E9}", "myapp:/CAF\u{C9}") == nil)
+        #expect(try found("/\u{65E5}\u{672C}/{x}", "myapp:/%E6%97%A5%E6%9C%AC/\u{1F6A6}") == ["x=\u{1F6A6}"])
+        #expect(try found("/a/{x}", "myapp:/a/\u{301}") == ["x=\u{301}"])
+        #expect(try found("/\u{212A}", "myapp:/K") == nil)
+    }
+
+    @Test func tablesTellApartWhatStringsTakeForOne() throws {
+        let table = try RouteTable([
+            (URLPattern("/caf\u{E9}"), "composed"), (URLPattern("/cafe\u{301}"), "decomposed"),
+            (URLPattern("/{x}"), "any"),
+        ])
+        #expect(try table.match(URLText("myapp:/caf%C3%A9"))?.value == "composed")
+        #expect(try table.match(URLText("myapp:/cafe%CC%81"))?.value == "decomposed")
+        #expect(try table.match(URLText("myapp:/cafe"))?.value == "any")
+    }
+}

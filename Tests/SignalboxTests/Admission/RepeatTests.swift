@@ -1,6 +1,7 @@
 import Signalbox
 import SignalboxCore
 import SignalboxTesting
+import Synchronization
 import Testing
 
 /// What becomes of a message that comes again, by what became of the first.
@@ -154,5 +155,73 @@ import Testing
         #expect(supervisor.report.unsettled == 0)
         #expect(supervisor.deadLetters.total == 0)
         gate.open()
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct RepeatStressTests {
+    /// Many threads send the same ids to a plugin that fails at times: no id is in two calls at once, none is called after
+    /// it was handled, and every arrival is settled once.
+    @Test func whoeverSendsAtTheSameTimeIsSettledOnce() async throws {
+        let supervisor = Supervisor.make()
+        let (ids, senders, rounds) = (20, 8, 100)
+        let handled = Mutex<Set<String>>([])
+        for action in ["one", "two"] {
+            try supervisor.register(try ActionName(action), as: Empty.self, from: .source("push")) { _, context in
+                let wasHandled = handled.withLock { $0.contains(context.id.text) }
+                #expect(!wasHandled)
+                await Task.yield()
+                if context.id.text.utf8.reduce(0, { $0 &+ Int($1) }) & 1 == 0, Bool.random() { throw Broken() }
+                let isFirst = handled.withLock { $0.insert(context.id.text).inserted }
+                #expect(isFirst)
+            }
+        }
+        let intake = try supervisor.intake(
+            for: "push",
+            features: .stableIDs,
+            window: WindowLimits(arrivals: 1_000_000)
+        )
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            await withTaskGroup { group in
+                for sender in 0..<senders {
+                    group.addTask {
+                        for round in 0..<rounds {
+                            let first = UInt64((sender * rounds + round) * ids)
+                            let texts = (0..<ids).map {
+                                message($0 % 2 == 0 ? "one" : "two", id: "\($0)-\(round / 10)")
+                            }
+                            #expect(intake.submit(arrivals(firstToken: first, texts), to: sink) == ids)
+                            await Task.yield()
+                        }
+                    }
+                }
+            }
+            await sink.untilSettled(ids * senders * rounds)
+        }
+        #expect(sink.outcomes.count == ids * senders * rounds)
+        #expect(sink.outcomes.values.allSatisfy { $0.count == 1 })
+        #expect(sink.acknowledged.count == ids * senders * rounds)
+        #expect(supervisor.report.unsettled == 0)
+    }
+}
+
+/// How often a plugin was called, by the id.
+final class RepeatCalls: Sendable {
+    private let counts = Mutex<[String: Int]>([:])
+
+    /// - Returns: which call for this id it is.
+    @discardableResult
+    func note(_ context: ActionContext) -> Int {
+        counts.withLock { counts in
+            counts[context.id.text, default: 0] += 1
+            return counts[context.id.text, default: 0]
+        }
+    }
+
+    subscript(_ id: String) -> Int { counts.withLock { $0[id, default: 0] } }
+
+    /// A batch of one message, for the action `work` with the id `a` if nothing else is said.
+    static func one(_ token: UInt64, _ text: String = message("work", id: "a")) -> [Arrival] {
+        arrivals(firstToken: token, [text])
     }
 }

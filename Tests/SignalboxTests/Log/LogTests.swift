@@ -1,4 +1,11 @@
+import Foundation
+import InMemoryTracing
+import Logging
+import MetricsTestKit
+import SignalboxCore
+import SignalboxTesting
 import Testing
+import Tracing
 
 @testable import Signalbox
 
@@ -40,4 +47,184 @@ extension LogField {
         .pluginsChanged,
         .pluginsRemoved,
     ]
+}
+
+@Suite struct QuietnessTests {
+    private static let count = 2_000
+
+    private static func supervisor(_ lines: EventList<String>, _ level: Logger.Level, _ clock: ManualClock)
+        -> Supervisor
+    {
+        var configuration = SupervisorConfiguration()
+        configuration.timeout = .milliseconds(200)
+        var log = RecordingLog(lines)
+        log.logLevel = level
+        let logger = Logger(label: "quiet") { [log] _ in log }
+        return Supervisor(configuration: configuration, logger: logger, clock: clock)
+    }
+
+    @Test func tenThousandHandledActionsWriteNothingAtAnyLevel() async throws {
+        let lines = EventList<String>()
+        let supervisor = Self.supervisor(lines, .trace, ManualClock())
+        supervisor.use(MetricsMiddleware())
+        supervisor.use(TracingMiddleware())
+        try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
+        let intake = try supervisor.intake(for: "push")
+        try await supervisor.whileRunning {
+            for _ in 0..<20 { _ = await intake.deliver(arrivals([String](repeating: message("work"), count: 500))) }
+            #expect(lines.all.isEmpty)
+        }
+        #expect(supervisor.report.total.handled == 10_000)
+        #expect(lines.all.count == 1, "the drain, and no other: \(lines.all)")
+    }
+
+    /// Of all outcomes 2,000 in two seconds of the supervisor's timer: at most the budget of 50 lines for each second that
+    /// was begun, the stall, dropped dead letters,
+    /// the drain and what was withheld.
+    @Test func elevenThousandActionsOfAllOutcomesStayWithinTheBudget() async throws {
+        let lines = EventList<String>()
+        let clock = ManualClock()
+        let supervisor = Self.supervisor(lines, .info, clock)
+        let gate = Gate()
+        try register(in: supervisor, gate)
+        let intake = try supervisor.intake(for: "push")
+        var sent = 0
+        try await supervisor.whileRunning {
+            for text in [
+                message("works"), message("throws"), message("nobody"), message("closed"), "{",
+                message("works", body: "1"),
+            ] {
+                for _ in 0..<4 {
+                    _ = await intake.deliver(arrivals([String](repeating: text, count: Self.count / 4)))
+                    sent += Self.count / 4
+                }
+            }
+            let late = arrivals(deadline: .now, [String](repeating: message("works"), count: 500))
+            _ = await intake.deliver(late)
+            let hanging = arrivals([String](repeating: message("hangs"), count: 500))
+            _ = await clock.tick(until: { await intake.deliver(hanging) })
+            sent += 1_000
+        }
+        let report = supervisor.report.total
+        #expect(report.settled == sent && sent >= 10_000)
+        #expect(
+            report.handled == Self.count && report.failed == Self.count + 1
+                && report.rejected == sent - report.handled - report.failed
+        )
+        let seconds = Int(supervisor.core.secondsRun) + 1
+        #expect(lines.all.count <= 50 * seconds + 6, "\(lines.all.count) lines in \(seconds) seconds")
+        #expect(lines.all.filter { $0.contains("dead letter: ") }.count >= 50)
+        let told = lines.all.compactMap(Self.withheld).reduce(0, +)
+        let written = lines.all.filter { $0.contains("dead letter: ") }.count
+        let unavailable = 499
+        #expect(told + written == report.rejected + report.failed - unavailable, "what has no line is told of")
+        gate.open()
+    }
+
+    private func register(in supervisor: Supervisor, _ gate: Gate) throws {
+        try supervisor.register("works", as: [String: Int].self, from: .source("push")) { _, _ in }
+        try supervisor.register("throws", as: Empty.self, from: .source("push")) { _, _ in throw TestError() }
+        try supervisor.register("closed", as: Empty.self, from: .source("chat")) { _, _ in }
+        try supervisor.register("hangs", as: Empty.self, from: .source("push")) { _, _ in await gate.pass() }
+    }
+
+    private static func withheld(_ line: String) -> Int? {
+        line.split(separator: " ").compactMap { part in
+            part.hasPrefix("linesWithheldBefore=") ? Int(part.dropFirst("linesWithheldBefore=".count)) : nil
+        }.first
+    }
+}
+
+/// Texts that try to break a line, act on a terminal or turn its direction, in each place where text from outside can come.
+@Suite struct HostileTextTests {
+    private struct Corpus: Decodable { let cases: [String] }
+
+    private static let own = [
+        "a\nb", "a\r\nb", "\r", "\u{0}", "\u{1b}[2J", "\u{1b}]0;title\u{7}", "\u{9b}31m", "\u{85}", "\u{2028}",
+        "\u{2029}",
+        "\u{202e}gnp.exe", "\u{200f}", "\u{2066}x\u{2069}", "\u{61c}", "\u{feff}", "\u{7f}", "\u{8}\u{8}\u{8}", "\t",
+        "\u{b}", "\u{c}",
+        "\n2026-01-01T00:00:00Z error everything is fine", "%s%n", "\\u000a", "\\", "\"", "a=b c=\"d", "👩‍👩‍👧", "é", "日本",
+        String(repeating: "\n", count: 120),
+    ]
+
+    private static var texts: [String] {
+        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
+            print("skipped: SIGNALBOX_CORPORA is not set; the repository's own hostile texts have run")
+            return own
+        }
+        let file = URL(fileURLWithPath: folder).appendingPathComponent("naughty_strings.json")
+        guard let corpus = try? JSONDecoder().decode(Corpus.self, from: Data(contentsOf: file)) else { return own }
+        return own + corpus.cases
+    }
+
+    private struct Thrown: Error, CustomStringConvertible { let description: String }
+
+    @Test func eachEventIsOneLineWhateverTheTextIs() async throws {
+        let lines = EventList<String>()
+        var configuration = SupervisorConfiguration()
+        configuration.logLinesPerSecond = .max
+        configuration.deadLetters = DeadLetterLimits(count: 100_000, bytes: 1 << 30)
+        let supervisor = Supervisor(
+            configuration: configuration,
+            logger: Logger(label: "hostile") { _ in RecordingLog(lines) }
+        )
+        let tracer = InMemoryTracer()
+        let metrics = TestMetrics()
+        supervisor.use(TracingMiddleware(tracer: tracer))
+        supervisor.use(MetricsMiddleware(factory: metrics))
+        try supervisor.register("throws", as: String.self, from: .source("push")) { text, _ in
+            throw Thrown(description: text)
+        }
+        try supervisor.register("logs", as: String.self, from: .source("push")) { _, context in
+            context.logger.info("done")
+        }
+        try supervisor.register("strict", as: Strict.self, from: .source("push")) { _, _ in }
+        let intake = try supervisor.intake(for: "push")
+        let messages = try Self.texts.flatMap(Self.messages)
+        try await supervisor.whileRunning {
+            for message in messages { _ = await intake.deliver(arrivals([message])) }
+        }
+        // One line for each message, dead letter or line of the plugin's own, and one for the drain.
+        #expect(lines.all.count == messages.count + 1)
+        #expect(supervisor.report.total.settled == messages.count)
+        for line in lines.all {
+            #expect(!line.unicodeScalars.contains(where: Self.isUnsafe), "\(line.debugDescription)")
+        }
+        for span in tracer.finishedSpans {
+            #expect(span.status?.message?.unicodeScalars.contains(where: Self.isUnsafe) != true)
+            span.attributes.forEach { _, value in
+                guard case .string(let text) = value else { return }
+                #expect(!text.unicodeScalars.contains(where: Self.isUnsafe))
+            }
+        }
+        let labels = Set((metrics.counters.map(\.dimensions) + metrics.timers.map(\.dimensions)).joined().map(\.1))
+        let known = ["push", "throws", "logs", "strict", "none", "handled", "rejected", "failed"]
+        let codes = ["threw", "malformed", "unknownAction", "invalidBody"]
+        #expect(labels.isSubset(of: known + codes), "a text became a label: \(labels)")
+    }
+
+    /// A text as the id, in the body that a plugin throws, as the action, as a member's name, and as the message itself.
+    private static func messages(_ text: String) throws -> [String] {
+        let json = String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
+        let id = text.isEmpty || text.utf8.count > ActionID.maximumLength ? #""long""# : json
+        return [
+            #"{"action":"logs","id":\#(id),"body":"x"}"#,
+            #"{"action":"throws","id":\#(id),"body":\#(json)}"#,
+            #"{"action":\#(json == #""logs""# ? #""x""# : json),"id":\#(id)}"#,
+            #"{"action":"strict","body":{\#(json):{\#(json):1}}}"#,
+            "{" + text,
+        ]
+    }
+
+    private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: scalar.properties.isBidiControl || scalar == "\u{feff}"
+        }
+    }
+
+    private struct Strict: Decodable {
+        let amount: Int
+    }
 }

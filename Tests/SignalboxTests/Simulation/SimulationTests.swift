@@ -1,3 +1,6 @@
+import Foundation
+import SignalboxTesting
+import Synchronization
 import Testing
 
 /// The supervisor under thousands of small random scenarios, each repeatable by its seed: see docs/testing.md.
@@ -14,5 +17,123 @@ import Testing
         #expect(isDone == true, "seed \(state.seed) is blocked; replay: \(SimulationSeeds.replay(state.seed))")
         let digest = String(state.digest, radix: 16)
         print("simulation: \(seeds.all.count) seeds, \(state.events) events, digest \(digest)")
+    }
+}
+
+/// What makes a failure worth having: it can be seen again, and read.
+@Suite struct ReplayTests {
+    @Test(arguments: 1...20 as ClosedRange<UInt64>) func theSameSeedHasTheSameLogToTheByte(seed: UInt64) {
+        let runs = (1...2).map { _ in Simulation.run(ScenarioGenerator.scenario(seed: seed)).text }
+        #expect(Array(runs[0].utf8) == Array(runs[1].utf8))
+    }
+
+    @Test func otherSeedsHaveOtherLogs() {
+        let texts = (1...20 as ClosedRange<UInt64>).map { Simulation.run(ScenarioGenerator.scenario(seed: $0)).text }
+        #expect(Set(texts).count == 20)
+    }
+
+    @Test func aFailureTellsTheSeedTheInvariantAndHowToSeeItAgain() {
+        let run = Simulation.run(ScenarioGenerator.scenario(seed: 7))
+        let text = run.text(of: [Violation(invariant: "orderIsKept", at: 40, text: "s0:2 was called before s0:1")])
+        #expect(text.contains("seed 7 breaks:\n  40: orderIsKept: s0:2 was called before s0:1"))
+        #expect(text.contains("orderIsKept: Calls of a source, or of a key, begin in the order"))
+        #expect(text.contains("\n  40 \(run.events[40])\nreplay: "))
+        #expect(text.hasSuffix("replay: SIGNALBOX_SEED=7 swift test --disable-xctest --filter SimulationTests"))
+        #expect(text.split(separator: "\n").count < 60)
+    }
+}
+
+/// Runs many seeds and keeps what went wrong.
+final class SimulationSweep: Sendable {
+    struct State: Sendable {
+        var seed: UInt64 = 0
+        var events = 0
+        var failures: [String] = []
+        /// Of the logs of the seeds that were run twice: the same in every process.
+        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+
+        /// FNV-1a (Fowler, Noll, Vo).
+        mutating func digest(_ text: String) {
+            for byte in text.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        }
+    }
+
+    /// Further failures are hardly of another kind.
+    private static let mostFailures = 5
+    /// One of so many seeds is run twice, to see that a run is a function of its seed.
+    private static let repeatedOneOf: UInt64 = 50
+
+    private let progress = Mutex(State())
+
+    var state: State { progress.withLock { $0 } }
+
+    func run(_ seeds: SimulationSeeds) {
+        for seed in seeds.all {
+            progress.withLock { $0.seed = seed }
+            let run = Simulation.run(ScenarioGenerator.scenario(seed: seed))
+            if seeds.isReplay { print(run.text) }
+            var findings = run.findings
+            if seeds.isReplay || seed % SimulationSweep.repeatedOneOf == 0 { findings += differences(run) }
+            let isFull = progress.withLock { state in
+                state.events += run.events.count
+                if !findings.isEmpty { state.failures.append(run.text(of: findings)) }
+                return state.failures.count >= SimulationSweep.mostFailures
+            }
+            if isFull { return }
+        }
+    }
+
+    private func differences(_ run: SimulationRun) -> [Violation] {
+        let again = Simulation.run(run.scenario).events
+        let text = run.text
+        progress.withLock { $0.digest(text) }
+        guard again != run.events else { return [] }
+        let position =
+            zip(run.events, again).enumerated().first { $1.0 != $1.1 }?.offset ?? min(run.events.count, again.count)
+        return [
+            Violation(
+                invariant: "sameSeedSameRun",
+                at: position,
+                text: "a second run differs from event \(position) on"
+            )
+        ]
+    }
+}
+
+/// Which seeds are run, as the environment says.
+struct SimulationSeeds: Sendable {
+    let all: [UInt64]
+    /// Whether it was one that somebody wants to look at.
+    let isReplay: Bool
+
+    static let count: UInt64 = 3_000
+
+    /// `SIGNALBOX_SEED=n` is one seed, `SIGNALBOX_SEEDS=n` the first n seeds, `SIGNALBOX_SEEDS=a-b` those from a to b.
+    static var fromEnvironment: SimulationSeeds {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["SIGNALBOX_SEED"].flatMap(UInt64.init) {
+            return SimulationSeeds(all: [seed], isReplay: true)
+        }
+        let ends = (environment["SIGNALBOX_SEEDS"] ?? "").split(separator: "-").compactMap { UInt64($0) }
+        guard let last = ends.last, last > 0 else { return SimulationSeeds(all: Array(1...count), isReplay: false) }
+        let first = ends.count == 2 ? ends[0] : 1
+        return SimulationSeeds(all: Array(min(first, last)...last), isReplay: false)
+    }
+
+    /// What to type to see a seed again.
+    static func replay(_ seed: UInt64) -> String {
+        "SIGNALBOX_SEED=\(seed) swift test --disable-xctest --filter SimulationTests"
+    }
+}
+
+/// A thread for work that does not return for long, so that the pool of the other tests keeps its own.
+enum SimulationThread {
+    /// What the work returned; `nil` when the test was cancelled first, as by its time limit.
+    static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
+        let result = Watched<Value?>(nil)
+        let thread = Thread { result.change { [value = work()] in $0 = value } }
+        thread.start()
+        await result.until { $0 != nil }
+        return result.value
     }
 }

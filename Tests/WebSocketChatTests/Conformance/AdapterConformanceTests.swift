@@ -1,5 +1,10 @@
+import Foundation
+import Logging
+import SignalboxCore
 import SignalboxTesting
 import Testing
+
+@testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct AdapterConformanceTests {
     enum Role: CaseIterable, Sendable {
@@ -29,5 +34,266 @@ import Testing
     @Test(arguments: Role.allCases) func manyCasesAtOnceConformToo(role: Role) async {
         let report = await role.suite(answers: true).stress(times: 3)
         #expect(report.isConforming, "\(report)")
+    }
+}
+
+/// A chat server, and a client that connects once in each run.
+final class ServerSubject: ConformanceSubject {
+    let adapter: any Adapter
+    let batchBound = ArrivalFeeder.batchMessages
+    private let server: WebSocketServer
+    private let numbered: NumberedAdapter
+    private let client: LibraryTransport
+    private let far: Watched<FarSide.State>
+    /// The connection of each run.
+    private let connections = Watched<[Int: ConnectionID]>([:])
+
+    init(_ source: SourceName, answers: Bool) async throws {
+        var configuration = WebSocketServerConfiguration(source: source, port: 0)
+        configuration.absentOrigin = .allowed
+        configuration.path = "/chat"
+        configuration.answers = answers
+        server = try WebSocketServer(configuration, logger: Logger(label: "chat") { _ in SwiftLogNoOpLogHandler() })
+        numbered = NumberedAdapter(adapter: server, runs: Watched(NumberedAdapter.Runs()))
+        adapter = numbered
+        let far = Watched(FarSide.State())
+        client = try await LibraryTransport.client(limits: .conformance) { _ in FarSide(far) }
+        self.far = far
+    }
+
+    func send(_ messages: [ConformanceMessage]) async throws {
+        let connection = try await connection()
+        try far.send(messages, on: connection, by: client)
+    }
+
+    private func connection() async throws -> ConnectionID {
+        while true {
+            let run = try await numbered.current()
+            if let known = connections.value[run] { return known }
+            try Task.checkCancellation()
+            // The run may have ended meanwhile, or not have begun to listen.
+            guard let port = await server.port() else {
+                await Task.yield()
+                continue
+            }
+            let new = client.connect(to: .local(port))
+            await far.until { $0.open[new] != nil || $0.ended[new] != nil }
+            if far.value.open[new] != nil {
+                connections.change { $0[run] = new }
+                return new
+            }
+        }
+    }
+
+    func answer(to id: ActionID) async throws -> ConformanceAnswer {
+        try await far.answer(to: id)
+    }
+
+    func end() async {
+        client.stop()
+        await client.stopped()
+    }
+}
+
+/// A feed, and the server it connects to. The token it shows tells of which run a connection is.
+final class FeedSubject: ConformanceSubject {
+    let adapter: any Adapter
+    let batchBound = ArrivalFeeder.batchMessages
+    private let numbered: NumberedAdapter
+    private let server: LibraryTransport
+    private let far: Watched<FarSide.State>
+    private let token: URL
+
+    init(_ source: SourceName, answers: Bool) async throws {
+        let far = Watched(FarSide.State())
+        server = try await LibraryTransport.server(ServerPlace(), limits: .conformance) { _ in FarSide(far) }
+        self.far = far
+        let token = FileManager.default.temporaryDirectory.appendingPathComponent("feed-\(UUID().uuidString)")
+        self.token = token
+        var configuration = WebSocketFeedConfiguration(
+            source: source,
+            url: try WebSocketURL("ws://127.0.0.1:\(server.port)/chat")
+        )
+        configuration.answers = answers
+        // On a machine that is slow the far side answers late.
+        configuration.pingAfter = nil
+        configuration.connectTimeout = .seconds(60)
+        configuration.reconnect = .quick
+        configuration.bearer = .file(token.path)
+        let feed = try WebSocketFeed(configuration, logger: Logger(label: "feed") { _ in SwiftLogNoOpLogHandler() })
+        numbered = NumberedAdapter(adapter: feed, runs: Watched(NumberedAdapter.Runs())) { number in
+            try Data(FeedSubject.token(number).utf8).write(to: token)
+        }
+        adapter = numbered
+    }
+
+    private static func token(_ run: Int) -> String { "run-\(run)-of-a-feed" }
+
+    func send(_ messages: [ConformanceMessage]) async throws {
+        let shown = "Bearer \(FeedSubject.token(try await numbered.current()))"
+        guard await far.until({ $0.open.values.contains(shown) }) else { throw CancellationError() }
+        guard let connection = far.value.open.first(where: { $0.value == shown })?.key else {
+            throw ConformanceError("the feed's connection was lost")
+        }
+        try far.send(messages, on: connection, by: server)
+    }
+
+    func answer(to id: ActionID) async throws -> ConformanceAnswer {
+        try await far.answer(to: id)
+    }
+
+    func end() async {
+        server.stop()
+        await server.stopped()
+        try? FileManager.default.removeItem(at: token)
+    }
+}
+
+extension TransportLimits {
+    /// What a far side sends waits in its queue as long as the source holds it back.
+    static let conformance: TransportLimits = {
+        var limits = TransportLimits()
+        limits.waitingBytes = 16 << 20
+        // A machine that is slow must not have answers to pings between the messages.
+        limits.pingAfter = 0
+        return limits
+    }()
+}
+
+/// An adapter that tells its runs apart for the far side, which may still have a connection of the last one.
+struct NumberedAdapter: Adapter {
+    let adapter: any Adapter
+    let runs: Watched<Runs>
+    /// Called before a run begins, with its number.
+    var begins: @Sendable (Int) throws -> Void = { _ in }
+
+    struct Runs: Sendable {
+        var count = 0
+        var current: Int?
+    }
+
+    var source: SourceName { adapter.source }
+    var features: AdapterFeatures { adapter.features }
+
+    func run(into intake: any Intake) async throws {
+        let number = runs.value.count + 1
+        try begins(number)
+        runs.change { $0 = Runs(count: number, current: number) }
+        defer { runs.change { $0.current = nil } }
+        try await adapter.run(into: intake)
+    }
+
+    /// The run that is going on, waited for.
+    func current() async throws -> Int {
+        guard await runs.until({ $0.current != nil }), let current = runs.value.current else {
+            throw CancellationError()
+        }
+        return current
+    }
+}
+
+/// The other side of a source under the conformance suite: it knows its connections and what it was answered.
+final class FarSide: ServerFrameReceiver {
+    struct State: Sendable {
+        /// With the `Authorization` they asked with, on a server.
+        var open: [ConnectionID: String] = [:]
+        var ended: [ConnectionID: ConnectionEnd] = [:]
+        var answers: [String: ConformanceAnswer] = [:]
+        /// The connection that a message was sent on.
+        var ways: [String: ConnectionID] = [:]
+    }
+
+    private let state: Watched<State>
+    private var assemblers: [ConnectionID: MessageAssembler] = [:]
+
+    init(_ state: Watched<State>) {
+        self.state = state
+    }
+
+    func decide(_ request: UpgradeRequest, for connection: ConnectionID) -> UpgradeDecision { .accept }
+
+    func opened(_ connection: ConnectionID, _ handshake: Handshake) {
+        assemblers[connection] = MessageAssembler(limit: 1 << 20)
+        state.change { $0.open[connection] = handshake.request?.authorization ?? "" }
+    }
+
+    func received(_ piece: MessagePiece, on connection: ConnectionID) -> PieceVerdict {
+        guard assemblers[connection]?.add(piece) == .whole else { return .proceed }
+        assemblers[connection]?.withMessage(piece) { message in
+            guard let answer = AnswerFrame.read(Bytes(Array(message))) else { return }
+            state.change { $0.answers[answer.id] = answer.answer }
+        }
+        return .proceed
+    }
+
+    func ponged(_ connection: ConnectionID) {}
+
+    func drained(_ connection: ConnectionID) {}
+
+    func closed(_ connection: ConnectionID, _ end: ConnectionEnd) {
+        assemblers[connection] = nil
+        state.change { state in
+            state.open[connection] = nil
+            state.ended[connection] = end
+        }
+    }
+
+    func passEnded() {}
+
+    func ticked() {}
+}
+
+extension Watched<FarSide.State> {
+    /// Sends messages over a connection, in order.
+    func send(_ messages: [ConformanceMessage], on connection: ConnectionID, by transport: LibraryTransport) throws {
+        for message in messages {
+            change { $0.ways[message.id.text] = connection }
+            let admission = transport.send(Array(message.text.utf8), .text, on: connection)
+            guard admission == .accepted else { throw ConformanceError("the message was not taken: \(admission)") }
+        }
+    }
+
+    /// The answer to a message, waited for. Whoever is told 1001 knows that what was not answered was let go of.
+    func answer(to id: ActionID) async throws -> ConformanceAnswer {
+        let text = id.text
+        let isAnswered = await until { state in
+            state.answers[text] != nil || state.ways[text].map { state.ended[$0] != nil } ?? true
+        }
+        guard isAnswered else { throw CancellationError() }
+        let state = value
+        if let answer = state.answers[text] { return answer }
+        let end = state.ways[text].flatMap { state.ended[$0] }
+        guard case .closedByPeer(.goingAway, _) = end else {
+            throw ConformanceError("no answer came, and the connection ended: \(String(describing: end))")
+        }
+        return .error(code: "drain")
+    }
+}
+
+extension ConformanceMessage {
+    /// The standard envelope; one that cannot be read is JSON, so that it has an id that can be answered.
+    fileprivate var text: String {
+        action == nil ? #"{"id":"\#(id.text)","action":"not an action"}"# : envelope
+    }
+}
+
+/// A frame that tells a sender what became of its action.
+struct AnswerFrame: Decodable {
+    struct Refusal: Decodable {
+        let code: String
+    }
+
+    let id: String
+    let outcome: String
+    let reply: RawBody?
+    let error: Refusal?
+
+    /// `nil` when the message is none.
+    static func read(_ message: Bytes) -> AnswerFrame? {
+        try? Body(json: message).decode(AnswerFrame.self)
+    }
+
+    var answer: ConformanceAnswer {
+        if let error { .error(code: error.code) } else { .reply(reply?.bytes.copied()) }
     }
 }

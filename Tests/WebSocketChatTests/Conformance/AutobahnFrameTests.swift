@@ -1,3 +1,4 @@
+import Foundation
 import SignalboxTesting
 import Testing
 import WebSocketChat
@@ -37,5 +38,117 @@ import WebSocketChat
 
     private static func skipped() {
         print("skipped: SIGNALBOX_CORPORA names no folder with ws_autobahn_frames.dev.json")
+    }
+}
+
+/// Recorded byte streams of the Autobahn test suite's clients, and what they should be answered with.
+struct AutobahnCorpus: Decodable {
+    struct Case: Decodable {
+        struct Close: Decodable {
+            let closeCode: [UInt16]
+            /// The client closes; otherwise the server must fail the connection.
+            let closedByMe: Bool
+            /// A close frame must come back.
+            let requireClean: Bool
+        }
+
+        let id: String
+        let chunks: [String]
+        /// How many messages may be echoed.
+        let echo_messages: [String: Int]
+        let close: Close
+    }
+
+    let cases: [Case]
+
+    /// `nil` when the environment names no folder of corpora.
+    static func load() throws -> AutobahnCorpus? {
+        guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else { return nil }
+        let file = URL(fileURLWithPath: folder).appendingPathComponent("ws_autobahn_frames.dev.json")
+        return try JSONDecoder().decode(AutobahnCorpus.self, from: Data(contentsOf: file))
+    }
+}
+
+extension AutobahnCorpus.Case {
+    /// The writes as they were recorded.
+    var writes: [[UInt8]] {
+        chunks.map { chunk in
+            stride(from: 0, to: chunk.utf8.count, by: 2).compactMap { offset in
+                let start = chunk.utf8.index(chunk.utf8.startIndex, offsetBy: offset)
+                return UInt8(chunk[start..<chunk.utf8.index(start, offsetBy: 2)], radix: 16)
+            }
+        }
+    }
+
+    /// The frames in them, without masks, and what there is of a last one that was not finished.
+    private var parts: (frames: [WireFrame], rest: [UInt8]) {
+        var rest = writes.flatMap { $0 }[...]
+        var frames: [WireFrame] = []
+        while let frame = WireFrame.take(from: &rest) { frames.append(frame) }
+        return (frames, Array(rest))
+    }
+
+    var frames: [WireFrame] { parts.frames }
+
+    /// What a client writes.
+    var clientScript: WireScript {
+        script(writes, mask: WireSide.mask)
+    }
+
+    /// The same from the other side: without masks, cut as finely.
+    var serverScript: WireScript {
+        let (frames, rest) = parts
+        var bytes = frames.map { $0.bytes(mask: nil) }
+        // Only its head: what follows is the mask.
+        if rest.count > 1 { bytes.append([rest[0], rest[1] & 0x7F]) }
+        let isFine = writes.contains { $0.count == 1 }
+        return script(isFine ? bytes.flatMap { $0.map { [$0] } } : bytes, mask: nil)
+    }
+
+    private func script(_ writes: [[UInt8]], mask: [UInt8]?) -> WireScript {
+        guard close.closedByMe else { return WireScript(first: writes, awaited: nil) }
+        let opening = frames.prefix { $0.opcode != WireFrame.close }
+        var before = opening.reduce(0) { $0 + $1.bytes(mask: mask).count }
+        let closing = writes.firstIndex { write in
+            before -= write.count
+            return before < 0
+        }
+        let echoes = echo_messages["OK"] ?? 0
+        // Not each of many pings at once needs its pong (RFC 6455, 5.5.3), but one does.
+        let isPinged = opening.contains { $0.opcode == WireFrame.ping }
+        return WireScript(
+            first: Array(writes[..<(closing ?? writes.endIndex)]),
+            awaited: WireScript.Awaited(messages: echoes, pongs: echoes == 0 && isPinged ? 1 : 0),
+            last: Array(writes[(closing ?? writes.endIndex)...])
+        )
+    }
+
+    /// What of the answer is not as it should be.
+    func fault(in heard: WireScript.Heard) -> String? {
+        let sent = messages
+        if !heard.messages.elementsEqual(sent.prefix(heard.messages.count)) { return "something else was echoed" }
+        guard echo_messages.values.contains(heard.messages.count) else {
+            return "\(heard.messages.count) messages were echoed, not \(echo_messages)"
+        }
+        let pings = frames.filter { $0.opcode == WireFrame.ping }.map(\.payload)
+        if !heard.pongs.allSatisfy(pings.contains) { return "a pong is no ping's" }
+        guard let frame = heard.close else { return close.requireClean ? "no close frame came" : nil }
+        guard let code = frame.closeCode, !close.closeCode.contains(code) else { return nil }
+        return "the close frame was \(code), not one of \(close.closeCode)"
+    }
+
+    /// The messages in the frames.
+    private var messages: [WireFrame] {
+        var whole: [WireFrame] = []
+        var isOpen = false
+        for frame in frames.filter({ !$0.isControl }) {
+            if frame.opcode != WireFrame.continuation {
+                whole.append(WireFrame(frame.opcode, frame.payload))
+            } else if isOpen, !whole.isEmpty {
+                whole[whole.count - 1].payload += frame.payload
+            }
+            isOpen = !whole.isEmpty && !frame.isFinal
+        }
+        return whole
     }
 }

@@ -1,3 +1,5 @@
+import AdapterThreads
+import Dispatch
 import SignalboxCore
 import SignalboxTesting
 import Testing
@@ -81,5 +83,95 @@ import Testing
         }
         #expect(stays.feed.counts.connections == 1)
         await server.stop()
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct LookupThreadsTests {
+    @Test func thereAreOnlyAFewThreadsAndWhatIsForgottenNeverBegins() async {
+        let threads = LookupThreads(limit: 2)
+        let begun = EventList<Int>()
+        let mayEnd = DispatchSemaphore(value: 0)
+        let tickets = (0..<4).map { number in
+            threads.perform {
+                begun.append(number)
+                mayEnd.wait()
+            } noThread: { _ in
+                Issue.record("no thread")
+            }
+        }
+        #expect(Set(await begun.first(2)) == [0, 1])
+        #expect(threads.running == 2)
+        #expect(threads.waiting == 2)
+        threads.forget(tickets[2])
+        threads.forget(tickets[0])
+        #expect(threads.waiting == 1)
+        for _ in 0..<3 { mayEnd.signal() }
+        #expect(await begun.first(3).last == 3)
+        #expect(begun.all.count == 3)
+    }
+
+    @Test func theOwnHostHasAddresses() throws {
+        let addresses = try AddressLookup.addresses(of: "localhost").get()
+        #expect(addresses.contains("127.0.0.1") || addresses.contains("::1"))
+        #expect(addresses.allSatisfy { NumericAddress($0) != nil })
+        #expect(Set(addresses).count == addresses.count)
+    }
+
+    @Test(arguments: [("127.0.0.1", true), ("::1", true), ("[::1]", false), ("localhost", false), ("1.2.3", false)])
+    func addressesAreTold(host: String, isNumeric: Bool) {
+        #expect((NumericAddress(host) != nil) == isNumeric)
+    }
+}
+
+@Suite struct HeartbeatTests {
+    private var heartbeat = Heartbeat(pingAfter: .seconds(10), pongWithin: .seconds(5), now: .now)
+    private var now = ContinuousClock.now
+
+    /// What is advised after each of so many half seconds.
+    private mutating func ticks(_ count: Int, isPaused: Bool = false) -> [Heartbeat.Advice] {
+        (0..<count).map { _ in
+            now += .milliseconds(500)
+            return heartbeat.tick(now, isPaused: isPaused)
+        }
+    }
+
+    private mutating func begin() {
+        now = .now
+        heartbeat = Heartbeat(pingAfter: .seconds(10), pongWithin: .seconds(5), now: now)
+    }
+
+    @Test mutating func aSilentPeerIsPingedOnceAndThenDead() {
+        begin()
+        #expect(ticks(20) == Array(repeating: .nothing, count: 19) + [.ping])
+        // One more than 5 s, so that an answer that was not read yet is.
+        #expect(ticks(11) == Array(repeating: .nothing, count: 10) + [.dead])
+    }
+
+    @Test mutating func whateverComesIsAnAnswer() {
+        begin()
+        #expect(ticks(20).last == .ping)
+        _ = ticks(10)
+        heartbeat.hear()
+        #expect(ticks(20) == Array(repeating: .nothing, count: 20))
+        #expect(ticks(1) == [.ping])
+    }
+
+    @Test mutating func timeInWhichNothingIsReadDoesNotCount() {
+        begin()
+        #expect(ticks(1_000, isPaused: true) == Array(repeating: .nothing, count: 1_000))
+        // The half second in which reading began does not count either.
+        #expect(ticks(21) == Array(repeating: .nothing, count: 20) + [.ping])
+        #expect(ticks(9) == Array(repeating: .nothing, count: 9))
+        #expect(ticks(1_000, isPaused: true) == Array(repeating: .nothing, count: 1_000))
+        #expect(ticks(3) == [.nothing, .nothing, .dead])
+    }
+
+    @Test mutating func aSleepOfTheMachineKillsNobody() {
+        begin()
+        #expect(ticks(20).last == .ping)
+        now += .seconds(86_400)
+        #expect(heartbeat.tick(now, isPaused: false) == .nothing)
+        heartbeat.hear()
+        #expect(ticks(1) == [.nothing])
     }
 }

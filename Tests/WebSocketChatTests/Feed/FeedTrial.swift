@@ -1,9 +1,20 @@
+import BrokerKit
+import Foundation
 import Logging
 import SignalboxCore
 import SignalboxTesting
+import Synchronization
 import Testing
 
 @testable import WebSocketChat
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
 
 /// A running feed, what it brings and what it logs.
 struct FeedTrial {
@@ -92,5 +103,127 @@ extension Party {
     /// Sends a text.
     func say(_ text: String, on id: ConnectionID) {
         #expect(transport.send(Array(text.utf8), .text, on: id) == .accepted)
+    }
+}
+
+/// Time as a test wants it: waits between connections end when the test says so, and the clock goes as it says.
+final class FeedTimes: Sendable {
+    /// The waits between connections that have begun.
+    let waits = EventList<Duration>()
+    /// How often the clock was looked at.
+    let looks = Watched(0)
+    private let allowed = Watched(0)
+    private let time = Mutex(ContinuousClock.now)
+    private let step: Duration
+    private let keepsWaits: Bool
+
+    /// Time that stands still, and waits that do not end by themselves.
+    init() {
+        step = .zero
+        keepsWaits = true
+    }
+
+    /// Time that goes on each time it is looked at, and real waits.
+    init(step: Duration) {
+        self.step = step
+        keepsWaits = false
+    }
+
+    /// Each wait is as long as may be.
+    var surroundings: FeedSurroundings {
+        var surroundings = FeedSurroundings()
+        surroundings.now = { [self] in
+            looks.change { $0 += 1 }
+            return time.withLock { time in
+                time += step
+                return time
+            }
+        }
+        surroundings.share = { 1 }
+        if keepsWaits { surroundings.sleep = { [self] in try await wait($0) } }
+        return surroundings
+    }
+
+    func advance(by duration: Duration) {
+        time.withLock { $0 += duration }
+    }
+
+    /// Lets so many more waits end.
+    func letPass(_ count: Int = 1) {
+        allowed.change { $0 += count }
+    }
+
+    private func wait(_ duration: Duration) async throws {
+        waits.append(duration)
+        let number = waits.all.count
+        guard await allowed.until({ $0 >= number }) else { throw CancellationError() }
+    }
+}
+
+/// A server that answers a request with what a test wants and then says no more, for what no proper server does.
+final class FakeServer: Sendable {
+    let port: UInt16
+    /// The requests that came, one for each connection.
+    let requests = EventList<String>()
+    private let listener: Int32
+    private let sockets = Mutex<[Int32]>([])
+    private let answer: @Sendable (String) -> String
+
+    /// - Parameter answer: made of the request.
+    init?(_ answer: @escaping @Sendable (String) -> String) {
+        guard let (socket, port) = try? LoopbackPort.listening() else { return nil }
+        self.answer = answer
+        self.port = port
+        listener = socket
+        Thread.detachNewThread { [weak self] in
+            // Closed here alone: a number that was closed elsewhere may be another's while this thread still uses it.
+            defer { close(socket) }
+            while true {
+                let accepted = LoopbackPort.accept(on: socket)
+                guard accepted >= 0 else { return }
+                guard let self else {
+                    close(accepted)
+                    return
+                }
+                serve(accepted)
+            }
+        }
+    }
+
+    deinit {
+        end()
+    }
+
+    /// Every connection is closed, and no further one is taken.
+    func end() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        drop()
+    }
+
+    /// Every connection is closed.
+    func drop() {
+        let open = sockets.withLock { sockets in
+            defer { sockets = [] }
+            return sockets
+        }
+        for socket in open { close(socket) }
+    }
+
+    private func serve(_ socket: Int32) {
+        var request: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while request.suffix(4) != Array("\r\n\r\n".utf8)[...] {
+            let count = recv(socket, &buffer, buffer.count, 0)
+            guard count > 0 else {
+                close(socket)
+                return
+            }
+            request += buffer.prefix(count)
+        }
+        let text = String(decoding: request, as: UTF8.self)
+        let answer = Array(answer(text).utf8)
+        sockets.withLock { $0.append(socket) }
+        requests.append(text)
+        _ = answer.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 }

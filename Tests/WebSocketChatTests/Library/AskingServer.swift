@@ -1,5 +1,6 @@
 import BrokerKit
 import Foundation
+import WebSocketChat
 
 /// OpenSSL's own server, which wants a certificate of its clients; what it hears is read here, and what is written here is
 /// what it says.
@@ -74,5 +75,13 @@ final class AskingServer: Sendable {
         } onCancel: {
             program.signal(SIGKILL)
         }
+    }
+}
+
+extension TestAuthority {
+    /// Makes a client's certificate, and keys that belong to no certificate or cannot be read without a passphrase.
+    func makeClient() async throws -> WebSocketIdentity {
+        try await makeClientFiles()
+        return WebSocketIdentity(certificateFile: path("client.pem"), keyFile: path("client.key"))
     }
 }

@@ -126,3 +126,119 @@ extension SettlementTable {
         await waiting
     }
 }
+
+@Suite struct ConnectionFlowTests {
+    private let sender = FakeSender()
+    private let id = ConnectionID.next()
+
+    private func make(_ window: Int) -> ConnectionFlow { ConnectionFlow(id, window: window, transport: sender) }
+
+    @Test func theWindowPausesExactlyWhenItIsFullAndResumesAtHalf() {
+        let flow = make(4)
+        flow.add(3)
+        #expect(!flow.isPaused)
+        flow.add(1)
+        #expect(flow.isPaused)
+        flow.settle()
+        #expect(flow.isPaused && sender.told.isEmpty)
+        flow.settle()
+        #expect(!flow.isPaused)
+        flow.settle()
+        #expect(sender.commands(for: id) == [.resume])
+    }
+
+    @Test func aWindowOfOneTakesOneAtATime() {
+        let flow = make(1)
+        for _ in 0..<3 {
+            flow.add(1)
+            #expect(flow.isPaused)
+            flow.settle()
+            #expect(!flow.isPaused)
+        }
+        #expect(sender.commands(for: id) == [.resume, .resume, .resume])
+    }
+
+    @Test func itIsReadWhenNoReasonIsLeft() {
+        let flow = make(2)
+        flow.add(2)
+        flow.pause(.room)
+        flow.settle()
+        flow.settle()
+        #expect(flow.isPaused && sender.told.isEmpty)
+        flow.unpause(.room)
+        #expect(!flow.isPaused)
+        flow.unpause(.room)
+        #expect(sender.commands(for: id) == [.resume])
+    }
+
+    @Test func aPauseIsAskedForOnce() {
+        let flow = make(2)
+        flow.pause(.room)
+        flow.pause(.room)
+        flow.pause(.end)
+        flow.unpause(.room)
+        #expect(flow.isPaused)
+        #expect(sender.commands(for: id) == [.pause])
+    }
+
+    /// Whatever the threads do, the last command is what the state says.
+    @Test func commandsLeaveInTheOrderOfTheStates() async {
+        let flow = make(1_000_000)
+        await withTaskGroup { group in
+            for reason in [PauseReasons.room, .end] {
+                group.addTask {
+                    for _ in 0..<2_000 {
+                        flow.pause(reason)
+                        flow.unpause(reason)
+                    }
+                }
+            }
+        }
+        let commands = sender.commands(for: id)
+        #expect(!flow.isPaused)
+        for (index, command) in commands.enumerated() {
+            #expect(command == (index.isMultiple(of: 2) ? .pause : .resume))
+        }
+        #expect(commands.count.isMultiple(of: 2) && !commands.isEmpty)
+    }
+}
+
+@Suite struct PendingArrivalsTests {
+    private static func arrivals(_ tokens: Range<Int>) -> [Arrival] {
+        var batch = ArrivalBatch(pool: ArrivalPool())
+        let origin = Origin(source: "chat", facts: ChatFacts(role: .server, peer: ""))
+        for token in tokens {
+            Array("{}".utf8).withUnsafeBytes {
+                batch.append($0, token: UInt64(token), origin: origin, receivedAt: WallTime(seconds: 0))
+            }
+        }
+        return batch.take()
+    }
+
+    @Test func partsAreTakenInOrderAcrossBatches() {
+        var pending = PendingArrivals()
+        #expect(pending.front.isEmpty)
+        for start in stride(from: 0, to: 1_000, by: 5) { pending.append(Self.arrivals(start..<start + 5)) }
+        pending.append([])
+        var next = 0
+        while pending.count > 0 {
+            let count = min(pending.front.count, 1 + next % 4)
+            #expect(pending.front.prefix(count).map(\.token) == (next..<next + count).map { UInt64($0) })
+            pending.removeFirst(count)
+            next += count
+            #expect(pending.count == 1_000 - next)
+        }
+        #expect(next == 1_000 && pending.front.isEmpty)
+    }
+
+    @Test func theRestCanBeTakenAtOnce() {
+        var pending = PendingArrivals()
+        pending.append(Self.arrivals(0..<3))
+        pending.append(Self.arrivals(3..<5))
+        pending.removeFirst(2)
+        #expect(pending.removeAll().map(\.token) == [2, 3, 4])
+        #expect(pending.count == 0 && pending.front.isEmpty)
+        pending.append(Self.arrivals(7..<8))
+        #expect(pending.front.map(\.token) == [7])
+    }
+}

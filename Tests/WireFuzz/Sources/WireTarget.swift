@@ -1,3 +1,7 @@
+import Foundation
+
+@testable import WebSocketChat
+
 /// The target that gets an input.
 enum WireTarget: Character, CaseIterable {
     /// The bytes are frames of a WebSocket connection: see ``FrameTarget``.
@@ -42,4 +46,83 @@ enum WireTarget: Character, CaseIterable {
 /// A broken invariant crashes, and libFuzzer keeps and shrinks the input.
 func require(_ condition: Bool, _ rule: @autoclosure () -> String) {
     guard condition else { fatalError("broken: \(rule())") }
+}
+
+/// libFuzzer calls this before it reads its corpus: it writes the seeds to the folder that the environment names.
+@_cdecl("LLVMFuzzerInitialize")
+public func initialize(
+    _ count: UnsafeMutablePointer<CInt>?,
+    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>?
+) -> CInt {
+    SeedFolder.fill()
+    return 0
+}
+
+/// libFuzzer calls this for each input: the first byte chooses the target, which gets the rest.
+///
+/// A trap is a finding, and each broken invariant traps.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = UnsafeBufferPointer(start: start, count: count)
+    guard let first = input.first else { return 0 }
+    WireTarget(selector: first).run(Array(input.dropFirst()))
+    return 0
+}
+
+/// Writes each line of `Seeds/*.txt` to a file of its own, for its target. `\n`, `\\` and `\xNN` stand for bytes that a line
+/// cannot have.
+enum SeedFolder {
+    private static let targets: [String: WireTarget] = [
+        "frames": .frames, "texts": .utf8, "extensions": .extensions, "upgrades": .upgrade, "pages": .page,
+        "relay": .relay, "configurations": .yaml, "logs": .redaction,
+    ]
+
+    /// Does nothing without `SIGNALBOX_SEEDS`, the folder of the lines, and `SIGNALBOX_CORPUS`, the folder to fill.
+    static func fill() {
+        let environment = ProcessInfo.processInfo.environment
+        guard let seeds = environment["SIGNALBOX_SEEDS"], let corpus = environment["SIGNALBOX_CORPUS"] else { return }
+        let folder = URL(fileURLWithPath: corpus)
+        for (name, target) in targets {
+            let file = URL(fileURLWithPath: seeds).appendingPathComponent("\(name).txt")
+            guard let text = try? Data(contentsOf: file) else { fatalError("no seeds at \(file.path)") }
+            for (number, line) in text.split(separator: UInt8(ascii: "\n")).enumerated()
+            where line.first != UInt8(ascii: "#") {
+                write(bytes(of: Array(line)), for: target, name: "\(name)-\(number)", to: folder)
+            }
+        }
+        for (number, text) in ["", "a", String(repeating: "ab", count: 3_000)].enumerated() {
+            let deflater = MessageDeflater(windowBits: 15, keepsContext: false)
+            guard let message = deflater?.deflate(Array(text.utf8)) else { fatalError("a text cannot be compressed") }
+            write(message, for: .inflater, name: "compressed-\(number)", to: folder)
+        }
+    }
+
+    private static func bytes(of line: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var place = 0
+        while place < line.count {
+            defer { place += 1 }
+            guard line[place] == UInt8(ascii: "\\"), place + 1 < line.count else {
+                bytes.append(line[place])
+                continue
+            }
+            place += 1
+            switch line[place] {
+            case UInt8(ascii: "n"): bytes.append(UInt8(ascii: "\n"))
+            case UInt8(ascii: "x") where place + 2 < line.count:
+                let digits = String(decoding: line[(place + 1)...(place + 2)], as: UTF8.self)
+                bytes.append(UInt8(digits, radix: 16) ?? 0)
+                place += 2
+            default: bytes.append(line[place])
+            }
+        }
+        return bytes
+    }
+
+    private static func write(_ seed: [UInt8], for target: WireTarget, name: String, to folder: URL) {
+        let file = folder.appendingPathComponent("seed-\(target)-\(name)")
+        guard (try? (Data("\(target.rawValue)".utf8) + seed).write(to: file)) != nil else {
+            fatalError("\(file.path) cannot be written")
+        }
+    }
 }

@@ -18,3 +18,100 @@ struct SimulationRun: Sendable {
         return findings.sorted { ($0.at, $0.description) < ($1.at, $1.description) }
     }
 }
+
+extension SimulationRun {
+    /// How many events of the history of a finding are shown, the latest.
+    private static let shown = 40
+
+    /// The whole run, to be read.
+    var text: String { "\(scenario)\n\n\(lines(Array(events.indices)))" }
+
+    /// What was found, what led to the first of it, and how to see it again.
+    func text(of findings: [Violation]) -> String {
+        let first = findings.min { $0.at < $1.at }
+        let named = findings.prefix(8).map { "  \($0.at): \($0)" }.joined(separator: "\n")
+        return """
+            seed \(scenario.seed) breaks:
+            \(named)
+            \(SimulationRun.promises(findings))
+            what led to the first:
+            \(lines(first.map(history) ?? []))
+            replay: \(SimulationSeeds.replay(scenario.seed))
+            """
+    }
+
+    /// What should have held.
+    private static func promises(_ findings: [Violation]) -> String {
+        let names = Set(findings.map(\.invariant))
+        let meant = Invariant.all.filter { names.contains($0.name) }
+        return meant.map { "  \($0.name): \($0.promise)" }.joined(separator: "\n")
+    }
+
+    private func lines(_ positions: [Int]) -> String {
+        positions.map { "  \($0) \(events[$0])" }.joined(separator: "\n")
+    }
+}
+
+// MARK: - The history of a finding
+
+extension SimulationRun {
+    /// The events up to a finding that are about the arrivals it names, and those that concern all; just the latest when it
+    /// names none.
+    private func history(of finding: Violation) -> [Int] {
+        let end = min(finding.at + 1, events.count)
+        let marks = Set(events[..<end].flatMap(\.marks)).filter { finding.text.hasWord("\($0)") }
+        guard !marks.isEmpty else { return Array(max(0, end - SimulationRun.shown)..<end) }
+        var calls: Set<Int> = []
+        var kept: [Int] = []
+        for position in 0..<end {
+            let event = events[position]
+            let isAbout = !marks.isDisjoint(with: event.marks)
+            if isAbout, case .callBegan(let call, _, _, _) = event { calls.insert(call) }
+            if case .callEnded(let call, _) = event, calls.contains(call) { kept.append(position) }
+            if case .tick = event, case .tick? = kept.last.map({ events[$0] }) { kept.removeLast() }
+            if isAbout || event.concernsAll || position == finding.at { kept.append(position) }
+        }
+        return kept.suffix(SimulationRun.shown)
+    }
+}
+
+extension SimulationEvent {
+    /// The arrivals that it is about.
+    fileprivate var marks: [ArrivalMark] {
+        switch self {
+        case .offers(_, _, let offered): offered.map(\.mark)
+        case .callBegan(_, _, let marks, _): marks
+        case .acknowledged(let mark), .settled(let mark, _), .observed(let mark, _, _, _), .delivers(_, let mark),
+            .middlewareBegan(let mark, _, _), .middlewareEnded(let mark, _):
+            [mark]
+        default: []
+        }
+    }
+
+    /// Time, and what changes the supervisor.
+    fileprivate var concernsAll: Bool {
+        switch self {
+        case .tick, .registered, .removed, .added, .leaves, .left, .runBegan, .shutDown, .cancelled, .runEnded: true
+        default: false
+        }
+    }
+}
+
+extension String {
+    /// Whether it contains the text, and no further digit behind it.
+    fileprivate func hasWord(_ text: String) -> Bool {
+        ranges(of: text).contains { range in
+            range.upperBound == endIndex || !self[range.upperBound].isNumber
+        }
+    }
+}
+
+/// An invariant that does not hold.
+struct Violation: Sendable, CustomStringConvertible {
+    let invariant: String
+    /// Where in the log.
+    let at: Int
+    let text: String
+
+    var description: String { "\(invariant): \(text)" }
+}

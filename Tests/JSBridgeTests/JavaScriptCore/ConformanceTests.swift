@@ -1,0 +1,123 @@
+import BrokerKit
+import JSBridge
+import Logging
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(10)))
+struct ConformanceTests {
+    @Test func aHeadlessPageConforms() async {
+        let report = await Self.suite.run()
+        #expect(report.isConforming, "\(report)")
+        #expect(report.passed == AdapterConformance.Case.allCases)
+    }
+
+    @Test func manyCasesAtOnceConformToo() async {
+        let report = await Self.suite.stress(times: 5)
+        #expect(report.isConforming, "\(report)")
+    }
+
+    @Test func aPageInAProcessOfItsOwnConforms() async {
+        let report = await Self.ownProcess.run()
+        #expect(report.isConforming, "\(report)")
+        #expect(report.passed == AdapterConformance.Case.allCases)
+    }
+
+    @Test func manyCasesAtOnceInProcessesOfTheirOwnConformToo() async {
+        let report = await Self.ownProcess.stress(times: 2)
+        #expect(report.isConforming, "\(report)")
+    }
+
+    private static let ownProcess = AdapterConformance { source in
+        var process = ScriptProcess(program: BuiltProgram.path("PageProcess"))
+        // The memory that a sanitizer takes for itself counts as well.
+        process.memoryLimit = 4 << 30
+        return try PageSubject(source, in: process)
+    }
+
+    private static let suite = AdapterConformance { source in try PageSubject(source) }
+}
+
+/// A headless page whose script calls what it is told to and writes each answer to its console.
+struct PageSubject: ConformanceSubject {
+    private struct Order: Encodable {
+        let action: String
+        let id: String
+        let body: String
+    }
+
+    private static let script = """
+        signalbox.on("conformance.send", (orders) => {
+          for (const { action, id, body } of orders) {
+            const tell = (kind, value) => console.log(`answer ${id} ${kind} ${value}`);
+            signalbox.call(action, JSON.parse(body), { id }).then(
+              (reply) => tell("reply", JSON.stringify(reply)),
+              (error) => tell("error", error.code),
+            );
+          }
+        });
+        """
+
+    let adapter: any Adapter
+    let batchBound: Int
+    private let engine: JavaScriptCoreEngine
+    private let answers: AnswerLog
+
+    /// - Parameter process: where the page's scripts run; `nil`: in this process.
+    init(_ source: SourceName, in process: ScriptProcess? = nil) throws {
+        let answers = AnswerLog()
+        var configuration = JavaScriptCoreConfiguration(
+            source: source,
+            scripts: [PageScript(name: "conformance.js", source: PageSubject.script)]
+        )
+        configuration.batchMessages = 64
+        configuration.consoleLinesPerSecond = 1_000_000
+        configuration.limits = MessageLimits(bytes: 1_024 * 1_024)
+        configuration.process = process
+        batchBound = configuration.batchMessages
+        engine = try JavaScriptCoreEngine(configuration, logger: Logger(label: "page") { _ in answers })
+        adapter = engine
+        self.answers = answers
+    }
+
+    func send(_ messages: [ConformanceMessage]) async throws {
+        let orders = messages.map { message in
+            Order(action: message.action?.text ?? "no action", id: message.id.text, body: message.body)
+        }
+        try await engine.page.call("conformance.send", orders, timeout: .seconds(60))
+    }
+
+    func answer(to id: ActionID) async throws -> ConformanceAnswer {
+        try await answers.answer(to: id.text)
+    }
+
+    func end() async {
+        engine.page.close()
+    }
+}
+
+/// Reads from a page's console what its calls were answered: it can be asked after the page has ended, too.
+struct AnswerLog: LogHandler {
+    private let answers = Watched<[String: ConformanceAnswer]>([:])
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .trace
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let words = event.message.description.split(separator: " ", maxSplits: 3).map(String.init)
+        guard words.count == 4, words[0] == "answer" else { return }
+        let answer = words[2] == "reply" ? ConformanceAnswer.reply(Bytes(words[3])) : .error(code: words[3])
+        answers.change { $0[words[1]] = answer }
+    }
+
+    func answer(to id: String) async throws -> ConformanceAnswer {
+        await answers.until { $0[id] != nil }
+        guard let answer = answers.value[id] else { throw CancellationError() }
+        return answer
+    }
+}

@@ -1,0 +1,142 @@
+import Signalbox
+import SignalboxCore
+import SignalboxRoutes
+import SignalboxTesting
+import Testing
+
+@testable import JSBridge
+
+/// What is wanted of a view waits for the one task that does it: in which order, how much, and until when.
+@Suite(.timeLimit(.minutes(10))) struct PageWishesTests {
+    private let wishes = PageWishes(bound: 2)
+
+    @Test func wakingManyTimesIsOneWish() async {
+        for _ in 0..<1_000 { wishes.wake() }
+        #expect(await wishes.next() == .evaluate)
+        wishes.end()
+        #expect(await wishes.next() == .end)
+    }
+
+    @Test func theLastLoadIsTheOneThatIsWanted() async throws {
+        let url = try URLText("https://shop.example/")
+        wishes.load(.reload)
+        wishes.load(.load(url))
+        wishes.wake()
+        #expect(await wishes.next() == .evaluate)
+        #expect(await wishes.next() == .load(url))
+    }
+
+    @Test func windowsWaitInOrderUpToTheBound() async throws {
+        let popups = ["one:", "two:", "three:"].map { PageWishes.Popup(text: $0, page: nil) }
+        #expect(popups.map(wishes.open) == [true, true, false])
+        #expect(await wishes.next() == .open(popups[0]))
+        #expect(wishes.open(popups[2]))
+        #expect(await wishes.next() == .open(popups[1]))
+        #expect(await wishes.next() == .open(popups[2]))
+    }
+
+    @Test func nothingIsWantedAfterTheEnd() async throws {
+        wishes.load(.reload)
+        wishes.end()
+        wishes.wake()
+        #expect(await wishes.next() == .end)
+        #expect(await wishes.next() == .end)
+    }
+
+    @Test func whoWaitsIsWokenAlsoWhenCancelled() async {
+        let heard = EventList<PageWishes.Wish>()
+        let reader = Task { [wishes] in
+            heard.append(contentsOf: [await wishes.next()])
+            heard.append(contentsOf: [await wishes.next()])
+        }
+        reader.cancel()
+        wishes.wake()
+        #expect(await heard.first(1) == [.evaluate])
+        wishes.end()
+        await reader.value
+        #expect(heard.all == [.evaluate, .end])
+    }
+}
+
+/// The script that tells of a page's title, in a page that has just what the script looks at.
+@Suite(.timeLimit(.minutes(10))) struct TitleScriptTests {
+    /// A document whose head can be hidden, and whose changes are made by `change()`.
+    private static func document(hasHead: Bool) -> String {
+        """
+        class Document { querySelector(name) { return \(hasHead) && name === 'head' ? 'the head' : null; } }
+        globalThis.document = Object.assign(new Document(), { querySelector: 'clobbered by the page' });
+        let change;
+        globalThis.MutationObserver = class {
+          constructor(callback) { change = callback; }
+          observe(node, options) { report([node === document ? 'the document' : node, Object.keys(options)]); }
+        };
+        """
+    }
+
+    private func trial(hasHead: Bool = true, _ then: String) throws -> PageTrial {
+        let trial = try PageTrial(Self.document(hasHead: hasHead), TitleScript.text, then) { $0.endsWhenIdle = true }
+        let reports = trial.reports
+        try trial.supervisor.register("title", as: RawBody.self, from: .script()) { body, _ in
+            reports.append("title \(body.bytes.text ?? "")")
+        }
+        return trial
+    }
+
+    @Test func itTellsOnceOfAPageAndOfManyChangesAtOnce() async throws {
+        let reports = try await trial("for (let n = 0; n < 100; n++) change();").untilEnd()
+        // What the page reports and what the plugin does come from two threads.
+        #expect(reports.sorted() == [#"["the head",["childList","subtree","characterData"]]"#, "title null"])
+    }
+
+    @Test func itTellsOfALaterChangeToo() async throws {
+        let reports = try await trial("setTimeout(change, 150);").untilEnd()
+        #expect(reports.filter { $0 == "title null" }.count == 2)
+    }
+
+    @Test func withoutAHeadTheDocumentIsWatched() async throws {
+        let reports = try await trial(hasHead: false, "").untilEnd()
+        #expect(reports.contains { $0.hasPrefix(#"["the document""#) })
+    }
+}
+
+/// A text from the private world says whose it is, and the engine says whose its frame is: both must be the same.
+@Suite struct ClaimedOriginTests {
+    private func agrees(_ claim: String, _ scheme: String, _ host: String, _ port: Int = 0) -> Bool {
+        ClaimedOrigin(in: "0123456789abcdef \(claim)\nhello\n\n").isThat(ofScheme: scheme, host: host, port: port)
+    }
+
+    @Test(arguments: [
+        ("https://app.example", "https", "app.example", 0), ("https://app.example", "https", "app.example", 443),
+        ("http://127.0.0.1:8080", "http", "127.0.0.1", 8_080), ("http://[::1]:8080", "http", "[::1]", 8_080),
+        ("http://[::1]:8080", "http", "::1", 8_080), ("HTTPS://App.Example", "https", "app.example", 0),
+    ])
+    func theFramesOwnOriginIsBelieved(claim: String, scheme: String, host: String, port: Int) {
+        #expect(agrees(claim, scheme, host, port))
+    }
+
+    @Test(arguments: [
+        ("https://app.example", "https", "evil.example", 0), ("https://app.example", "http", "app.example", 0),
+        ("https://app.example", "https", "app.example", 8_443), ("https://app.example:8443", "https", "app.example", 0),
+        ("https://app.example", "https", "app.example.evil.example", 0), ("https://app.example", "", "", 0),
+        ("null", "", "", 0), ("null", "https", "app.example", 0), ("", "https", "app.example", 0),
+        ("file://", "file", "", 0), ("https://app.example/", "https", "app.example", 0),
+        ("https://app.example", "https", "app.example", -1), ("https://app.example", "https", "app.example", 70_000),
+        ("https://app.example evil", "https", "app.example", 0), ("https://app.example", "https", "app.example/x", 0),
+        ("https://app.example", "https", "user@app.example", 0),
+    ])
+    func anyOtherIsNot(claim: String, scheme: String, host: String, port: Int) {
+        #expect(!agrees(claim, scheme, host, port))
+    }
+
+    @Test(arguments: ["", "\n", "https://app.example", "token\nhttps://app.example", " https://app.example \n"])
+    func aTextWithoutTokenAndOriginClaimsNothing(text: String) {
+        #expect(!ClaimedOrigin(in: text).isThat(ofScheme: "https", host: "app.example", port: 0))
+    }
+
+    @Test func ofALongTextTheFirstLineAloneIsLookedAt() {
+        let long = "token https://app.example\n" + String(repeating: "x", count: 1_000_000)
+        #expect(ClaimedOrigin(in: long).isThat(ofScheme: "https", host: "app.example", port: 0))
+        let endless = "token https://app.example" + String(repeating: "x", count: 1_000_000)
+        #expect(!ClaimedOrigin(in: endless).isThat(ofScheme: "https", host: "app.example", port: 0))
+    }
+}

@@ -1,0 +1,255 @@
+import BrokerKit
+import MQTTPush
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+/// A broker plays what MQTT forbids, packet by packet: the callbacks survive, the connection ends or goes on, and what
+/// came before and comes after is a message like any other.
+@Suite(.timeLimit(.minutes(10)))
+struct HostilePacketTests {
+    private static func message(_ payload: String) -> [UInt8] {
+        FakeAnswers.message(payload, to: "push/log", qos: 0)
+    }
+
+    /// What a good connection answers after the hostile one.
+    private static let recovery = [FakeAnswers.connected, FakeAnswers.granted + message("3")]
+
+    private func run(
+        _ scripts: [FakeBroker.Script],
+        hangUps: Int = 0,
+        _ body: (PushTrial) async throws -> Void
+    ) async throws {
+        let broker = try FakeBroker(scripts, hangUps: hangUps)
+        defer { broker.close() }
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
+        // After some of them nothing comes any more.
+        configuration.answerTimeout = .seconds(10)
+        try await PushTrial.run(configuration, subscribed: false, body)
+    }
+
+    /// The payloads that arrived until one of the two that end a script did: behind the packet, or from the good connection.
+    private func payloads(_ trial: PushTrial) async -> [String] {
+        await trial.intake.taken.wait { ["2", "3"].contains($0.last?.text) }.map(\.text)
+    }
+
+    @Test(arguments: HostilePacket.greetings)
+    func aGreetingThatIsNoneEndsTheConnection(_ packet: HostilePacket) async throws {
+        let isGreeting = packet.answer == .takes
+        let script = [
+            packet.bytes + (isGreeting ? [] : FakeAnswers.connected), FakeAnswers.granted + Self.message("2"),
+        ]
+        try await run([script, Self.recovery]) { trial in
+            #expect(await payloads(trial) == [packet.answer == .drops ? "3" : "2"])
+        }
+    }
+
+    @Test(arguments: HostilePacket.others + HostilePacket.messages)
+    func whatABrokerMayNotSendLosesNoMessageBeforeIt(_ packet: HostilePacket) async throws {
+        let behind = Self.message("1") + packet.bytes + Self.message("2")
+        try await run([[FakeAnswers.connected, FakeAnswers.granted + behind], Self.recovery]) { trial in
+            switch packet.answer {
+            case .drops: #expect(await payloads(trial) == ["1", "3"])
+            case .ignores: #expect(await payloads(trial) == ["1", "2"])
+            case .takes: #expect(await payloads(trial) == ["1", "", "2"])
+            }
+        }
+    }
+
+    @Test func aMessageMayComeBeforeItsSubscriptionIsAcknowledged() async throws {
+        let early = Self.message("1") + FakeAnswers.granted + Self.message("2")
+        try await run([[FakeAnswers.connected, early]]) { trial in
+            #expect(await payloads(trial) == ["1", "2"])
+        }
+    }
+
+    /// MQTT would have the connection ended, and the message would come again for ever (MQTT 5.0, 3.1.2.11.4).
+    @Test func aMessageOverTheLimitThatTheBrokerWasToldIsARejectedArrival() async throws {
+        let payload = [UInt8](repeating: 0x20, count: 5_000)
+        let rest = [0x00, 0x08] + Array("push/log".utf8) + [0x00] + payload
+        let large = [0x30, UInt8(rest.count & 0x7F | 0x80), UInt8(rest.count >> 7)] + rest
+        let broker = try FakeBroker([[FakeAnswers.connected, FakeAnswers.granted + large + Self.message("2")]])
+        defer { broker.close() }
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
+        configuration.limits = MessageLimits(bytes: 1_000)
+        #expect(configuration.packetLimit == 4_000)
+        try await PushTrial.run(configuration, subscribed: false) { trial in
+            let arrivals = await trial.arrivals(2)
+            #expect(arrivals[0].rejection?.reason == .malformed && arrivals[0].originalLength == 5_000)
+            #expect(arrivals[1].rejection == nil)
+        }
+    }
+}
+
+/// What a broker may not send, or need not, and what a client does with it.
+struct HostilePacket: Sendable, CustomStringConvertible {
+    enum Answer: Sendable {
+        /// The connection is dropped and made again.
+        case drops
+        /// Nothing happens: what comes behind it is read as if it were not there.
+        case ignores
+        /// It counts as what it says it is.
+        case takes
+    }
+
+    let name: String
+    let bytes: [UInt8]
+    let answer: Answer
+
+    init(_ name: String, _ bytes: [UInt8], _ answer: Answer = .drops) {
+        self.name = name
+        self.bytes = bytes
+        self.answer = answer
+    }
+
+    var description: String { name }
+
+    /// A packet: type and flags, then the rest with its true length, which is below 128.
+    static func packet(_ first: UInt8, _ rest: [UInt8]) -> [UInt8] { [first, UInt8(rest.count)] + rest }
+
+    /// CONNACK with these properties.
+    static func connack(_ properties: [UInt8], flags: UInt8 = 0, code: UInt8 = 0) -> [UInt8] {
+        packet(0x20, [flags, code, UInt8(properties.count)] + properties)
+    }
+
+    /// PUBLISH with QoS 0 and these bytes for a topic and properties.
+    static func publish(_ topic: [UInt8], properties: [UInt8] = [], first: UInt8 = 0x30) -> [UInt8] {
+        let id: [UInt8] = first & 0x06 == 0 ? [] : [0x00, 0x01]
+        return packet(first, [0, UInt8(topic.count)] + topic + id + [UInt8(properties.count)] + properties)
+    }
+}
+
+extension HostilePacket {
+    /// Instead of CONNACK (MQTT 5.0, 3.2).
+    static let greetings: [HostilePacket] = [
+        HostilePacket("CONNACK without anything", packet(0x20, [])),
+        HostilePacket("CONNACK of one byte", packet(0x20, [0x00])),
+        HostilePacket("CONNACK without properties", packet(0x20, [0x00, 0x00])),
+        HostilePacket("CONNACK with reserved flags", connack([], flags: 0x02), .takes),
+        HostilePacket("CONNACK with reserved bits in its type", packet(0x21, [0x00, 0x00, 0x00]), .takes),
+        HostilePacket("CONNACK with a code that is none", connack([], code: 0x7F)),
+        HostilePacket("CONNACK that is busy", connack([], code: 0x89)),
+        HostilePacket("CONNACK that refuses a session it has", connack([], flags: 0x01, code: 0x88)),
+        HostilePacket("CONNACK whose properties end behind it", packet(0x20, [0x00, 0x00, 0x05])),
+        HostilePacket("CONNACK with bytes behind its properties", packet(0x20, [0x00, 0x00, 0x00, 0xAA]), .takes),
+        HostilePacket(
+            "CONNACK with properties without end",
+            packet(0x20, [0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0x01])
+        ),
+        HostilePacket("CONNACK with a property twice", connack([0x21, 0x00, 0x0A, 0x21, 0x00, 0x0A])),
+        HostilePacket("CONNACK with a property of PUBLISH", connack([0x01, 0x00])),
+        HostilePacket("CONNACK with receive maximum 0", connack([0x21, 0x00, 0x00])),
+        HostilePacket("CONNACK with maximum packet size 0", connack([0x27, 0, 0, 0, 0])),
+        HostilePacket("CONNACK with maximum QoS 7", connack([0x24, 0x07])),
+        HostilePacket("CONNACK with a reason cut off", connack([0x1F, 0x00, 0x10, 0x61])),
+        HostilePacket("CONNACK with a reason that is no UTF-8", connack([0x1F, 0x00, 0x02, 0xC3, 0x28])),
+        HostilePacket("CONNACK with NUL in a client id", connack([0x12, 0x00, 0x01, 0x00])),
+        HostilePacket("SUBACK before CONNACK", FakeAnswers.granted),
+        HostilePacket("PUBLISH before CONNACK", FakeAnswers.message("9", to: "push/log", qos: 0)),
+        HostilePacket("PUBLISH of QoS 1 before CONNACK", FakeAnswers.message("9", to: "push/log", qos: 1)),
+        HostilePacket("PUBACK before CONNACK", packet(0x40, [0x00, 0x01])),
+        HostilePacket("PINGRESP before CONNACK", packet(0xD0, [])),
+        HostilePacket("DISCONNECT before CONNACK", packet(0xE0, [0x8B, 0x00])),
+        HostilePacket("AUTH before CONNACK", packet(0xF0, [0x18, 0x00]), .ignores),
+        HostilePacket("the reserved type before CONNACK", packet(0x00, [])),
+        HostilePacket("CONNECT from a broker", packet(0x10, Array("\0\u{4}MQTT\u{5}\0\0\u{A}\0\0\0".utf8))),
+        HostilePacket("a length of five bytes before CONNACK", [0x20, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]),
+        HostilePacket("an alert of TLS", [0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x46]),
+    ]
+}
+
+extension HostilePacket {
+    /// What is no message, on a connection that was greeted and has its filter granted (MQTT 5.0, 3.4 to 3.15).
+    static let others: [HostilePacket] = [
+        HostilePacket("CONNACK twice", FakeAnswers.connected),
+        HostilePacket("SUBACK for nothing", packet(0x90, [0x00, 0x63, 0x00, 0x01]), .ignores),
+        HostilePacket("SUBACK twice", FakeAnswers.granted, .ignores),
+        HostilePacket("SUBACK with packet id 0", packet(0x90, [0x00, 0x00, 0x00, 0x01])),
+        HostilePacket("SUBACK without anything", packet(0x90, [])),
+        HostilePacket("SUBACK of one byte", packet(0x90, [0x00])),
+        HostilePacket("SUBACK without properties", packet(0x90, [0x00, 0x01])),
+        HostilePacket("SUBACK without codes", packet(0x90, [0x00, 0x01, 0x00])),
+        HostilePacket("SUBACK with reserved bits in its type", packet(0x91, [0x00, 0x01, 0x00, 0x01]), .ignores),
+        HostilePacket("SUBACK with a property of CONNACK", packet(0x90, [0x00, 0x01, 0x03, 0x21, 0x00, 0x0A, 0x01])),
+        HostilePacket("UNSUBACK for nothing", packet(0xB0, [0x00, 0x63, 0x00, 0x00]), .ignores),
+        HostilePacket("UNSUBACK without anything", packet(0xB0, [])),
+        HostilePacket("PUBACK for nothing", packet(0x40, [0x00, 0x07]), .ignores),
+        HostilePacket("PUBACK without anything", packet(0x40, [])),
+        HostilePacket("PUBACK with packet id 0", packet(0x40, [0x00, 0x00])),
+        HostilePacket("PUBACK with a code that is none", packet(0x40, [0x00, 0x07, 0x42]), .ignores),
+        HostilePacket("PUBACK whose properties end behind it", packet(0x40, [0x00, 0x07, 0x00, 0x09])),
+        HostilePacket("PUBREC for nothing", packet(0x50, [0x00, 0x07]), .ignores),
+        HostilePacket("PUBREL for nothing", packet(0x62, [0x00, 0x07]), .ignores),
+        HostilePacket("PUBREL with reserved bits in its type", packet(0x60, [0x00, 0x07])),
+        HostilePacket("PUBCOMP for nothing", packet(0x70, [0x00, 0x07]), .ignores),
+        HostilePacket("PINGRESP unasked", packet(0xD0, []), .ignores),
+        HostilePacket("PINGRESP with a byte", packet(0xD0, [0x00]), .ignores),
+        HostilePacket("PINGREQ from a broker", packet(0xC0, []), .ignores),
+        HostilePacket("DISCONNECT without a code", packet(0xE0, [])),
+        HostilePacket("DISCONNECT as the broker shuts down", packet(0xE0, [0x8B, 0x00])),
+        HostilePacket("DISCONNECT with a code that is none", packet(0xE0, [0x42, 0x00])),
+        HostilePacket("DISCONNECT whose properties end behind it", packet(0xE0, [0x8B, 0x09])),
+        HostilePacket("DISCONNECT with reserved bits in its type", packet(0xE1, [0x8B, 0x00])),
+        HostilePacket("AUTH", packet(0xF0, [0x18, 0x00]), .ignores),
+        HostilePacket("AUTH without anything", packet(0xF0, [])),
+        HostilePacket("AUTH with a method cut off", packet(0xF0, [0x18, 0x03, 0x15, 0x00, 0x09])),
+        HostilePacket("CONNECT from a broker", packet(0x10, Array("\0\u{4}MQTT\u{5}\0\0\u{A}\0\0\0".utf8))),
+        HostilePacket("SUBSCRIBE from a broker", packet(0x82, [0x00, 0x01, 0x00, 0x00, 0x01, 0x61, 0x00])),
+        HostilePacket("UNSUBSCRIBE from a broker", packet(0xA2, [0x00, 0x01, 0x00, 0x00, 0x01, 0x61])),
+        HostilePacket("the reserved type", packet(0x00, [])),
+        HostilePacket("a length of five bytes", [0xD0, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]),
+    ]
+}
+
+extension HostilePacket {
+    private static let log = Array("push/log".utf8)
+
+    /// PUBLISH, on a connection that was greeted and has its filter granted (MQTT 5.0, 3.3).
+    static let messages: [HostilePacket] = [
+        HostilePacket("PUBLISH without anything", packet(0x30, [])),
+        HostilePacket("PUBLISH with a topic cut off", packet(0x30, [0x00, 0x05, 0x61])),
+        HostilePacket("PUBLISH with an empty topic", publish([])),
+        HostilePacket("PUBLISH with an alias nobody set", publish([], properties: [0x23, 0x00, 0x05])),
+        HostilePacket("PUBLISH with alias 0", publish(log, properties: [0x23, 0x00, 0x00])),
+        HostilePacket("PUBLISH with an alias above our maximum", publish(log, properties: [0x23, 0xFF, 0xFF]), .takes),
+        HostilePacket("PUBLISH with NUL in its topic", publish(Array("push/\0log".utf8))),
+        HostilePacket("PUBLISH with a topic that is no UTF-8", publish([0x70, 0x75, 0xC3, 0x28])),
+        HostilePacket("PUBLISH with half a surrogate pair in its topic", publish([0x70, 0xED, 0xA0, 0x80])),
+        HostilePacket("PUBLISH with # in its topic", publish(Array("push/#".utf8)), .takes),
+        HostilePacket("PUBLISH with + in its topic", publish(Array("push/+".utf8)), .takes),
+        HostilePacket("PUBLISH of QoS 3", publish(log, first: 0x36)),
+        HostilePacket("PUBLISH of QoS 2", publish(log, first: 0x34), .ignores),
+        HostilePacket("PUBLISH of QoS 0 that is a repeat", publish(log, first: 0x38), .takes),
+        HostilePacket("PUBLISH of QoS 1 with packet id 0", packet(0x32, [0x00, 0x08] + log + [0x00, 0x00, 0x00])),
+        HostilePacket("PUBLISH of QoS 1 without a packet id", packet(0x32, [0x00, 0x08] + log)),
+        HostilePacket("PUBLISH without properties", packet(0x30, [0x00, 0x08] + log)),
+        HostilePacket("PUBLISH whose properties end behind it", packet(0x30, [0x00, 0x08] + log + [0x09, 0x01])),
+        HostilePacket(
+            "PUBLISH with properties without end",
+            packet(0x30, [0x00, 0x08] + log + [0xFF, 0xFF, 0xFF, 0xFF, 0x01])
+        ),
+        HostilePacket(
+            "PUBLISH with a content type twice",
+            publish(log, properties: [0x03, 0x00, 0x01, 0x61, 0x03, 0x00, 0x01, 0x61])
+        ),
+        HostilePacket("PUBLISH with a property of CONNECT", publish(log, properties: [0x11, 0, 0, 0, 1])),
+        HostilePacket("PUBLISH with payload format 2", publish(log, properties: [0x01, 0x02]), .takes),
+        HostilePacket(
+            "PUBLISH with # in its response topic",
+            publish(log, properties: [0x08, 0x00, 0x01, 0x23]),
+            .takes
+        ),
+        HostilePacket(
+            "PUBLISH with a content type that is no UTF-8",
+            publish(log, properties: [0x03, 0x00, 0x02, 0xC3, 0x28])
+        ),
+        HostilePacket("PUBLISH with half a user property", publish(log, properties: [0x26, 0x00, 0x01, 0x61])),
+        HostilePacket("PUBLISH with correlation data cut off", publish(log, properties: [0x09, 0x00, 0x09, 0x61])),
+        HostilePacket("PUBLISH with subscription id 0", publish(log, properties: [0x0B, 0x00]), .takes),
+        HostilePacket(
+            "PUBLISH with a subscription id without end",
+            publish(log, properties: [0x0B, 0xFF, 0xFF, 0xFF, 0xFF, 0x01])
+        ),
+        HostilePacket("PUBLISH with a length of five bytes", [0x30, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]),
+    ]
+}

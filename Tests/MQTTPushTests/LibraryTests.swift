@@ -1,0 +1,142 @@
+import AdapterThreads
+import COpenSSL
+import Foundation
+import Logging
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@testable import MQTTPush
+
+@Suite struct LibraryFaultTests {
+    private static let faults = [
+        LibraryFault(in: LibraryVersion(2, 0, 0)..<LibraryVersion(2, 1, 0), "it stops"),
+        LibraryFault(in: LibraryVersion(1, 9, 9)..<LibraryVersion(2, 0, 16), "it is slow"),
+    ]
+
+    @Test(
+        arguments: [
+            (LibraryVersion(2, 0, 11), "it stops; it is slow"), (LibraryVersion(2, 0, 16), "it stops"),
+            (LibraryVersion(1, 9, 9), "it is slow"), (LibraryVersion(1, 9, 8), nil), (LibraryVersion(2, 1, 0), nil),
+            (LibraryVersion(10, 0, 0), nil),
+        ] as [(LibraryVersion, String?)]
+    )
+    func aVersionHasTheFaultsOfItsRange(version: LibraryVersion, faults: String?) {
+        let expected = faults.map {
+            "lib \(version) has known faults, unless the system's package fixes them: \($0). See docs/security.md"
+        }
+        #expect(LibraryFault.warning(of: Self.faults, in: "lib", version) == expected)
+    }
+
+    @Test func eachIsWarnedOfOnce() {
+        let lines = EventList<String>()
+        let logger = Logger(label: "test") { _ in RecordingLog(lines) }
+        for _ in 1...3 { LibraryFault.warn(of: Self.faults, in: "once", LibraryVersion(2, 0, 1), to: logger) }
+        LibraryFault.warn(of: Self.faults, in: "once", LibraryVersion(3, 0, 0), to: logger)
+        #expect(lines.all.count == 1)
+        #expect(lines.all.first?.contains("once 2.0.1 has known faults") == true)
+    }
+
+    @Test func openSSLTellsItsVersionInOneNumber() {
+        #expect(OpenSSLFaults.version(0x3000_0130) == LibraryVersion(3, 0, 19))
+        #expect(OpenSSLFaults.version(0x3020_0010) == LibraryVersion(3, 2, 1))
+        let old = LibraryFault.warning(of: OpenSSLFaults.all, in: "OpenSSL", LibraryVersion(3, 0, 6))
+        #expect(old?.contains("CVE-2022-3602") == true)
+        let newer = LibraryFault.warning(of: OpenSSLFaults.all, in: "OpenSSL", LibraryVersion(3, 0, 7))
+        #expect(newer?.contains("CVE-2022-3602") == false && newer?.contains("CVE-2024-6119") == true)
+        for fixed in [
+            LibraryVersion(3, 0, 15), LibraryVersion(3, 1, 7), LibraryVersion(3, 2, 3), LibraryVersion(3, 3, 2),
+        ] {
+            #expect(LibraryFault.warning(of: OpenSSLFaults.all, in: "OpenSSL", fixed) == nil)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (MQTTVersion.v5, MQTTSecurity.none, true), (.v311, .none, false), (.v5, .tls(), true),
+            (.v311, .tls(), true),
+            (.v5, .tls(.insecure), true),
+        ] as [(MQTTVersion, MQTTSecurity, Bool)]
+    )
+    func faultsOfLibmosquittoConcernWhoUsesWhatHasThem(version: MQTTVersion, security: MQTTSecurity, isWarned: Bool) {
+        let faults = MosquittoFaults.concerning(version, security, isLocal: false)
+        let warning = LibraryFault.warning(of: faults, in: "libmosquitto", LibraryVersion(2, 0, 11))
+        #expect((warning != nil) == isWarned)
+        #expect(LibraryFault.warning(of: faults, in: "libmosquitto", LibraryVersion(2, 1, 0)) == nil)
+        #expect(MosquittoFaults.concerning(version, security, isLocal: true).isEmpty)
+    }
+}
+
+@Suite struct TLSClientTests {
+    /// OpenSSL's word PSK also selects suites without encryption. The system's security level may forbid them, but need not.
+    @Test func aSharedKeyIsUsedWithEncryptionAlone() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString)")
+        try Data(String(repeating: "0f", count: 16).utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let security = MQTTSecurity.preSharedKey(identity: "kiosk", key: .file(file.path))
+        let client = try #require(try TLSClient(security, host: "localhost"))
+        let names = try withExtendedLifetime(client) {
+            let connection = try #require(SSL_new(client.context))
+            defer { SSL_free(connection) }
+            var names: [String] = []
+            while let name = SSL_get_cipher_list(connection, Int32(names.count)) { names.append(String(cString: name)) }
+            return names
+        }
+        #expect(names.contains { $0.hasPrefix("PSK-AES") })
+        #expect(!names.contains { $0.contains("NULL") }, "\(names)")
+    }
+}
+
+@Suite(.timeLimit(.minutes(10)))
+struct SocketFarewellTests {
+    @Test func aConnectionIsHeldUntilTheBrokerHasReadToItsEndAndClosed() async throws {
+        let (own, broker) = try Self.makePair()
+        let events = EventList<String>()
+        // What lies unread when a socket is closed makes the system reset the connection.
+        #expect(send(broker, "late", 4, 0) == 4)
+        #expect(send(own, "acknowledged", 12, 0) == 12)
+        let isHeld = EventList<Bool>()
+        Thread.detachNewThread {
+            let farewell = SocketFarewell(own)
+            close(own)
+            isHeld.append(contentsOf: [true])
+            farewell?.wait(limit: .seconds(60))
+            events.append(contentsOf: ["over"])
+        }
+        _ = await isHeld.first(1)
+        var buffer = [UInt8](repeating: 0, count: 64)
+        var heard = 0
+        while true {
+            let count = recv(broker, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            heard += count
+        }
+        #expect(heard == 12)
+        events.append(contentsOf: ["heard all"])
+        close(broker)
+        #expect(await events.first(2) == ["heard all", "over"])
+    }
+
+    @Test func aBrokerThatNeverClosesIsWaitedForNoLongerThanTheLimit() throws {
+        let (own, broker) = try Self.makePair()
+        defer { close(broker) }
+        let farewell = SocketFarewell(own)
+        close(own)
+        farewell?.wait(limit: .milliseconds(20))
+    }
+
+    @Test func withoutASocketThereIsNothingToWaitFor() {
+        if SocketFarewell(-1) != nil { Issue.record("there is something to wait for") }
+    }
+
+    private static func makePair() throws -> (Int32, Int32) {
+        var pair: [Int32] = [-1, -1]
+        #if os(Linux)
+        let kind = Int32(SOCK_STREAM.rawValue)
+        #else
+        let kind = SOCK_STREAM
+        #endif
+        try #require(socketpair(AF_UNIX, kind, 0, &pair) == 0)
+        return (pair[0], pair[1])
+    }
+}

@@ -1,0 +1,273 @@
+import AdapterThreads
+import BrokerKit
+import Foundation
+import Logging
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@testable import MQTTPush
+
+@Suite(.timeLimit(.minutes(10)))
+struct ConnectingTests {
+    private static let canary = "canary-5f0e9d"
+
+    private static func topics() throws -> [MQTTTopic] { [try MQTTTopic("push/{action}/{id}")] }
+
+    private static func file(_ text: String, in folder: URL) throws -> Secret {
+        let file = folder.appendingPathComponent("secret-\(UUID().uuidString)")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        return .file(file.path)
+    }
+
+    @Test func aPasswordFromAFileOpensTheBrokerAndIsNeverLogged() async throws {
+        try await Broker.with(BrokerOptions(users: ["alice": Self.canary])) { broker in
+            var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            configuration.username = try Self.file("alice\n", in: broker.folder)
+            configuration.password = try Self.file("\(Self.canary)\n", in: broker.folder)
+            try await PushTrial.run(configuration) { trial in
+                #expect(!"\(configuration)".contains(Self.canary))
+                #expect(!trial.log.all.contains { $0.contains(Self.canary) || $0.contains("alice") })
+            }
+        }
+    }
+
+    @Test func aWrongPasswordIsAnErrorThatSaysWhatToDo() async throws {
+        try await Broker.with(BrokerOptions(users: ["alice": "right"])) { broker in
+            var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            configuration.username = try Self.file("alice", in: broker.folder)
+            configuration.password = try Self.file(Self.canary, in: broker.folder)
+            try await PushTrial.run(configuration, subscribed: false) { trial in
+                let line = await trial.hears("refused the connection")
+                #expect(line.hasPrefix("error source push: broker 127.0.0.1:\(broker.port) refused the connection: "))
+                #expect(line.contains("(135)") || line.contains("(134)"))
+                #expect(line.contains("Check username and password"))
+                #expect(line.contains("next try in ") && line.hasSuffix("source=push"))
+                #expect(!trial.log.all.contains { $0.contains(Self.canary) })
+            }
+        }
+    }
+
+    @Test func aPasswordIsReadAnewForEachConnection() async throws {
+        try await Broker.with(BrokerOptions(users: ["alice": "right"])) { broker in
+            let file = broker.folder.appendingPathComponent("password")
+            var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            configuration.username = try Self.file("alice", in: broker.folder)
+            configuration.password = .file(file.path)
+            try await PushTrial.run(configuration, subscribed: false) { trial in
+                let line = await trial.hears("cannot be read")
+                #expect(line.hasPrefix("error ") && line.contains("file \(file.path) cannot be read"))
+                try "right".write(to: file, atomically: true, encoding: .utf8)
+                await trial.hears("subscribed to")
+            }
+        }
+    }
+
+    @Test func aStopIsHeardBetweenTwoConnections() async throws {
+        var configuration = try MQTTPushConfiguration.test(port: 1, try Self.topics())
+        configuration.reconnect = MQTTReconnect(first: .seconds(3_600), cap: .seconds(3_600))
+        try await PushTrial.run(configuration, subscribed: false) { trial in
+            let line = await trial.hears("cannot be reached")
+            #expect(line.hasPrefix("warning source push: broker 127.0.0.1:1 cannot be reached: "))
+        }
+    }
+
+    @Test func aRunWhoseFirstConnectionMustSucceedThrowsWhyItDidNot() async throws {
+        let broker = try FakeBroker([[[0x20, 0x03, 0x00, 0x86, 0x00]]])
+        defer { broker.close() }
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, try Self.topics())
+        configuration.firstConnectionMustSucceed = true
+        let adapter = try MQTTPushAdapter(
+            configuration,
+            logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let error = await #expect(throws: MQTTPushError.self) { try await adapter.run(into: RecordingIntake()) }
+        #expect(error?.code == .badCredentials)
+        #expect(error?.description.contains("bad user name or password (134). Check username and password") == true)
+    }
+
+    @Test func aRunWhoseFirstConnectionMustSucceedThrowsWhenEveryFilterIsRefused() async throws {
+        let refused: [UInt8] = [0x90, 0x04, 0x00, 0x01, 0x00, 0x87]
+        let broker = try FakeBroker([[FakeAnswers.connected, refused]])
+        defer { broker.close() }
+        var configuration = try MQTTPushConfiguration.test(port: broker.port, try Self.topics())
+        configuration.firstConnectionMustSucceed = true
+        let adapter = try MQTTPushAdapter(
+            configuration,
+            logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let error = await #expect(throws: MQTTPushError.self) { try await adapter.run(into: RecordingIntake()) }
+        #expect(error?.code == .subscriptionRefused)
+        #expect(error?.description.contains(#""push/+/+": not authorized (135). Change the topics"#) == true)
+    }
+
+    @Test func aStopBeforeTheFirstConnectionEndsTheRun() async throws {
+        let adapter = try MQTTPushAdapter(
+            try .test(port: 1, try Self.topics()),
+            logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let run = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            try await adapter.run(into: RecordingIntake())
+        }
+        try await run.value
+    }
+
+    @Test func aStopDoesNotWaitForASecretThatDoesNotCome() async throws {
+        let pipe = FileManager.default.temporaryDirectory.appendingPathComponent("secret-\(UUID().uuidString)").path
+        try #require(mkfifo(pipe, 0o600) == 0)
+        defer { unlink(pipe) }
+        var configuration = try MQTTPushConfiguration.test(port: 1, try Self.topics())
+        configuration.username = .file(pipe)
+        let adapter = try MQTTPushAdapter(
+            configuration,
+            logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let run = Task { try await adapter.run(into: RecordingIntake()) }
+        // The system opens it when the source does, which then waits for what is written.
+        let writer = await withCheckedContinuation { opened in
+            Thread.detachNewThread { opened.resume(returning: open(pipe, O_WRONLY | O_CLOEXEC)) }
+        }
+        defer { close(writer) }
+        run.cancel()
+        try await run.value
+    }
+
+    @Test func repeatedFailuresShareOneLogLineAMinute() async throws {
+        let greeting: [UInt8] = [0x20, 0x03, 0x00, 0x88, 0x00]
+        let broker = try FakeBroker(Array(repeating: [greeting], count: 5) + [FakeAnswers.welcome])
+        defer { broker.close() }
+        try await PushTrial.run(try .test(port: broker.port, try Self.topics())) { trial in
+            let lines = trial.log.all.filter { $0.contains("refused the connection") }
+            #expect(lines.count == 1 && lines[0].contains("server unavailable (136)"))
+            #expect(lines[0].hasPrefix("warning "))
+        }
+    }
+
+    @Test func aSourceWithoutASessionHasARandomIdAndStartsClean() async throws {
+        try await Broker.with { broker in
+            let configuration = MQTTPushConfiguration.withoutSession(
+                source: "push",
+                broker: try MQTTBroker(url: broker.url),
+                topics: try Self.topics()
+            )
+            try await PushTrial.run(configuration) { trial in
+                try await broker.publish("{}", to: "push/log/1")
+                _ = await trial.arrivals(1)
+            }
+            try await broker.publish("{}", to: "push/log/2")
+            try await PushTrial.run(configuration) { trial in
+                #expect(await trial.hears("connected to").contains("with a new session"))
+                try await broker.publish("{}", to: "push/log/3")
+                #expect(await trial.firstID() == "3")
+            }
+        }
+    }
+}
+
+@Suite struct ReconnectingTests {
+    private let waits = MQTTReconnect(first: .seconds(1), cap: .seconds(5), slow: .seconds(30) ... .seconds(60))
+
+    private func next(_ backoff: inout ReconnectBackoff, slow: Bool = false) -> Duration {
+        backoff.next(isConfigurationFault: slow, share: 1)
+    }
+
+    @Test func ceilingsDoubleUpToTheCapAndBeginAnewAfterSuccess() {
+        var backoff = waits.backoff
+        #expect(
+            (0..<5).map { _ in next(&backoff) } == [.seconds(1), .seconds(2), .seconds(4), .seconds(5), .seconds(5)]
+        )
+        backoff.succeeded()
+        #expect(next(&backoff) == .seconds(1))
+    }
+
+    @Test func aWaitLiesAnywhereInItsRange() {
+        var backoff = waits.backoff
+        #expect([0, 0.5].map { backoff.next(isConfigurationFault: false, share: $0) } == [.zero, .seconds(1)])
+        let slow = [0, 0.5, 1].map { backoff.next(isConfigurationFault: true, share: $0) }
+        #expect(slow == [.seconds(30), .seconds(45), .seconds(60)])
+    }
+
+    /// Without a lower bound a plugin that gives everything back would be called again at once.
+    @Test func aWaitWhileMessagesAreGivenBackIsAtLeastHalfOfItsCeiling() {
+        var backoff = waits.backoff
+        let least = (0..<5).map { _ in backoff.next(isConfigurationFault: false, isHeld: true, share: 0) }
+        #expect(least == [.milliseconds(500), .seconds(1), .seconds(2), .milliseconds(2_500), .milliseconds(2_500)])
+        let most = backoff.next(isConfigurationFault: false, isHeld: true, share: 1)
+        #expect(most == .seconds(5))
+        let unbounded = backoff.next(isConfigurationFault: false, share: 0)
+        #expect(unbounded == .zero)
+        backoff.succeeded()
+        let first = backoff.next(isConfigurationFault: false, isHeld: true, share: 0)
+        #expect(first == .milliseconds(500))
+    }
+
+    @Test func aFaultOfTheConfigurationWaitsLongAndLeavesTheCeiling() {
+        var backoff = waits.backoff
+        #expect(next(&backoff, slow: true) == .seconds(60))
+        #expect(next(&backoff) == .seconds(1))
+    }
+
+    @Test(arguments: [
+        (132, true), (133, true), (134, true), (135, true), (136, false), (137, false), (138, true), (142, true),
+        (139, false), (159, false), (200, false),
+    ])
+    func onlyCodesThatSomebodyMustActOnAreFaultsOfTheConfiguration(code: Int32, isFault: Bool) {
+        #expect(ConnectionEnd.refused(ReasonCode(rawValue: code)).isConfigurationFault == isFault)
+        #expect(ConnectionEnd.closed(ReasonCode(rawValue: code)).isConfigurationFault == isFault)
+    }
+
+    @Test func anEndSaysWhatHappenedWhereAndWhatToDo() throws {
+        let broker = try MQTTBroker(host: "b", port: 1)
+        #expect(
+            ConnectionEnd.refused(ReasonCode(rawValue: 134)).sentence(about: broker)
+                == "broker b:1 refused the connection: bad user name or password (134). Check username and password in "
+                + "the configuration, and the broker's access rules"
+        )
+        #expect(
+            ConnectionEnd.notConnected("connection refused").sentence(about: broker)
+                == "broker b:1 cannot be reached: connection refused"
+        )
+    }
+
+    @Test func oneLineOfAKindIsLetThroughPerMinuteAndTheOthersAreCounted() {
+        var limit = LogLimit()
+        let start = ContinuousClock.now
+        #expect(limit.admit("lost", at: start) == 0)
+        #expect(limit.admit("lost", at: start + .seconds(1)) == nil)
+        #expect(limit.admit("lost", at: start + .seconds(59)) == nil)
+        #expect(limit.admit("silent", at: start + .seconds(59)) == 0)
+        #expect(limit.admit("lost", at: start + .seconds(60)) == 2)
+        #expect(limit.admit("lost", at: start + .seconds(61)) == nil)
+    }
+
+    @Test func aHeldBatchPingsEachHalfKeepalive() {
+        let start = ContinuousClock.now
+        var pings = HoldPings(keepalive: .seconds(10), from: start)
+        #expect(pings.limit(at: start) == .seconds(5))
+        let due = [4, 5, 9, 11].map { pings.isDue(at: start + .seconds($0)) }
+        #expect(due == [false, true, false, true])
+        var none = HoldPings(keepalive: .zero, from: start)
+        let isDue = none.isDue(at: start + .seconds(3_600))
+        #expect(!isDue)
+    }
+
+    @Test func aHeldBatchWithoutAConnectionWaitsInsteadOfSpinning() {
+        let start = ContinuousClock.now
+        var pings = HoldPings(keepalive: .seconds(10), from: start)
+        #expect(pings.limit(at: start + .seconds(5)) == .zero)
+        pings.isConnected = false
+        #expect(pings.limit(at: start + .seconds(5)) == .seconds(60))
+        let isDue = pings.isDue(at: start + .seconds(5))
+        #expect(!isDue)
+    }
+
+    @Test func aStopDuringABlockingCallDoesNotWaitForIt() async throws {
+        let control = try LoopControl()
+        let result: Void? = control.blocking { control.stop() }
+        #expect(result != nil)
+        control.end(nil)
+        #expect(await control.nextEvent() == .leftBehind)
+        #expect(control.blocking {} == nil)
+    }
+}

@@ -1,0 +1,305 @@
+import BrokerKit
+import Foundation
+import Logging
+import MQTTPush
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(10)))
+struct DeliveryTests {
+    private static func topics() throws -> [MQTTTopic] { [try MQTTTopic("push/{action}/{id}")] }
+
+    private static func id(_ taken: RecordingIntake.Taken) -> String {
+        (try? taken.arrival.reading.get().id.text) ?? "unreadable"
+    }
+
+    @Test func messagesSentWhileTheSourceWasAwayComeWhenItIsBack() async throws {
+        try await Broker.with { broker in
+            let configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            try await PushTrial.run(configuration) { _ in }
+            try await broker.publish("{}", to: "push/log/1")
+            try await PushTrial.run(configuration) { trial in
+                let line = await trial.hears("connected to broker")
+                #expect(line.contains("the session was kept"))
+                #expect(await trial.firstID() == "1")
+            }
+        }
+    }
+
+    @Test func anUnacknowledgedMessageComesAgainAfterTheBrokerRestarted() async throws {
+        try await Broker.with { broker in
+            let intake = RecordingIntake.holding()
+            try await PushTrial.run(try .test(broker, try Self.topics()), into: intake) { trial in
+                try await broker.publish("{}", to: "push/log/1")
+                let first = await intake.taken.first(1)[0]
+                await broker.stop()
+                first.settle()
+                await trial.hears("next try in")
+                try await broker.restart()
+                let second = await intake.taken.first(2)[1]
+                #expect(Self.id(second) == "1")
+                second.settle()
+            }
+        }
+    }
+
+    @Test func aLostSessionIsWarnedOfAndSubscribedAnew() async throws {
+        try await Broker.with(BrokerOptions(isPersistent: false)) { broker in
+            try await PushTrial.run(try .test(broker, try Self.topics())) { trial in
+                await broker.kill()
+                try await broker.restart()
+                let line = await trial.hears("had lost the session")
+                #expect(line.hasPrefix("warning source push: "))
+                await trial.hears("subscribed to", times: 2)
+                try await broker.publish("{}", to: "push/log/1")
+                #expect(await trial.firstID() == "1")
+            }
+        }
+    }
+
+    @Test func anAbandonedMessageDropsTheConnectionAndComesAgain() async throws {
+        try await Broker.with { broker in
+            let intake = RecordingIntake.holding()
+            try await PushTrial.run(try .test(broker, try Self.topics()), into: intake) { trial in
+                try await broker.publish("{}", to: "push/log/1")
+                await intake.taken.first(1)[0].abandon()
+                let line = await trial.hears("abandoned")
+                #expect(line.contains("1 messages were abandoned") && line.contains("next try in"))
+                let again = await intake.taken.first(2)[1]
+                #expect(Self.id(again) == "1")
+                again.settle()
+                try await broker.publish("{}", to: "push/log/2")
+                let next = await intake.taken.first(3)[2]
+                #expect(Self.id(next) == "2")
+                next.settle()
+            }
+        }
+    }
+
+    @Test func whatWasAcknowledgedDoesNotComeBackEvenIfUnreadableOrTooLarge() async throws {
+        try await Broker.with { broker in
+            var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            configuration.limits = MessageLimits(bytes: 1_000)
+            try await PushTrial.run(configuration) { trial in
+                let deep = String(repeating: "[", count: 900)
+                try await broker.publish(deep, to: "push/log/1")
+                try await broker.publish([0xFF, 0xFE], to: "push/log/2")
+                try await broker.publish(#"""# + String(repeating: "x", count: 2_000) + #"""#, to: "push/log/3")
+                try await broker.publish("{}", to: "push/log/4")
+                let arrivals = await trial.arrivals(4)
+                #expect(arrivals.prefix(3).map(\.rejection?.reason) == [.malformed, .malformed, .malformed])
+                #expect(arrivals[2].originalLength == 2_002)
+            }
+            try await PushTrial.run(configuration) { trial in
+                try await broker.publish("{}", to: "push/log/5")
+                #expect(await trial.firstID() == "5")
+            }
+        }
+    }
+
+    @Test func aMessageOverFourTimesTheLimitIsKeptBackByTheBroker() async throws {
+        try await Broker.with { broker in
+            var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            configuration.limits = MessageLimits(bytes: 1_000)
+            try await PushTrial.run(configuration) { trial in
+                try await broker.publish([UInt8](repeating: 0x20, count: 4_001), to: "push/log/1")
+                try await broker.publish("{}", to: "push/log/2")
+                #expect(await trial.firstID() == "2")
+            }
+        }
+    }
+
+    @Test func aStopWaitsForCustodyAndLetsTheAcknowledgementOut() async throws {
+        try await Broker.with { broker in
+            let configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            let intake = RecordingIntake.holding()
+            try await PushTrial.run(configuration, into: intake) { _ in
+                try await broker.publish("{}", to: "push/log/1")
+                let taken = await intake.taken.first(1)
+                // The run is cancelled when this returns; the settlement comes after that from elsewhere.
+                Task.detached { taken[0].settle() }
+            }
+            try await broker.publish("{}", to: "push/log/2")
+            try await PushTrial.run(configuration) { trial in
+                #expect(await trial.firstID() == "2")
+            }
+        }
+    }
+
+    @Test func aFullWindowPausesReadingAndLosesNothing() async throws {
+        try await Broker.with { broker in
+            let configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            try await PushTrial.run(configuration) { _ in }
+            for number in 1...40 { try await broker.publish("{}", to: "push/log/\(number)") }
+            let intake = RecordingIntake(room: 5)
+            // Not before the window has room does it hear that it is subscribed: the broker answers behind the messages.
+            try await PushTrial.run(configuration, into: intake, subscribed: false) { trial in
+                for round in 1...7 {
+                    _ = await intake.roomCalls.wait { $0.count >= round }
+                    #expect(intake.taken.all.count == 5 * round)
+                    intake.makeRoom(5)
+                }
+                let all = await intake.taken.first(40)
+                #expect(all.map(Self.id) == (1...40).map(String.init))
+            }
+            try await broker.publish("{}", to: "push/log/41")
+            try await PushTrial.run(configuration) { trial in
+                #expect(await trial.firstID() == "41")
+            }
+        }
+    }
+
+    @Test func whenTheIntakeClosesTheRunEndsAndWhatWasNotTakenComesAgain() async throws {
+        try await Broker.with { broker in
+            let configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
+            let intake = RecordingIntake(room: 0)
+            let log = EventList<String>()
+            let adapter = try MQTTPushAdapter(configuration, logger: .init(label: "push") { _ in RecordingLog(log) })
+            async let run: Void = adapter.run(into: intake)
+            _ = await log.wait { $0.contains { $0.contains("subscribed to") } }
+            try await broker.publish("{}", to: "push/log/1")
+            _ = await intake.roomCalls.first(1)
+            intake.close()
+            try await run
+            try await PushTrial.run(configuration) { trial in
+                #expect(await trial.firstID() == "1")
+            }
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(10)))
+struct LedgerTests {
+    @Test func everyMessageTheBrokerAcknowledgedArrivesAlthoughItIsRestartedInTheMiddle() async throws {
+        let count = 5_000
+        try await Broker.with { broker in
+            let ledger = broker.folder.appendingPathComponent("ledger.txt")
+            try await PushTrial.run(try .test(broker, [try MQTTTopic("push/{action}")])) { trial in
+                let publisher = try RunningProgram(
+                    BuiltProgram.path("LedgerPublisher"),
+                    [
+                        "--port", "\(broker.port)", "--topic", "push/log", "--count", "\(count)", "--payload",
+                        #"{"n":{n}}"#, "--ledger", ledger.path,
+                    ]
+                )
+                _ = await trial.intake.taken.wait { $0.count >= count / 4 }
+                await broker.stop()
+                try await broker.restart()
+                #expect(await publisher.status() == 0)
+                let acknowledged = try String(contentsOf: ledger, encoding: .utf8).split(separator: "\n").compactMap {
+                    Int($0)
+                }
+                #expect(Set(acknowledged) == Set(1...count))
+                // Messages come in order, but for those sent again: when the last is there, all may not be yet.
+                let arrived = await trial.intake.taken.wait { Self.numbers($0).count == count }
+                #expect(Self.numbers(arrived) == Set(1...count))
+            }
+        }
+    }
+
+    @Test func aPublisherThatTheBrokerRefusesEndsWithAnotherStatus() async throws {
+        try await Broker.with(BrokerOptions(users: ["alice": "secret"])) { broker in
+            let publisher = try RunningProgram(
+                BuiltProgram.path("LedgerPublisher"),
+                ["--port", "\(broker.port)", "--ledger", broker.folder.appendingPathComponent("ledger.txt").path]
+            )
+            #expect(await publisher.status() == 2)
+        }
+    }
+
+    private static func numbers(_ taken: [RecordingIntake.Taken]) -> Set<Int> {
+        guard taken.count >= 5_000 else { return [] }
+        return Set(taken.compactMap { try? $0.arrival.reading.get().body.decode([String: Int].self)["n"] })
+    }
+}
+
+/// A connection that is dropped because messages were abandoned says goodbye, so the broker does not publish its will.
+@Suite(.timeLimit(.minutes(10)))
+struct AbandonmentTests {
+    /// Abandons a message once, and checks that no will is published before the message comes again.
+    private func abandon(_ broker: Broker, _ configuration: MQTTPushConfiguration) async throws {
+        var mortal = configuration
+        mortal.will = MQTTWill(topic: "wills/gone", payload: Array("\"bye\"".utf8))
+        // The broker has read the goodbye, or has missed it, before the source connects again.
+        mortal.farewellTimeout = .seconds(300)
+        let heirs = try MQTTPushConfiguration.test(
+            port: broker.openPort,
+            [try MQTTTopic("wills/{action}")],
+            clientID: "heir"
+        )
+        try await PushTrial.run(heirs) { heir in
+            let intake = RecordingIntake.holding()
+            try await PushTrial.run(mortal, into: intake) { _ in
+                try await broker.publish("{}", to: "push/work")
+                await intake.taken.first(1)[0].abandon()
+                let again = await intake.taken.first(2)[1]
+                #expect(again.name == "work")
+                // A will of the first connection would have come before it.
+                try await broker.publish("{}", to: "wills/none")
+                #expect(try await heir.arrivals(1)[0].action().name == "none")
+                again.settle()
+            }
+        }
+    }
+
+    @Test(arguments: MQTTVersion.allCases)
+    func aPlainConnectionIsDroppedWithoutItsWill(version: MQTTVersion) async throws {
+        try await Broker.with { broker in
+            var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push/{action}")])
+            configuration.version = version
+            try await abandon(broker, configuration)
+        }
+    }
+
+    @Test func aConnectionOverTLSIsDroppedWithoutItsWill() async throws {
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        var options = BrokerOptions()
+        options.security = .tls(authority)
+        try await Broker.with(options) { broker in
+            try await abandon(broker, try .secure(broker, .tls(.authority(file: authority.authorityFile))))
+        }
+    }
+}
+
+/// A plugin that takes three times the keepalive: the broker must not take the connection for dead.
+@Suite(.timeLimit(.minutes(10)))
+struct HoldTests {
+    private func hold(_ broker: Broker, _ configuration: MQTTPushConfiguration) async throws {
+        var configuration = configuration
+        configuration.keepalive = .seconds(10)
+        configuration.holdLimit = .seconds(3_600)
+        let intake = RecordingIntake.holding()
+        try await PushTrial.run(configuration, into: intake) { trial in
+            try await broker.publish("{}", to: "push/slow")
+            let slow = await intake.taken.first(1)[0]
+            // The work of the plugin: its length is what this is about. A broker waits for one and a half keepalives.
+            try await Task.sleep(for: .seconds(30))
+            slow.settle()
+            try await broker.publish("{}", to: "push/next")
+            let next = await intake.taken.first(2)[1]
+            #expect(next.name == "next")
+            next.settle()
+            #expect(trial.log.all.count { $0.contains("subscribed to") } == 1)
+            #expect(!trial.log.all.contains { $0.contains("was lost") || $0.contains("ended the connection") })
+        }
+        #expect(!broker.log.contains("exceeded timeout"))
+    }
+
+    @Test func aLongHoldKeepsAPlainConnection() async throws {
+        try await Broker.with { broker in
+            try await hold(broker, try .test(broker, [try MQTTTopic("push/{action}")]))
+        }
+    }
+
+    @Test func aLongHoldKeepsAConnectionOverTLS() async throws {
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        var options = BrokerOptions()
+        options.security = .tls(authority)
+        try await Broker.with(options) { broker in
+            try await hold(broker, try .secure(broker, .tls(.authority(file: authority.authorityFile))))
+        }
+    }
+}

@@ -1,0 +1,259 @@
+import BrokerKit
+import CMosquitto
+import Foundation
+import SignalboxCore
+import SignalboxRoutes
+import Testing
+
+@testable import MQTTPush
+
+@Suite(.timeLimit(.minutes(10)))
+struct ReceivingTests {
+    private struct Loading: Decodable, Equatable {
+        let device: String
+        let text: String
+    }
+
+    @Test func aTopicNamesTheActionAndItsCapturesJoinTheBody() async throws {
+        try await Broker.with { broker in
+            try await PushTrial.run(try .test(broker, [try MQTTTopic("push/{device}/{action}/{id}")])) { trial in
+                try await broker.publish(#"{"text": "hello"}"#, to: "push/kiosk-1/loading/17")
+                let arrival = await trial.arrivals(1)[0]
+                let action = try arrival.action()
+                #expect(action.name == "loading")
+                #expect(action.id.text == "17")
+                #expect(try action.body.decode(Loading.self) == Loading(device: "kiosk-1", text: "hello"))
+                #expect(arrival.origin.source == "push")
+                let facts = try #require(arrival.pushFacts)
+                #expect(facts.broker == "127.0.0.1:\(broker.port)")
+                #expect(facts.topic == "push/kiosk-1/loading/17")
+                #expect(
+                    facts.captures.map { "\($0.name)=\($0.value)" } == ["device=kiosk-1", "action=loading", "id=17"]
+                )
+                #expect(!facts.retained && facts.qos == 1 && !facts.tls && facts.properties == nil)
+            }
+        }
+    }
+
+    @Test func withoutAnActionInTheTopicThePayloadIsAnEnvelope() async throws {
+        try await Broker.with { broker in
+            try await PushTrial.run(try .test(broker, [try MQTTTopic("push/{device}")])) { trial in
+                let envelope = #"{"action": "loading", "id": "a", "body": {"text": "hello"}}"#
+                try await broker.publish(envelope, to: "push/kiosk-1")
+                let action = try await trial.arrivals(1)[0].action()
+                #expect(action.name == "loading" && action.id.text == "a")
+                #expect(try action.body.decode(Loading.self) == Loading(device: "kiosk-1", text: "hello"))
+            }
+        }
+    }
+
+    @Test func eachPatternHasItsPayloadKindAndItsAction() async throws {
+        let topics = [
+            try MQTTTopic("home/temperature", payload: .text, action: "temperature"),
+            try MQTTTopic("home/attic/{action}", payload: .bytes),
+        ]
+        try await Broker.with { broker in
+            try await PushTrial.run(try .test(broker, topics)) { trial in
+                try await broker.publish("21.5", to: "home/temperature")
+                try await broker.publish([0xFF, 0x00], to: "home/attic/raw")
+                try await broker.publish([], to: "home/attic/empty")
+                let arrivals = try await trial.arrivals(3).map { try $0.action() }
+                #expect(arrivals.map(\.name.text) == ["temperature", "raw", "empty"])
+                #expect(try arrivals[0].body.decode(String.self) == "21.5")
+                #expect(try Array(arrivals[1].body.decode(Bytes.self)) == [0xFF, 0x00])
+                #expect(try arrivals[2].body.decode(String?.self) == nil)
+            }
+        }
+    }
+
+    @Test func aStoredMessageIsMarkedAsRetainedAndALiveOneIsNot() async throws {
+        try await Broker.with { broker in
+            try await broker.publish("{}", to: "push/a/status", retain: true)
+            try await PushTrial.run(try .test(broker, [try MQTTTopic("push/{device}/{action}")])) { trial in
+                #expect(await trial.arrivals(1)[0].pushFacts?.retained == true)
+                try await broker.publish("{}", to: "push/a/status", retain: true)
+                #expect(await trial.arrivals(2)[1].pushFacts?.retained == false)
+            }
+        }
+    }
+
+    @Test func propertiesAreFactsAndAnExpiryIsADeadline() async throws {
+        let properties = [
+            ["content-type", "application/json"], ["response-topic", "answers/1"], ["correlation-data", "c-1"],
+            ["user-property", "a", "1"], ["user-property", "a", "2"], ["message-expiry-interval", "90"],
+        ]
+        try await Broker.with { broker in
+            try await PushTrial.run(try .test(broker, [try MQTTTopic("push/{action}")])) { trial in
+                try await broker.publish(Array("{}".utf8), to: "push/loading", properties: properties)
+                try await broker.publish("{}", to: "push/loading")
+                let arrivals = await trial.arrivals(2)
+                let said = try #require(arrivals[0].pushFacts?.properties)
+                #expect(said.contentType == "application/json" && said.responseTopic == "answers/1")
+                #expect(said.correlationData == Array("c-1".utf8))
+                #expect(said.userProperties.map { "\($0.name)=\($0.value)" } == ["a=1", "a=2"])
+                let expiry = try #require(said.messageExpiry)
+                #expect((1...90).contains(expiry))
+                #expect(try arrivals[0].action().deadline != nil)
+                #expect(arrivals[1].pushFacts?.properties == nil)
+            }
+        }
+    }
+
+    @Test func messagesOfOneTopicShareTheirOriginAndKeepTheirOrder() async throws {
+        try await Broker.with { broker in
+            let configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push/{action}")])
+            try await PushTrial.run(configuration) { trial in
+                let publisher = try RunningProgram(
+                    BuiltProgram.path("LedgerPublisher"),
+                    [
+                        "--port", "\(broker.port)", "--topic", "push/log", "--count", "2000", "--ledger",
+                        broker.folder.appendingPathComponent("ledger.txt").path, "--payload", #"{"n":{n}}"#,
+                    ]
+                )
+                #expect(await publisher.status() == 0)
+                let arrivals = await trial.arrivals(2_000)
+                #expect(arrivals.allSatisfy { $0.origin === arrivals[0].origin })
+                let numbers = try arrivals.map { try $0.action().body.decode([String: Int].self)["n"] }
+                #expect(numbers == Array(1...2_000))
+            }
+        }
+    }
+
+    @Test func aTopicLevelThatIsNoActionNameIsARejectedArrival() async throws {
+        try await Broker.with { broker in
+            try await PushTrial.run(try .test(broker, [try MQTTTopic("push/{action}")])) { trial in
+                try await broker.publish("{}", to: "push/9 lives")
+                try await broker.publish("{}", to: "push/signalbox.stop")
+                let arrivals = await trial.arrivals(2)
+                #expect(arrivals.map(\.rejection?.reason) == [.malformed, .malformed])
+                #expect(arrivals[0].original == Bytes("{}"))
+            }
+        }
+    }
+}
+
+@Suite struct PropertyLimitTests {
+    private let user = Int32(MQTT_PROP_USER_PROPERTY.rawValue)
+    private let contentType = Int32(MQTT_PROP_CONTENT_TYPE.rawValue)
+    private let correlationData = Int32(MQTT_PROP_CORRELATION_DATA.rawValue)
+
+    /// What is kept of a list that `fill` makes.
+    private func kept(_ fill: (inout OpaquePointer?) -> Void) throws -> PushProperties {
+        var list: OpaquePointer?
+        defer { mosquitto_property_free_all(&list) }
+        fill(&list)
+        return PushProperties(copying: try #require(list))
+    }
+
+    private func addUser(_ list: inout OpaquePointer?, _ name: String, _ value: String) {
+        mosquitto_property_add_string_pair(&list, user, name, value)
+    }
+
+    @Test func sixtyFourUserPropertiesAreKeptAndTheNextIsNot() throws {
+        let all = try kept { list in for number in 1...64 { addUser(&list, "n", "\(number)") } }
+        #expect(all.userProperties.map(\.value) == (1...64).map(String.init) && !all.truncated)
+        let more = try kept { list in for _ in 1...65 { addUser(&list, "", "") } }
+        #expect(more.userProperties.count == 64 && more.truncated)
+    }
+
+    @Test func textsAreKeptUpToTheLimitAndLeftOutWholeBeyondIt() throws {
+        let half = String(repeating: "x", count: PushProperties.textLimit / 2)
+        let all = try kept { list in for _ in 1...2 { addUser(&list, "", half) } }
+        #expect(all.userProperties.count == 2 && !all.truncated)
+        let more = try kept { list in
+            addUser(&list, half, half)
+            addUser(&list, "a", "")
+            addUser(&list, "", "")
+        }
+        #expect(more.userProperties.map(\.name) == [half, ""] && more.truncated)
+    }
+
+    @Test func userPropertiesDoNotCrowdOutTheOthers() throws {
+        let long = String(repeating: "x", count: PushProperties.textLimit)
+        let said = try kept { list in
+            addUser(&list, long, "")
+            mosquitto_property_add_string(&list, contentType, "text/plain")
+        }
+        #expect(said.contentType == "text/plain" && said.userProperties.isEmpty && said.truncated)
+    }
+
+    @Test func correlationDataOverTheLimitIsLeftOut() throws {
+        let said = try kept { list in
+            let data = [UInt8](repeating: 7, count: PushProperties.textLimit + 1)
+            mosquitto_property_add_binary(&list, correlationData, data, UInt16(data.count))
+        }
+        #expect(said.correlationData == nil && said.truncated && !said.isEmpty)
+    }
+
+    @Test func propertiesAndNewTopicsCountForABatchsBytes() throws {
+        let receiver = PushReceiver(configuration: try .test(port: 1_883, [try MQTTTopic("a/{action}")]))
+        let empty = receive(receiver, nil)
+        let again = receive(receiver, nil)
+        #expect(empty > 0 && again == empty)
+        var list: OpaquePointer?
+        defer { mosquitto_property_free_all(&list) }
+        for _ in 1...1_000 { addUser(&list, "name", "value") }
+        let said = receive(receiver, list) - again
+        #expect(said >= 64 * (9 + MemoryLayout<PushProperties.UserProperty>.stride) && said < 16_384)
+        #expect(receiver.takeBatch().count == 3 && receiver.byteCount == 0)
+    }
+
+    /// Receives an empty message on `a/x`; returns the batch's bytes after it.
+    private func receive(_ receiver: PushReceiver, _ properties: OpaquePointer?) -> Int {
+        var topic = Array("a/x".utf8CString)
+        topic.withUnsafeMutableBufferPointer { topic in
+            var message = mosquitto_message()
+            message.topic = topic.baseAddress
+            message.qos = 1
+            receiver.received(&message, properties: properties)
+        }
+        return receiver.byteCount
+    }
+}
+
+@Suite struct TraceTests {
+    private static let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    @Test func aTraceIsReadFromUserPropertiesOfItsName() throws {
+        let facts = try facts([("traceparent", Self.parent), ("tracestate", "a=1"), ("other", "x")])
+        #expect(facts.traceValue(forKey: "traceparent") == Self.parent)
+        #expect(facts.traceValue(forKey: "tracestate") == "a=1")
+        #expect(facts.traceValue(forKey: "baggage") == nil)
+    }
+
+    @Test func aNameInOtherLettersIsAnotherName() throws {
+        let facts = try facts([("Traceparent", Self.parent)])
+        #expect(facts.traceValue(forKey: "traceparent") == nil)
+    }
+
+    @Test func twoOfTheSameNameAreNone() throws {
+        let facts = try facts([("traceparent", Self.parent), ("traceparent", Self.parent)])
+        #expect(facts.traceValue(forKey: "traceparent") == nil)
+    }
+
+    @Test func aMessageWithoutPropertiesHasNoTrace() throws {
+        #expect(try facts([]).traceValue(forKey: "traceparent") == nil)
+    }
+
+    @Test func whatTheLimitsLeftOutIsNotThere() throws {
+        let many = (1...PushProperties.userPropertyLimit).map { ("n\($0)", "") } + [("traceparent", Self.parent)]
+        #expect(try facts(many).traceValue(forKey: "traceparent") == nil)
+    }
+
+    /// The facts of a message with these user properties.
+    private func facts(_ said: [(String, String)]) throws -> PushFacts {
+        let receiver = PushReceiver(configuration: try .test(port: 1_883, [try MQTTTopic("a/{action}")]))
+        var list: OpaquePointer?
+        defer { mosquitto_property_free_all(&list) }
+        for (name, value) in said {
+            mosquitto_property_add_string_pair(&list, Int32(MQTT_PROP_USER_PROPERTY.rawValue), name, value)
+        }
+        var topic = Array("a/x".utf8CString)
+        topic.withUnsafeMutableBufferPointer { topic in
+            var message = mosquitto_message()
+            message.topic = topic.baseAddress
+            receiver.received(&message, properties: list)
+        }
+        return try #require(receiver.takeBatch().first?.origin.facts as? PushFacts)
+    }
+}

@@ -1,0 +1,170 @@
+import SignalboxCore
+import Testing
+
+/// Each composition of rules against an origin that anybody may stand behind, and one that is no such origin.
+@Suite struct AccessRuleTests {
+    struct AnybodysFacts: LeastTrustedFacts {
+        static let kind = "anybody"
+    }
+
+    private static let links = Origin(source: "links", facts: AnybodysFacts())
+    private static let push = Origin(source: "push", facts: TestFacts(note: "here"))
+
+    private static let anybody = AccessRule("anybody's", naming: AnybodysFacts.self) { _, _ in true }
+    private static let here = AccessRule("here") { ($0.facts as? TestFacts)?.note == "here" }
+    private static let namedHere = AccessRule("here", naming: TestFacts.self) { $1.note == "here" }
+    private static let fromLinks = AccessRule("from links", naming: AnybodysFacts.self) { from, _ in from == "links" }
+    private static let nowhere = AccessRule("nowhere", naming: AnybodysFacts.self) { from, _ in from == "other" }
+    private static let unnamed = AccessRule("unnamed") { $0.facts is AnybodysFacts }
+    private static let everything = AccessRule("everything") { _ in true }
+    private static let nothing = AccessRule("nothing") { _ in false }
+
+    struct Row: CustomTestStringConvertible, Sendable {
+        let rule: AccessRule
+        let allowsLinks, allowsPush: Bool
+
+        init(_ rule: AccessRule, links: Bool, push: Bool) {
+            self.rule = rule
+            allowsLinks = links
+            allowsPush = push
+        }
+
+        var testDescription: String { rule.description }
+    }
+
+    private static let leaves = [
+        Row(.source("links"), links: true, push: false),
+        Row(.source("push"), links: false, push: true),
+        Row(anybody, links: true, push: false),
+        Row(here, links: false, push: true),
+        Row(namedHere, links: false, push: true),
+        Row(fromLinks, links: true, push: false),
+        Row(nowhere, links: false, push: false),
+        Row(unnamed, links: false, push: false),
+        Row(everything, links: false, push: true),
+        Row(nothing, links: false, push: false),
+    ]
+
+    private static let exclusions = [
+        Row(.not(.source("push")), links: false, push: false),
+        Row(.not(.source("other")), links: false, push: true),
+        Row(.not(here), links: false, push: false),
+        Row(.not(nothing), links: false, push: true),
+        Row(.not(anybody), links: false, push: true),
+        Row(.not(.not(.source("links"))), links: false, push: false),
+        Row(.not(.not(here)), links: false, push: true),
+        Row(.not(.any([])), links: false, push: true),
+        Row(.not(.all([])), links: false, push: true),
+        Row(.not(unnamed), links: false, push: true),
+        Row(.not(.not(unnamed)), links: false, push: false),
+    ]
+
+    private static let unions = [
+        Row(.any([]), links: false, push: false),
+        Row(.any([here, anybody]), links: true, push: true),
+        Row(.any([everything, unnamed]), links: false, push: true),
+        Row(.any([.not(.source("other"))]), links: false, push: true),
+        Row(.any([.not(.source("other")), .source("links")]), links: true, push: true),
+        Row(.any([.not(.source("other")), .source("push")]), links: false, push: true),
+        Row(.any([.all([.not(here)]), here]), links: false, push: true),
+        Row(.any([.all([.not(here), anybody]), here]), links: true, push: true),
+    ]
+
+    private static let intersections = [
+        Row(.all([]), links: false, push: false),
+        Row(.all([anybody, .source("links")]), links: true, push: false),
+        Row(.all([anybody, .source("push")]), links: false, push: false),
+        Row(.all([.not(here), .not(.source("push"))]), links: false, push: false),
+        Row(.all([.not(here), .source("links")]), links: true, push: false),
+        Row(.all([.not(.source("other")), here]), links: false, push: true),
+        Row(.all([.not(.source("other"))]), links: false, push: true),
+        Row(.all([.any([.not(here), anybody]), .not(.source("push"))]), links: true, push: false),
+        Row(.all([.any([.not(here), here]), .not(.source("other"))]), links: false, push: true),
+        Row(.all([everything, .not(anybody)]), links: false, push: true),
+        Row(.all([everything, anybody]), links: true, push: false),
+        Row(.all([unnamed, .source("links")]), links: true, push: false),
+        Row(.all([unnamed, everything]), links: false, push: false),
+    ]
+
+    @Test(arguments: leaves + exclusions + unions + intersections)
+    func anOriginThatMustBeNamedIsAllowedOnlyByARuleThatNamesIt(_ row: Row) {
+        #expect(row.rule.allows(Self.links) == row.allowsLinks)
+        #expect(row.rule.allows(Self.push) == row.allowsPush)
+    }
+
+    @Test func aRuleInWordsSaysHowItIsComposed() {
+        let rule = AccessRule.all([.not(.source("push")), .any([Self.here, .source("links")])])
+        #expect(rule.description == "all of (not (source push); any of (here; source links))")
+    }
+}
+
+@Suite struct AccessAnswerTests {
+    private static let links = Origin(source: "links", facts: AccessRuleTests.AnybodysFacts())
+    private static let push = Origin(source: "push", facts: TestFacts(note: "here"))
+    private static let anybody = AccessRule("anybody's", naming: AccessRuleTests.AnybodysFacts.self) { _, _ in true }
+    private static let everything = AccessRule("everything") { _ in true }
+    private static let nothing = AccessRule("nothing") { _ in false }
+
+    @Test(
+        arguments: [
+            (.source("push"), "allowed by source push"), (.source("chat"), "refused by source chat"),
+            (.any([]), "refused by any of ()"), (.all([]), "refused by all of ()"),
+            (.any([.source("chat"), .source("push"), everything]), "allowed by source push"),
+            (.any([.source("chat"), nothing]), "refused by any of (source chat; nothing)"),
+            (.any([nothing]), "refused by nothing"), (.any([.all([nothing])]), "refused by nothing"),
+            (.all([everything, .source("chat"), nothing]), "refused by source chat"),
+            (.all([everything, .source("push")]), "allowed by all of (everything; source push)"),
+            (
+                .all([everything, .any([.source("chat"), .not(everything)])]),
+                "refused by any of (source chat; not (everything))"
+            ),
+            (.not(.source("push")), "refused by not (source push)"), (.not(nothing), "allowed by not (nothing)"),
+            (
+                .any([.all([.source("push"), .not(nothing)]), nothing]),
+                "allowed by all of (source push; not (nothing))"
+            ),
+        ] as [(AccessRule, String)]
+    )
+    func anAnswerNamesThePartThatDecided(_ rule: AccessRule, text: String) {
+        #expect(rule.answer(to: Self.push).description == text)
+        #expect(!rule.answer(to: Self.push).lacksName)
+    }
+
+    @Test(
+        arguments: [
+            (.source("links"), "source links", false), (anybody, "anybody's", false), (everything, "everything", true),
+            (nothing, "nothing", false), (.any([everything, nothing]), "any of (everything; nothing)", true),
+            (.any([everything, anybody]), "anybody's", false), (.not(nothing), "not (nothing)", true),
+            (.all([everything, .not(nothing)]), "all of (everything; not (nothing))", true),
+            (.all([everything, nothing, anybody]), "nothing", false), (.all([]), "all of ()", false),
+            (.not(.not(.source("links"))), "not (not (source links))", true),
+        ] as [(AccessRule, String, Bool)]
+    )
+    func anAnswerSaysWhereAnOriginWouldHaveToBeNamed(_ rule: AccessRule, decidedBy: String, lacksName: Bool) {
+        let answer = rule.answer(to: Self.links)
+        #expect(answer.decidedBy == decidedBy)
+        #expect(answer.lacksName == lacksName)
+        #expect(answer.isAllowed == rule.allows(Self.links))
+        #expect(answer.description.contains("anybody may stand") == lacksName)
+    }
+
+    /// Every rule that two levels of composition make of a few.
+    @Test func anAnswerAgreesWithTheRule() {
+        let leaves: [AccessRule] = [.source("links"), .source("push"), Self.anybody, Self.everything, Self.nothing]
+        func composed(_ rules: [AccessRule]) -> [AccessRule] {
+            rules.map(AccessRule.not)
+                + rules.flatMap { left in rules.flatMap { [AccessRule.any([left, $0]), .all([left, $0])] } }
+        }
+        let small = composed(leaves)
+        let all = leaves + small + composed(leaves + small.prefix(20))
+        for rule in all {
+            for origin in [Self.links, Self.push] {
+                let answer = rule.answer(to: origin)
+                #expect(answer.isAllowed == rule.allows(origin), "\(rule)")
+                #expect(rule.description.contains(answer.decidedBy), "\(rule)")
+                #expect(!answer.lacksName || !answer.isAllowed)
+            }
+        }
+        #expect(all.count > 1_000)
+    }
+}

@@ -1,0 +1,107 @@
+import Dispatch
+import Foundation
+import Signalbox
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+/// A lane with keys decodes bodies before it knows whose turn they are: that is the application's code too.
+@Suite struct StuckDecodingTests {
+    private struct Order: Decodable, Sendable {
+        static let reached = Gate(isOpen: true)
+        static let goesOn = DispatchSemaphore(value: 0)
+        let customer: String
+
+        init(from decoder: any Decoder) throws {
+            customer = try decoder.singleValueContainer().decode(String.self)
+            guard customer == "stuck" else { return }
+            Task { await Order.reached.pass() }
+            // Bounded, so that a lane that waits for ever fails this test alone.
+            _ = Order.goesOn.wait(timeout: .now() + 600)
+        }
+    }
+
+    private static func orders(_ customers: String...) -> [String] {
+        customers.map { message("order", body: "\"\($0)\"") }
+    }
+
+    @Test func aBodyThatDoesNotGetDecodedIsOverdueLikeACall() async throws {
+        let clock = ManualClock()
+        var configuration = SupervisorConfiguration()
+        configuration.timeout = .seconds(1)
+        let supervisor = Supervisor(
+            configuration: configuration,
+            logger: Supervisor.quiet,
+            clock: clock,
+            determinism: Determinism(executor: QueueExecutor(), seed: 1)
+        )
+        let options = PluginOptions<Order>(order: .key(\.customer), maxConcurrent: 2)
+        let rule = AccessRule.any([.source("push"), .source("page")])
+        try supervisor.register("order", as: Order.self, from: rule, options: options) { _, _ in }
+        let (push, page) = (try supervisor.intake(for: "push"), try supervisor.intake(for: "page"))
+        let sink = RecordingSink()
+        try await supervisor.whileRunning {
+            #expect(push.submit(arrivals(Self.orders("a", "stuck", "b")), to: sink) == 3)
+            await Order.reached.untilArrived(1)
+            await clock.tick(12)
+            #expect(sink.outcomes[0]?.map(reason) == ["handled"])
+            #expect(sink.outcomes[1]?.map(reason) == ["timeout"])
+            #expect(sink.outcomes[2]?.map(reason) == ["unavailable"])
+            #expect(supervisor.deadLetters.letters.allSatisfy { $0.attempts == 0 }, "decoding for a key is no attempt")
+            #expect(await push.deliver(arrivals(Self.orders("c"))).map(reason) == ["unavailable"])
+            #expect(await page.deliver(arrivals(from: "page", Self.orders("d"))).map(reason) == ["handled"])
+            Order.goesOn.signal()
+            var outcomes: [Outcome] = []
+            repeat {
+                await Task.yield()
+                outcomes = await push.deliver(arrivals(Self.orders("e")))
+            } while outcomes.map(reason) == ["unavailable"]
+            #expect(outcomes.map(reason) == ["handled"])
+        }
+        #expect(supervisor.report.total.lateReturns == 1)
+        #expect(supervisor.report.isClean == true)
+    }
+}
+
+/// In a process of its own, as it takes every thread that tests run on.
+@Suite struct BlockedPoolTests {
+    /// Ends the process as soon as it hears that a call was given up.
+    private final class Witness: SettlementSink {
+        func mayAcknowledge(_ token: UInt64) {}
+
+        func settle(_ token: UInt64, _ outcome: Outcome) {
+            exit(reason(outcome) == "timeout" ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    /// More plugins than the pool has threads block: the timer has its own.
+    @Test func pluginsThatBlockEveryThreadAreOverdueAllTheSame() async {
+        await #expect(processExitsWith: .success) {
+            let count = ProcessInfo.processInfo.activeProcessorCount + 1
+            let supervisor = Supervisor.make { $0.timeout = .milliseconds(200) }
+            for number in 0..<count {
+                let action = try ActionName("block\(number)")
+                try supervisor.register(action, as: Empty.self, from: .source("push")) { _, _ in
+                    // Bounded, so that a timer that stands still fails this test alone.
+                    _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 30)
+                    exit(EXIT_FAILURE)
+                }
+            }
+            let intake = try supervisor.intake(for: "push")
+            let messages = (0..<count).map { message("block\($0)") }
+            #expect(intake.submit(arrivals(messages), to: Witness()) == count)
+            try await supervisor.run()
+        }
+    }
+}
+
+/// Threads of its own for a lane whose plugin blocks them, so that other tests have theirs.
+final class QueueExecutor: TaskExecutor {
+    private let queue = DispatchQueue(label: "test", attributes: .concurrent)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let executor = asUnownedTaskExecutor()
+        queue.async { job.runSynchronously(on: executor) }
+    }
+}

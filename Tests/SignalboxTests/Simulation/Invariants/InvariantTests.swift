@@ -1,0 +1,105 @@
+import Signalbox
+import SignalboxCore
+import Testing
+
+/// Each invariant can fail: the log of a run in which all of them hold is spoiled, and the one meant finds it.
+@Suite struct InvariantTests {
+    @Test func aRunThatIsNotSpoiledKeepsThemAll() {
+        let run = SpoiledRun()
+        for invariant in Invariant.all { #expect(run.faults(of: invariant).map(\.text) == [], "\(invariant.name)") }
+    }
+
+    @Test func eachHasAWayToBreakItAndANameOfItsOwn() {
+        #expect(Set(Spoiling.all.map(\.invariant)) == Set(Invariant.all.map(\.name)))
+        #expect(Set(Invariant.all.map(\.name)).count == Invariant.all.count)
+    }
+
+    @Test(arguments: Spoiling.all) func whatIsSpoiledIsFound(_ spoiling: Spoiling) throws {
+        var run = SpoiledRun()
+        spoiling.spoil(&run)
+        let invariant = try #require(Invariant.all.first { $0.name == spoiling.invariant })
+        #expect(!run.faults(of: invariant).isEmpty)
+    }
+}
+
+/// The log of a small run in which everything is right, to be spoiled.
+///
+/// Source 0 sends two messages and 3 ticks later a third, together with the one of source 1; a serial plugin returns at
+/// once.
+struct SpoiledRun: Sendable {
+    var scenario: Scenario
+    var registrations: [PluginScenario]
+    var events: [SimulationEvent]
+
+    static let first = ArrivalMark(source: 0, token: 1)
+    static let second = ArrivalMark(source: 0, token: 2)
+    static let third = ArrivalMark(source: 0, token: 3)
+    static let other = ArrivalMark(source: 1, token: 1)
+    static let source = IntakeMark(source: 0)
+
+    init() {
+        var sources = [0, 1].map { SourceScenario(index: $0, kind: .intake) }
+        sources[0].feeds = [.init(messages: [1, 2]), .init(pause: 3, messages: [3])]
+        sources[1].feeds = [.init(pause: 3, messages: [4])]
+        let messages = (0...4).map { MessageScenario(index: $0, source: $0 == 4 ? 1 : 0) }
+        let plugin = PluginScenario(kind: .sync, sources: [0, 1])
+        let run = Simulation.run(Scenario(sources: sources, plugins: [plugin], messages: messages))
+        scenario = run.scenario
+        registrations = run.registrations
+        events = run.events
+    }
+
+    /// What an invariant finds in it.
+    func faults(of invariant: Invariant) -> [Ledger.Fault] {
+        invariant.check(Ledger(scenario, registrations: registrations, events: events))
+    }
+}
+
+// MARK: - Spoiling
+
+extension SpoiledRun {
+    /// Where the first such event is; there must be one.
+    func position(_ isMeant: (SimulationEvent) -> Bool) -> Int {
+        events.firstIndex(where: isMeant) ?? events.endIndex
+    }
+
+    func settling(_ mark: ArrivalMark) -> Int {
+        position { if case .settled(mark, _) = $0 { true } else { false } }
+    }
+
+    func observing(_ mark: ArrivalMark) -> Int {
+        position { if case .observed(mark, _, _, _) = $0 { true } else { false } }
+    }
+
+    func call(_ mark: ArrivalMark) -> Int {
+        position { if case .callBegan(_, _, [mark], _) = $0 { true } else { false } }
+    }
+
+    /// Where `submit` returned that took the arrival.
+    func taking(_ mark: ArrivalMark) -> Int {
+        let offer = position { event in
+            if case .offers(_, _, let offered) = event { offered.contains { $0.mark == mark } } else { false }
+        }
+        return events[offer...].firstIndex { if case .took = $0 { true } else { false } } ?? events.endIndex
+    }
+
+    /// Tells another outcome of an arrival, to the observers too.
+    mutating func tell(_ outcome: Outcome, of mark: ArrivalMark, isRepeat: Bool = false) {
+        events[observing(mark)] = .observed(mark, outcome, attempts: isRepeat ? 0 : 1, isRepeat: isRepeat)
+        events[settling(mark)] = .settled(mark, outcome)
+    }
+
+    mutating func insert(_ new: [SimulationEvent], at position: Int) {
+        events.insert(contentsOf: new, at: position)
+    }
+
+    /// Lets time go by.
+    mutating func insertTicks(_ count: Int, at position: Int) {
+        var now = 0
+        for event in events[..<position] { if case .tick(let tick) = event { now = tick } }
+        for later in events.indices where later >= position {
+            if case .tick(let tick) = events[later] { events[later] = .tick(tick + count) }
+        }
+        insert((1...count).map { .tick(now + $0) }, at: position)
+    }
+}

@@ -1,0 +1,185 @@
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@testable import BrokerKit
+@testable import WebSocketChat
+
+/// What a server may answer the request of a feed.
+@Suite(.timeLimit(.minutes(10))) struct FeedAnswerTests {
+    @Test func aServerThatNeverAnswersIsGivenUp() async throws {
+        let deaf = try QuietListener()
+        let configuration = try WebSocketFeedConfiguration.test(UInt16(deaf.port)) { $0.connectTimeout = .seconds(10) }
+        try await FeedTrial.run(configuration, FeedTimes(step: .seconds(30)).surroundings) { trial in
+            let line = await trial.hears("did not open the connection within 10.0 s")
+            #expect(line.hasPrefix("warning source feed: ws://127.0.0.1:\(deaf.port) "))
+        }
+    }
+
+    @Test func aServerThatSpeaksNoWebSocketIsTold() async throws {
+        let server = try #require(FakeServer { _ in "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" })
+        try await FeedTrial.run(.test(server.port)) { trial in
+            let line = await trial.hears("source feed: ws://127.0.0.1:\(server.port)")
+            #expect(line.contains("status 200") || line.contains("no answer that opens a WebSocket"))
+        }
+    }
+
+    @Test func aRedirectionIsNotFollowed() async throws {
+        let server = try #require(
+            FakeServer { _ in "HTTP/1.1 302 Found\r\nLocation: ws://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n" }
+        )
+        try await FeedTrial.run(.test(server.port)) { trial in
+            let line = await trial.hears("Redirections are not followed")
+            #expect(line.hasPrefix("error "))
+        }
+    }
+
+    @Test func theLongestRequestArrivesWholeAndALongAnswerIsRead() async throws {
+        let cookie = "Set-Cookie: a=\(String(repeating: "b", count: 6_000))"
+        let server = try #require(
+            FakeServer { UpgradeAnswer.text(to: $0, adding: [cookie, "Sec-WebSocket-Protocol: p"]) }
+        )
+        let port = ":\(server.port)"
+        let label = String(repeating: "h", count: 54)
+        let host = "\(label).\(label)." + String(repeating: "h", count: ClientTarget.hostLimit - 110 - port.utf8.count)
+        let path = String(repeating: "p", count: ClientTarget.pathLimit - 1)
+        let value = String(repeating: "v", count: 8_000)
+        let offered = ["p", String(repeating: "q", count: 1_023)]
+        var configuration = try WebSocketFeedConfiguration.test(server.port)
+        configuration.url = try WebSocketURL("ws://\(host)\(port)/\(path)")
+        configuration.origin = String(repeating: "o", count: ClientTarget.originLimit)
+        configuration.subprotocols = offered
+        configuration.headers = [WebSocketHeader("X-Long", .text(value))]
+        var surroundings = FeedSurroundings()
+        surroundings.resolve = { _ in .success(["127.0.0.1"]) }
+        try await FeedTrial.run(configuration, surroundings) { trial in
+            await trial.hears("connected to")
+            let lines = try #require(server.requests.all.first).split(separator: "\r\n").map(String.init)
+            #expect(lines[0] == "GET /\(path) HTTP/1.1")
+            #expect(lines.contains("Host: \(host)\(port)"))
+            #expect(lines.contains("Origin: \(configuration.origin ?? "")"))
+            #expect(lines.contains("Sec-WebSocket-Protocol: \(offered.joined(separator: ", "))"))
+            #expect(lines.contains { $0.lowercased() == "x-long: \(value)" })
+        }
+    }
+
+    @Test func theSubprotocolThatWasAgreedOnIsAFact() async throws {
+        var place = ServerPlace()
+        place.subprotocols = ["v2"]
+        var server = try await Party.server(place: place)
+        let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
+            $0.subprotocols = ["v3", "v2"]
+        }
+        try await FeedTrial.run(configuration) { trial in
+            let id = try await server.opened().0
+            server.say("{\"action\":\"tick\"}", on: id)
+            let taken = try #require(await trial.intake.taken.first(1).first)
+            let facts = try #require(taken.arrival.origin.facts as? ChatFacts)
+            #expect(facts == ChatFacts(role: .feed, peer: "127.0.0.1:\(server.transport.port)", subprotocol: "v2"))
+            #expect((taken.arrival.sender as? ChatConnection)?.id == trial.feed.connection?.id)
+            #expect(await trial.hears("connected to").contains("subprotocol v2"))
+        }
+        await server.stop()
+    }
+
+    @Test func aServerThatAgreesToNoneOfTheSubprotocolsIsLeft() async throws {
+        let server = try #require(FakeServer { UpgradeAnswer.text(to: $0) })
+        let configuration = try WebSocketFeedConfiguration.test(server.port) { $0.subprotocols = ["v3", "v2"] }
+        try await FeedTrial.run(configuration) { trial in
+            let line = await trial.hears("agreed to none of the subprotocols")
+            #expect(line.hasPrefix("error "))
+            #expect(trial.feed.counts.connections == 0)
+        }
+    }
+
+    @Test(arguments: [[], ["v2"]])
+    func aServerThatAgreesToASubprotocolNobodyOfferedIsLeft(offered: [String]) async throws {
+        let server = try #require(FakeServer { UpgradeAnswer.text(to: $0, adding: ["Sec-WebSocket-Protocol: other"]) })
+        let configuration = try WebSocketFeedConfiguration.test(server.port) { $0.subprotocols = offered }
+        try await FeedTrial.run(configuration) { trial in
+            await trial.hears("next try in")
+            #expect(trial.feed.counts.connections == 0)
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct FeedSecurityTests {
+    private func server(_ authority: TestAuthority) async throws -> Party {
+        var place = ServerPlace()
+        place.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
+        return try await Party.server(place: place)
+    }
+
+    @Test func theNameIsResolvedAndTheCertificateIsTheHosts() async throws {
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        var server = try await server(authority)
+        let configuration = try WebSocketFeedConfiguration.test(server.transport.port, scheme: "wss", host: "localhost")
+        {
+            $0.trust = .authority(file: authority.authorityFile)
+        }
+        try await FeedTrial.run(configuration) { trial in
+            let id = try await server.opened().0
+            server.say("{\"action\":\"tick\"}", on: id)
+            let taken = try #require(await trial.intake.taken.first(1).first)
+            let facts = try #require(taken.arrival.origin.facts as? ChatFacts)
+            #expect(facts.tls)
+            #expect(facts.peer == "localhost:\(server.transport.port)")
+        }
+        await server.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func whoeverIsNotTrustedIsAnErrorAndTriedAgainSlowly(wrongHost: Bool) async throws {
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        let server = try await server(authority)
+        let times = FeedTimes()
+        var surroundings = times.surroundings
+        surroundings.resolve = { _ in .success(["127.0.0.1"]) }
+        let host = wrongHost ? "other.example" : "localhost"
+        let configuration = try WebSocketFeedConfiguration.test(server.transport.port, scheme: "wss", host: host) {
+            if wrongHost { $0.trust = .authority(file: authority.authorityFile) }
+        }
+        try await FeedTrial.run(configuration, surroundings) { trial in
+            let line = await trial.hears("cannot be secured")
+            #expect(line.hasPrefix("error source feed: the connection to wss://\(host):\(server.transport.port) "))
+            #expect(line.contains("Check whose certificates are trusted"))
+            #expect(await times.waits.first(1) == [.milliseconds(10)])
+            #expect(trial.feed.counts.connections == 0)
+        }
+        await server.stop()
+    }
+
+    @Test func whoTrustsAnythingIsToldLoudly() async throws {
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        var server = try await server(authority)
+        let configuration = try WebSocketFeedConfiguration.test(server.transport.port, scheme: "wss") {
+            $0.trust = .anything
+        }
+        try await FeedTrial.run(configuration) { trial in
+            _ = try await server.opened()
+            let line = await trial.hears("is not checked")
+            #expect(line.hasPrefix("warning source feed: the certificate of wss://127.0.0.1:"))
+        }
+        await server.stop()
+    }
+
+    @Test func theClientShowsItsCertificate() async throws {
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        let identity = try await authority.makeClient()
+        let asking = try await AskingServer.start(authority)
+        let configuration = try WebSocketFeedConfiguration.test(asking.port, scheme: "wss", host: "localhost") {
+            $0.trust = .authority(file: authority.authorityFile)
+            $0.identity = identity
+        }
+        try await FeedTrial.run(configuration) { trial in
+            #expect(await asking.read(until: ["GET /chat?token", "\r\n\r\n"]).contains("CN = client"))
+            asking.write("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            await trial.hears("status 418")
+        }
+        await asking.end()
+    }
+}

@@ -1,0 +1,159 @@
+import AdapterThreads
+import BrokerKit
+import Foundation
+import SignalboxCore
+import SignalboxTesting
+import Testing
+
+@testable import WebSocketChat
+
+@Suite(.timeLimit(.minutes(10))) struct SecureServerTests {
+    @Test func aServerWithAnIdentitySpeaksTLSAndTheFactsSayIt() async throws {
+        let authority = try await TestAuthority()
+        defer { authority.remove() }
+        let intake = FakeIntake.handling()
+        let identity = WebSocketIdentity(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
+        try await ServerTrial.with(intake: intake) {
+            $0.identity = identity
+        } _: { trial in
+            try await ChatClients.with { clients in
+                let one = try await clients.open(trial.port) { $0.security = .authority(file: authority.authorityFile) }
+                one.send(#"{"action":"a","id":"1"}"#)
+                await one.texts(1)
+                #expect((intake.taken.first?.arrival.origin.facts as? ChatFacts)?.tls == true)
+            }
+            #expect(trial.log.all.contains { $0.contains("listening on wss://127.0.0.1:\(trial.port)/") })
+        }
+    }
+
+    @Test func anUnusableCertificateIsTold() async throws {
+        let (server, _) = try ServerTrial.make(
+            ServerTrial.configuration {
+                $0.identity = WebSocketIdentity(certificateFile: "/nowhere/cert.pem", keyFile: "/nowhere/key.pem")
+            }
+        )
+        await #expect { try await server.run(into: FakeIntake.handling()) } throws: { error in
+            (error as? WebSocketChatError)?.code == .notListening
+        }
+    }
+}
+
+@Suite struct BearerTokenTests {
+    private func token(
+        _ authorization: String? = nil,
+        subprotocols: [String] = [],
+        query: [String] = [],
+        allowingQuery: Bool = true
+    ) -> BearerToken? {
+        var request = UpgradeRequest()
+        request.authorization = authorization
+        request.subprotocols = subprotocols
+        request.query = query
+        return BearerToken(of: request, allowingQuery: allowingQuery)
+    }
+
+    private func text(_ token: BearerToken?) -> String? { token.map { String(decoding: $0.bytes, as: UTF8.self) } }
+
+    @Test(arguments: [
+        ("Bearer abc", "abc"), ("bearer abc", "abc"), ("BEARER   abc", "abc"), ("Bearer a b", "a b"), ("Bearer ", ""),
+        ("Bearer", ""),
+        ("Bearer abc,Bearer def", "abc,Bearer def"),
+    ])
+    func theHeaderNamesTheScheme(header: String, expected: String) {
+        #expect(token(header)?.way == .header)
+        #expect(text(token(header)) == expected)
+    }
+
+    @Test(arguments: ["Basic abc", "Bearerabc", "Beare abc", "", "[earer abc"])
+    func anotherSchemeIsNoToken(header: String) {
+        #expect(token(header) == nil)
+        #expect(token(header, query: ["token=q"])?.way == .query)
+    }
+
+    @Test func aSubprotocolCarriesAnyTokenInBase64URL() {
+        for length in 0...80 {
+            let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ length) }
+            let text = Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
+                .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+            let found = token(subprotocols: ["signalbox", "signalbox.bearer." + text])
+            #expect(found?.bytes == bytes && found?.way == .subprotocol, "\(length)")
+        }
+    }
+
+    @Test(arguments: ["a", "ab=", "ab+c", "ab/c", "ab c", "abcde", "\u{E4}bcd"])
+    func whatIsNoBase64URLIsNobodysToken(text: String) {
+        #expect(token(subprotocols: ["signalbox.bearer." + text])?.bytes == [])
+    }
+
+    @Test func theFirstWayCountsAndNoOther() {
+        let all = token("Bearer h", subprotocols: ["signalbox.bearer.cw"], query: ["token=q"])
+        #expect(all?.way == .header)
+        #expect(
+            token("Basic h", subprotocols: ["signalbox.bearer.cw", "signalbox.bearer.dA"], query: ["token=q"])
+                == token(subprotocols: ["signalbox.bearer.cw"])
+        )
+        #expect(text(token(query: ["a=1", "token=q&x", "token=r"])) == "q&x")
+        #expect(token(query: ["token=q"], allowingQuery: false) == nil)
+        #expect(token(subprotocols: ["signalbox", "chat"]) == nil)
+    }
+}
+
+@Suite struct PrincipalTokensTests {
+    @Test func eachOfManyIsFoundByItsWholeTokenAlone() throws {
+        let principals = (0..<500).map { number in
+            WebSocketPrincipal(
+                "p\(number)",
+                token: .text("token-\(number)-" + String(repeating: "x", count: 10 + number % 50))
+            )
+        }
+        let tokens = try PrincipalTokens(reading: principals)
+        for (number, principal) in principals.enumerated() {
+            let token = Array(try principal.token.read().utf8)
+            #expect(tokens.principal(showing: token) == "p\(number)")
+            #expect(tokens.principal(showing: token.dropLast()) == nil)
+            #expect(tokens.principal(showing: token + [0]) == nil)
+            var other = token
+            other[number % token.count] ^= 0x80
+            #expect(tokens.principal(showing: other) == nil)
+        }
+        #expect(tokens.principal(showing: []) == nil)
+        #expect(try PrincipalTokens(reading: []).principal(showing: []) == nil)
+    }
+
+    @Test func shortAndSharedTokensAreRefusedWithoutShowingThem() {
+        let short = [WebSocketPrincipal("a", token: .text("canary-15-bytes"))]
+        #expect { try PrincipalTokens(reading: short) } throws: { error in
+            guard let error = error as? WebSocketChatError else { return false }
+            return error.code == .invalidConfiguration && "\(error)".contains("\"a\"") && !"\(error)".contains("canary")
+        }
+        let shared = ["a", "b"].map { WebSocketPrincipal($0, token: .text("canary-16-bytes!")) }
+        #expect { try PrincipalTokens(reading: shared) } throws: { error in
+            guard let error = error as? WebSocketChatError else { return false }
+            return error.code == .invalidConfiguration && "\(error)".contains("\"a\" and \"b\"")
+                && !"\(error)".contains("canary")
+        }
+        #expect(throws: Never.self) { try PrincipalTokens(reading: Array(shared.prefix(1))) }
+    }
+
+    @Test func aTokenThatCannotBeReadSaysWhere() {
+        let missing = [WebSocketPrincipal("a", token: .file("/nowhere/token"))]
+        #expect { try PrincipalTokens(reading: missing) } throws: { error in
+            guard let error = error as? WebSocketChatError else { return false }
+            return error.code == .secretUnavailable && "\(error)".contains("/nowhere/token")
+        }
+    }
+
+    @Test func readingIsGivenUpWhenTheTaskIsCancelled() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("fifo-\(UUID().uuidString)").path
+        #expect(mkfifo(path, 0o600) == 0)
+        defer { unlink(path) }
+        let reading = Task { try await SecretReading.tokens(of: [WebSocketPrincipal("a", token: .file(path))]) }
+        reading.cancel()
+        let tokens = try await reading.value
+        if tokens != nil { Issue.record("tokens came from a file that nobody wrote") }
+        // Nobody has written yet, so its thread waits; now it ends.
+        let end = open(path, O_RDWR | O_NONBLOCK)
+        #expect(end >= 0)
+        close(end)
+    }
+}

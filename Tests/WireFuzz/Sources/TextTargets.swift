@@ -1,0 +1,86 @@
+@testable import BrowserBridge
+@testable import JSBridge
+@testable import Signalbox
+@testable import SignalboxCommand
+
+/// The ranges of a page's message lie within it.
+enum PageTarget {
+    static func run(_ input: [UInt8]) {
+        input.withUnsafeBytes { bytes in
+            guard let frame = try? PageFrame(bytes) else { return }
+            require(frame.json.lowerBound <= frame.json.upperBound, "the JSON's place")
+            require(frame.json.upperBound == input.count, "the JSON reaches to the end")
+            guard case .call(_, _, let handler?) = frame.kind else { return }
+            require(
+                handler.upperBound <= input.count && handler.lowerBound <= handler.upperBound,
+                "the handler's place"
+            )
+        }
+    }
+}
+
+/// The ranges of a text's records lie within it, and the reader reaches its end.
+enum RelayTarget {
+    static func run(_ input: [UInt8]) {
+        input.withUnsafeBytes { bytes in
+            var reader = RelayReader(bytes)
+            guard (try? reader.header()) != nil else { return }
+            var count = 0
+            while let record = try? reader.record() {
+                count += 1
+                require(count <= input.count, "each record takes bytes")
+                for place in places(record) {
+                    require(place.lowerBound >= 0 && place.upperBound <= input.count, "a place in the text")
+                }
+            }
+        }
+    }
+
+    private static func places(_ record: RelayRecord) -> [Range<Int>] {
+        switch record {
+        case .hello, .full, .withheld: []
+        case .call(_, _, _, let handler, let json): [handler, json]
+        case .answer(_, _, let text): [text]
+        case .warn(let text), .error(let text): [text]
+        }
+    }
+}
+
+/// Each finding about a configuration has a place in the text and is one line; a configuration that is refused has one.
+enum ConfigurationTarget {
+    private static let surroundings = Surroundings(
+        variable: { $0 == "SET" ? "value" : nil },
+        content: { _ in .failure(FileReadError(description: "no such file")) },
+        presence: { _ in .nothing },
+        isOpenToOthers: { _ in false }
+    )
+
+    static func run(_ input: [UInt8]) {
+        let text = String(decoding: input, as: UTF8.self)
+        let (configuration, findings) = ConfigurationReader.reviewed(text, surroundings: surroundings)
+        require(configuration != nil || findings.contains { $0.severity == .error }, "what is refused has a reason")
+        for finding in findings {
+            require(finding.line >= 1 && finding.column >= 1, "\(finding) has a place")
+            require(!finding.description.contains("\n"), "a finding is one line")
+        }
+    }
+}
+
+/// Redacted text holds no secret that was marked as one, does not change when redacted again, and is one line.
+enum RedactionTarget {
+    private static let secret = "canary-4711-canary-4711"
+
+    static func run(_ input: [UInt8]) {
+        let text = String(decoding: input, as: UTF8.self)
+        let redacted = Redaction.redacted(text)
+        require(Redaction.redacted(redacted) == redacted, "it is stable")
+        let line = Redaction.line(text)
+        require(
+            !line.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F || $0.value == 0x2028 },
+            "it is one line"
+        )
+        for form in ["token=\(secret)", "Authorization: Bearer \(secret)", "mqtt://user:\(secret)@broker"] {
+            require(!Redaction.redacted("\(form) \(text)").contains(secret), "\(form) is hidden before any text")
+        }
+    }
+}
