@@ -1,4 +1,4 @@
-/// A handler in its place, with what is read of it once: it cannot change its name or deadline later.
+/// A handler in a chain. Its name and deadline are read once and cannot change later.
 struct ChainLink: Sendable {
     private enum Form {
         case immediate(any SyncNavigationHandler)
@@ -32,9 +32,9 @@ struct ChainLink: Sendable {
         }
     }
 
-    /// Asks the handler, unless the task is cancelled already.
+    /// Calls the handler, unless the task is already cancelled.
     ///
-    /// - Parameter limit: the chain's deadline, for a handler that has none of its own.
+    /// - Parameter limit: The chain's deadline, for a handler without its own.
     nonisolated(nonsending) func answer(
         to request: NavigationRequest,
         within limit: Duration,
@@ -50,7 +50,7 @@ struct ChainLink: Sendable {
         }
     }
 
-    /// The verdict's decision when the handler's answer ends the chain.
+    /// Returns the verdict's decision if the handler's answer ends the chain.
     func decision(for answer: NavigationAnswer, within limit: Duration) -> NavigationDecision? {
         switch answer {
         case .notMine: nil
@@ -61,7 +61,7 @@ struct ChainLink: Sendable {
         }
     }
 
-    /// Not asynchronous, as else `decide` would be the form of it that is.
+    /// Synchronous, because an asynchronous context would select the asynchronous form of `decide`.
     private static func look(_ handler: any SyncNavigationHandler, _ request: NavigationRequest) -> NavigationAnswer {
         do {
             return NavigationAnswer(try handler.decide(request))
@@ -87,16 +87,17 @@ struct ChainLink: Sendable {
     }
 }
 
-/// One question to one handler that may wait. It has an answer in time, whatever the handler does.
+/// A call of a handler that may suspend. It always produces an answer by the deadline.
 struct HandlerCall: Sendable {
     let handler: any NavigationHandler
     let calls: HandlerCalls
     let deadline: Duration
     let clock: any Clock<Duration>
 
-    /// The two tasks are unstructured, as a task group waits for its children: a handler that ignores cancellation would
-    /// hold the verdict for ever. They meet in a stream with room for one answer, which takes the first, drops whatever
-    /// comes later, and ends when the task that waits is cancelled. Nothing is ever resumed twice.
+    /// Calls the handler in a task, races it against the deadline and returns the first answer.
+    ///
+    /// The two tasks are unstructured because a task group would wait for a handler that ignores cancellation. They
+    /// yield to a stream that buffers one answer, drops later ones, and ends when the waiting task is cancelled.
     nonisolated(nonsending) func answer(to request: NavigationRequest) async -> NavigationAnswer {
         guard await calls.begin() else {
             return .failed("\(NavigationRouter.maximumCalls) calls of it have not returned")
@@ -108,7 +109,7 @@ struct HandlerCall: Sendable {
             first.yield(answer)
         }
         let timer = Task { [clock, deadline] in
-            // Throws when it is cancelled, as the answer is there; a clock that fails otherwise must not be waited for.
+            // Throws when it is cancelled after an answer. A clock that fails otherwise also ends the wait.
             try? await clock.sleep(for: deadline)
             if !Task.isCancelled { first.yield(.late) }
         }
@@ -131,11 +132,11 @@ struct HandlerCall: Sendable {
     }
 }
 
-/// The calls of one handler that have not returned: shared by all chains made from one another.
+/// The number of calls of one handler that have not returned, shared by all derived chains.
 actor HandlerCalls {
     private var running = 0
 
-    /// - Returns: `false` when there are too many already.
+    /// - Returns: `false` when the maximum number of calls is running.
     func begin() -> Bool {
         guard running < NavigationRouter.maximumCalls else { return false }
         running += 1

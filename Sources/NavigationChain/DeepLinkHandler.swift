@@ -1,22 +1,22 @@
 public import SignalboxRoutes
 
-/// Offers URLs of the application's own schemes to whoever opens them, and cancels when they were opened.
+/// A handler that passes URLs of the application's own schemes to an opener, and cancels if they were opened.
 ///
-/// Sub frames are not its business: a frame that nobody sees could open anything.
+/// It ignores sub frames, because an invisible frame could open anything.
 public struct DeepLinkHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
     private let schemes: SchemeNames
     private let opener: @Sendable (URLText) async throws -> Bool
 
-    /// A handler of some schemes.
+    /// Creates a handler for some schemes.
     ///
     /// - Parameters:
-    ///   - schemes: such as `myapp`, in any letter case, without the colon. Those of web pages are taken too, for links
-    ///     into the application, and are then offered one and all.
-    ///   - name: the name in verdicts and logs.
-    ///   - opener: opens the URL within the handler's deadline and says whether it did. What it throws cancels too.
-    /// - Throws: ``NavigationChainError``: `invalidScheme`; `dangerousScheme` for `javascript`, `intent` and the like.
+    ///   - schemes: Schemes such as `myapp`, without the colon; case is ignored. Web schemes are accepted, for links
+    ///     into the application. The opener then receives all their URLs.
+    ///   - name: The name in verdicts and logs.
+    ///   - opener: Opens the URL within the handler's deadline and returns whether it did. An error cancels too.
+    /// - Throws: ``NavigationChainError``: `invalidScheme`, or `dangerousScheme`, for example for `intent`.
     public init(
         schemes: [String],
         name: String = "deepLink",
@@ -30,12 +30,12 @@ public struct DeepLinkHandler: NavigationHandler {
         self.opener = opener
     }
 
-    /// A URL of the schemes, not in a sub frame.
+    /// Returns whether the URL has one of the schemes and the request is not from a sub frame.
     public func concerns(_ request: NavigationRequest) -> Bool {
         request.frame != .sub && schemes.contains(request.url)
     }
 
-    /// Cancels when the URL was opened; `nil` when it was not.
+    /// Cancels if the URL was opened, and returns `nil` otherwise.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request), try await opener(request.url) else { return nil }
         return .cancel("opened natively: a deep link of the scheme \(request.url.scheme)")

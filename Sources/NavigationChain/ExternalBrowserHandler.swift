@@ -1,22 +1,22 @@
 public import SignalboxRoutes
 
-/// Hands links to other people's pages to the user's browser, and cancels.
+/// A handler that opens links to foreign hosts in the user's browser and cancels the navigation.
 ///
-/// Its business is an `http` or `https` URL of a host that is not ours: as a link that is not known to be a sub frame's, or
-/// as a new window, whoever asks for it. Whatever else a page loads, frames and redirects among it, is passed on: a chain
-/// that must not show foreign pages decides about them after this handler.
+/// It handles `http` and `https` URLs of hosts that are not listed: links, except those from a sub frame, and new
+/// windows, from any frame. It passes on all other loads, including frames and redirects. A chain that must not show
+/// foreign pages decides about those after this handler.
 public struct ExternalBrowserHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
     private let ownHosts: HostNames
     private let opener: @Sendable (URLText) async throws -> Void
 
-    /// A handler of all hosts but ours.
+    /// Creates a handler for all hosts except the listed ones.
     ///
     /// - Parameters:
-    ///   - ownHosts: as in ``HostHandler``: `shop.example`, `*.shop.example`; any port.
-    ///   - name: the name in verdicts and logs.
-    ///   - opener: opens the URL in the browser, within the handler's deadline. What it throws cancels too.
+    ///   - ownHosts: The application's hosts, on any port, as in ``HostHandler``: `shop.example`, `*.shop.example`.
+    ///   - name: The name in verdicts and logs.
+    ///   - opener: Opens the URL in the browser within the handler's deadline. An error cancels too.
     /// - Throws: ``NavigationChainError``, `invalidHost`.
     public init(
         ownHosts: [String],
@@ -28,12 +28,12 @@ public struct ExternalBrowserHandler: NavigationHandler {
         self.opener = opener
     }
 
-    /// A page of other hosts, as a link or a new window.
+    /// Returns whether the request is a link or a new window for a page of a foreign host.
     public func concerns(_ request: NavigationRequest) -> Bool {
         leavesThePage(request) && request.url.webHost.map { !ownHosts.contains($0) } ?? false
     }
 
-    /// Cancels when the URL was handed over.
+    /// Cancels if the browser opened the URL.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request), let host = request.url.webHost else { return nil }
         try await opener(request.url)

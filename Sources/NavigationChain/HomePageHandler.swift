@@ -1,9 +1,9 @@
 public import SignalboxRoutes
 
-/// Does something else than loading a site's home page, such as selecting the application's first tab, and cancels.
+/// A handler that performs an action instead of loading a site's home page, and cancels the navigation.
 ///
-/// The home page is the URL with the site's origin and the path `/`, without a query and a fragment: `/?p=42` and `/#/cart`
-/// are other pages to many sites. Sub frames are not its business.
+/// The home page is the URL with the site's origin and the path `/`, without a query or fragment: `/?p=42` and
+/// `/#/cart` are other pages on many sites. The handler ignores sub frames.
 public struct HomePageHandler: NavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -11,15 +11,15 @@ public struct HomePageHandler: NavigationHandler {
     private let kinds: Set<NavigationKind>
     private let open: @Sendable () async throws -> Void
 
-    /// A handler of one site's home page.
+    /// Creates a handler for one site's home page.
     ///
     /// - Parameters:
-    ///   - home: the site's root, such as `https://shop.example/`.
-    ///   - kinds: what leads there; a page that the application loads itself is ``NavigationKind/other``.
-    ///   - name: the name in verdicts and logs.
-    ///   - open: what is done instead, within the handler's deadline. What it throws cancels too.
-    /// - Throws: ``NavigationChainError``, `invalidHome`, when `home` is no `http` or `https` URL, or has a path, a
-    ///   query or a fragment.
+    ///   - home: The site's root, such as `https://shop.example/`.
+    ///   - kinds: The kinds of navigation to handle. Pages that the application loads itself are
+    ///     ``NavigationKind/other``.
+    ///   - name: The name in verdicts and logs.
+    ///   - open: The action to perform within the handler's deadline. An error cancels too.
+    /// - Throws: ``NavigationChainError``, `invalidHome`, when `home` is not the root of an `http` or `https` site.
     public init(
         home: URLText,
         kinds: Set<NavigationKind> = NavigationKind.followed,
@@ -36,12 +36,12 @@ public struct HomePageHandler: NavigationHandler {
         self.open = open
     }
 
-    /// The home page, by one of the kinds, not in a sub frame.
+    /// Returns whether the request is for the home page, has one of the kinds and is not from a sub frame.
     public func concerns(_ request: NavigationRequest) -> Bool {
         request.frame != .sub && kinds.contains(request.kind) && request.url.isRoot && request.url.origin == home.origin
     }
 
-    /// Cancels when the home page was opened in the other way.
+    /// Cancels if the home page is requested and the action succeeded.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request) else { return nil }
         try await open()

@@ -1,9 +1,9 @@
 import SignalboxRoutes
 
-/// Decides about pages of listed hosts, and passes on all others: a list of what is allowed, or of what is not.
+/// A handler that decides about pages of listed hosts, as an allowlist or a blocklist, and passes on all others.
 ///
-/// Only `http` and `https` are its business, in every frame. Both count alike: a ``SchemeHandler`` before it is what keeps
-/// `http` out.
+/// It handles only `http` and `https`, in every frame, and treats both alike. To exclude `http`, put a
+/// ``SchemeHandler`` before it.
 public struct HostHandler: SyncNavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
@@ -11,17 +11,16 @@ public struct HostHandler: SyncNavigationHandler {
     private let ports: HostPorts
     private let decision: NavigationDecision
 
-    /// A list of hosts, and what is decided about them.
+    /// Creates a handler with a list of hosts and the decision about them.
     ///
     /// - Parameters:
-    ///   - hosts: 1 to 1,000, in any letter case and ASCII form: `shop.example` is that host alone, `*.shop.example` every
-    ///     host below it and not itself; list both if both are meant. An IPv4 address, or an IPv6 address in brackets, is
-    ///     a host too. Public suffixes are not known: `*.example` is every host below `example`.
-    ///   - ports: which ports of them count.
-    ///   - decision: what is decided about the listed hosts: a list of hosts to block gives `.cancel` and leaves `ports`
-    ///     as they are.
-    ///   - name: the name in verdicts and logs.
-    /// - Throws: ``NavigationChainError``, `invalidHost`, for a host with a scheme, port, path or characters beyond ASCII.
+    ///   - hosts: 1 to 1,000 hosts in ASCII form; case is ignored. `shop.example` is only that host, `*.shop.example`
+    ///     every host below it but not the host itself. An IPv4 address, or an IPv6 address in brackets, is a host too.
+    ///     Public suffixes are unknown: `*.example` matches every host below `example`.
+    ///   - ports: The ports of the hosts to include.
+    ///   - decision: The decision about the listed hosts. A blocklist passes `.cancel` and leaves `ports` unchanged.
+    ///   - name: The name in verdicts and logs.
+    /// - Throws: ``NavigationChainError``, `invalidHost`, for a host with a scheme, port, path or non-ASCII characters.
     public init(
         hosts: [String],
         ports: HostPorts = .any,
@@ -34,14 +33,14 @@ public struct HostHandler: SyncNavigationHandler {
         self.decision = decision
     }
 
-    /// The decision for a listed host, and `nil` for any other.
+    /// Returns the decision for a listed host, and `nil` for any other.
     public func decide(_ request: NavigationRequest) -> NavigationDecision? {
         guard let host = request.url.webHost, hosts.contains(host), ports.contain(request.url) else { return nil }
         return decision
     }
 }
 
-/// Which ports of a listed host count.
+/// The ports of a listed host that a ``HostHandler`` includes.
 public struct HostPorts: Sendable, Hashable {
     private enum Rule: Sendable, Hashable {
         case any, standard
@@ -49,12 +48,12 @@ public struct HostPorts: Sendable, Hashable {
     }
     private let rule: Rule
 
-    /// All of them.
+    /// All ports.
     public static let any = HostPorts(rule: .any)
-    /// The scheme's own: 443 for `https`, 80 for `http`.
+    /// The scheme's default port: 443 for `https`, 80 for `http`.
     public static let standard = HostPorts(rule: .standard)
 
-    /// These alone. The scheme's own is one of them only where it is listed.
+    /// Returns only the given ports. The default port is included only if it is listed.
     public static func only(_ ports: Set<UInt16>) -> HostPorts {
         HostPorts(rule: .only(ports))
     }
@@ -68,11 +67,11 @@ public struct HostPorts: Sendable, Hashable {
     }
 }
 
-/// Hosts from a list in a program or configuration, checked: each alone, or all below one.
+/// A validated list of hosts from a program or configuration: single hosts, and all hosts below a parent.
 struct HostNames: Sendable {
-    /// The most hosts of one list.
+    /// The maximum number of hosts in a list.
     static let maximumCount = 1_000
-    /// The most bytes of a name in the DNS (RFC 1035, section 2.3.4).
+    /// The maximum length of a DNS name in bytes (RFC 1035, section 2.3.4).
     static let maximumLength = 253
 
     private struct HostFault: Error {
@@ -82,7 +81,7 @@ struct HostNames: Sendable {
     private var hosts: Set<String> = []
     private var parents: Set<String> = []
 
-    /// - Parameter texts: `shop.example`, an address, or `*.shop.example`, which is any host below and not the bare one.
+    /// - Parameter texts: `shop.example`, an address, or `*.shop.example`, any host below it but not itself.
     /// - Throws: ``NavigationChainError``, `invalidHost`.
     init(_ texts: [String], handler: String) throws(NavigationChainError) {
         guard !texts.isEmpty, texts.count <= HostNames.maximumCount else {
@@ -97,12 +96,12 @@ struct HostNames: Sendable {
         }
     }
 
-    /// Whether the host, as a URL has it, is listed or below one that is: at a dot, never in the middle of a name.
+    /// Returns whether a URL's host is listed or below a listed parent. Compares whole labels only.
     func contains(_ host: String) -> Bool {
         if hosts.contains(host) { return true }
         if let address = HostNames.mapped(host) { return hosts.contains(address) }
         guard !parents.isEmpty else { return false }
-        // No name in the list is longer, so what is before cannot matter, however long a host a page makes up.
+        // No listed name is longer, so earlier bytes cannot matter. Bounds the work for an overlong host.
         var rest = host.utf8.suffix(HostNames.maximumLength + 1)
         while let dot = rest.firstIndex(of: UInt8(ascii: ".")) {
             rest = rest[rest.index(after: dot)...]
@@ -126,7 +125,7 @@ struct HostNames: Sendable {
         }
     }
 
-    /// The IPv4 address that an IPv6 address of RFC 4291, section 2.5.5.2, stands for: both reach the same machine.
+    /// Returns the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2). Both reach one machine.
     private static func mapped(_ host: String) -> String? {
         let start = "[::ffff:".utf8
         guard host.utf8.starts(with: start) else { return nil }
@@ -136,7 +135,7 @@ struct HostNames: Sendable {
         return pieces.flatMap { [$0 >> 8, $0 & 0xFF] }.map(String.init).joined(separator: ".")
     }
 
-    /// The host in the form in which URLs have it. What a host is, the reader of URLs says.
+    /// Returns the host in the form used in URLs. `URLText` decides whether it is valid.
     private static func read(_ name: String) throws(HostFault) -> String {
         let isBracketed = name.utf8.first == UInt8(ascii: "[") && name.utf8.last == UInt8(ascii: "]")
         guard isBracketed || !name.utf8.contains(UInt8(ascii: ":")), !name.utf8.contains(where: "/?#@\\".utf8.contains)
@@ -151,7 +150,7 @@ struct HostNames: Sendable {
         return host
     }
 
-    /// Of a host that was read: only an address ends in a digit's label or a bracket.
+    /// Returns whether a parsed host is an address. Only addresses end in a numeric label or a bracket.
     private static func isAddress(_ host: String) -> Bool {
         guard let last = host.utf8.split(separator: UInt8(ascii: ".")).last else { return false }
         return last.last == UInt8(ascii: "]") || last.allSatisfy(\.isASCIIDigit)
@@ -159,6 +158,6 @@ struct HostNames: Sendable {
 }
 
 extension URLText {
-    /// The host of a page of the web, or `nil` for every scheme but `http` and `https`.
+    /// The host of a web page, or `nil` for every scheme except `http` and `https`.
     var webHost: String? { scheme == "https" || scheme == "http" ? host : nil }
 }

@@ -1,51 +1,51 @@
-/// One link of a chain: decides about the requests that are its business, and passes on the others.
+/// A link of a chain that decides about some requests and passes on the others.
 ///
-/// The decision is returned, and so is given exactly once. Conform a `struct`, an `actor` or a class; calls may overlap
-/// and come on any thread. A handler that never waits conforms to ``SyncNavigationHandler`` and costs no task.
+/// Conform a `struct`, an `actor` or a class. Calls may overlap and may run on any thread. A handler that never
+/// suspends should conform to ``SyncNavigationHandler``, which needs no task.
 public protocol NavigationHandler: Sendable {
-    /// The name in verdicts and logs, and by which the chain is changed: at least one character, at most
+    /// The name in verdicts and logs, and the key for changes to the chain: at least one character, at most
     /// ``NavigationRouter/maximumNameLength`` bytes, no control characters. Read once, when the chain is built.
     nonisolated var name: String { get }
 
-    /// How long the handler may take, or `nil` for the chain's own limit, which is the default. More than zero, at most
+    /// The handler's deadline, or `nil` for the chain's, which is the default. More than zero, at most
     /// ``NavigationRouter/maximumDeadline``. Read once, when the chain is built.
     nonisolated var deadline: Duration? { get }
 
-    /// Whether the request can be the handler's business at all; `true` unless the handler says otherwise.
+    /// Returns whether the handler may decide about the request. Defaults to `true`.
     ///
-    /// Called at once, on whatever thread asks: where it is `false` the request is passed on, and ``decide(_:)`` is not
-    /// called, which takes two tasks. It must return soon.
+    /// Called synchronously on the caller's thread. If it returns `false`, the request is passed on without the two
+    /// tasks of a call to ``decide(_:)``. It must return quickly.
     nonisolated func concerns(_ request: NavigationRequest) -> Bool
 
     /// Decides about the request, or passes it on.
     ///
-    /// The task is cancelled when the deadline has passed or whoever asked is cancelled. The verdict does not wait for
-    /// the call to return, but a call that never does keeps its task: see ``NavigationRouter/maximumCalls``.
+    /// The task is cancelled when the deadline passes or the caller is cancelled. The verdict does not wait for the
+    /// call to return, but a call that never returns keeps its task. See ``NavigationRouter/maximumCalls``.
     ///
-    /// - Returns: `nil` when the request is another handler's business.
-    /// - Throws: any error; the verdict is then to cancel, with the error's words.
+    /// - Returns: `nil` to pass the request on.
+    /// - Throws: Any error. The verdict is then to cancel, with the error's description.
     func decide(_ request: NavigationRequest) async throws -> NavigationDecision?
 }
 
 extension NavigationHandler {
-    /// The chain's own limit.
+    /// The chain's deadline.
     public nonisolated var deadline: Duration? { nil }
 
-    /// Every request can be.
+    /// Always `true`.
     public nonisolated func concerns(_ request: NavigationRequest) -> Bool { true }
 }
 
-/// A ``NavigationHandler`` that only looks: it is called at once, on whatever thread asks for the verdict, without a task
-/// and without a deadline. It must return soon.
+/// A ``NavigationHandler`` that decides synchronously. It is called directly on the caller's thread, without a task or
+/// a deadline, and must return quickly.
 public protocol SyncNavigationHandler: NavigationHandler {
     /// Decides about the request, or passes it on.
     ///
-    /// - Returns: `nil` when the request is another handler's business.
-    /// - Throws: any error; the verdict is then to cancel, with the error's words.
+    /// - Returns: `nil` to pass the request on.
+    /// - Throws: Any error. The verdict is then to cancel, with the error's description.
     func decide(_ request: NavigationRequest) throws -> NavigationDecision?
 }
 
-/// A handler with a deadline of its own.
+/// A handler with its own deadline.
 struct DeadlineHandler: NavigationHandler {
     let base: any NavigationHandler
     let deadline: Duration?
@@ -60,54 +60,54 @@ struct DeadlineHandler: NavigationHandler {
 }
 
 extension NavigationHandler {
-    /// This handler with another deadline than the chain's, such as for one that asks a server.
+    /// Returns this handler with a deadline that overrides the chain's, such as for one that queries a server.
     ///
-    /// - Parameter deadline: more than zero, at most ``NavigationRouter/maximumDeadline``; the chain refuses any other.
+    /// - Parameter deadline: More than zero, at most ``NavigationRouter/maximumDeadline``. Validated by the chain.
     public func answering(within deadline: Duration) -> some NavigationHandler {
         DeadlineHandler(base: self, deadline: deadline)
     }
 }
 
-/// What a handler, or a chain's fallback, decides, and why.
+/// A decision of a handler or a chain's fallback, with its reason.
 public struct NavigationDecision: Sendable, Hashable {
-    /// What shall be done.
+    /// The policy to apply.
     public let policy: NavigationPolicy
-    /// Why, in words for a log. It is told to no page, and may be of any length; ``NavigationVerdict/description`` cuts it.
+    /// The reason, for a log. Not visible to any page. Of any length; ``NavigationVerdict/description`` cuts it.
     public let reason: String
 
-    /// A decision whose policy is not known when the program is written, as when it comes from a configuration.
+    /// Creates a decision whose policy is known only at run time, for example from a configuration.
     public init(_ policy: NavigationPolicy, reason: String) {
         self.policy = policy
         self.reason = reason
     }
 
-    /// The URL is loaded and shown.
+    /// Returns a decision to load and show the URL.
     public static func allow(_ reason: String) -> NavigationDecision {
         NavigationDecision(.allow, reason: reason)
     }
 
-    /// Nothing is loaded, also because something else was done instead.
+    /// Returns a decision to load nothing, also if something else was done instead.
     public static func cancel(_ reason: String) -> NavigationDecision {
         NavigationDecision(.cancel, reason: reason)
     }
 
-    /// The URL is loaded and stored.
+    /// Returns a decision to load and store the URL.
     public static func download(_ reason: String) -> NavigationDecision {
         NavigationDecision(.download, reason: reason)
     }
 }
 
 extension NavigationDecision: CustomStringConvertible {
-    /// Policy and reason in one line: control characters are escaped, and a long reason is cut.
+    /// Policy and reason in one line. Control characters are escaped, and a long reason is truncated.
     public var description: String { "\(policy): \(LineText.line(reason))" }
 }
 
-/// What shall become of a navigation: all that an engine can do with one.
+/// The actions that an engine can take for a navigation.
 public enum NavigationPolicy: String, Sendable, Hashable, CaseIterable {
-    /// It is loaded and shown.
+    /// Load and show the URL.
     case allow
-    /// Nothing is loaded; the page stays.
+    /// Load nothing and stay on the page.
     case cancel
-    /// It is loaded and stored, and the page stays.
+    /// Load and store the URL, and stay on the page.
     case download
 }

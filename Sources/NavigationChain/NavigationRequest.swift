@@ -1,17 +1,17 @@
 public import SignalboxRoutes
 
-/// One question: may this URL be loaded? Handlers read it; none can change it for the next.
+/// A request to load a URL. Handlers read it and cannot change it for the next handler.
 public struct NavigationRequest: Sendable, Hashable {
-    /// What would be loaded: the engine must open `URLText.text` and nothing else.
+    /// The URL to load. The engine must open `URLText.text` and nothing else.
     public let url: URLText
-    /// Why it would be loaded, as far as the engine tells.
+    /// The cause of the navigation, as far as the engine reports it.
     public let kind: NavigationKind
-    /// Whether it is the page itself that would load it, as far as the engine tells.
+    /// The frame that navigates, as far as the engine reports it.
     public let frame: FrameRole
-    /// The page that asks, or `nil` where the engine does not tell or there is none, as with a first load.
+    /// The requesting page, or `nil` if the engine does not report one, as on a first load.
     public let page: URLText?
 
-    /// A question as an engine has it. What the engine does not tell is said to be unknown, never guessed.
+    /// Creates a request from an engine's data. Pass values that the engine does not report as unknown; never guess.
     public init(url: URLText, kind: NavigationKind, frame: FrameRole, page: URLText? = nil) {
         self.url = url
         self.kind = kind
@@ -20,38 +20,38 @@ public struct NavigationRequest: Sendable, Hashable {
     }
 }
 
-/// Why a page would load another URL.
+/// The cause of a navigation.
 public enum NavigationKind: String, Sendable, Hashable, CaseIterable {
-    /// A link was followed.
+    /// The user followed a link.
     case link
-    /// The server, or the page, sent the load on to another URL.
+    /// The server or the page redirected the load to another URL.
     case redirect
-    /// A form was submitted.
+    /// The user submitted a form.
     case form
-    /// The same page again.
+    /// The same page is loaded again.
     case reload
-    /// The page asks for a new window.
+    /// The page requests a new window.
     case newWindow
-    /// What comes is to be stored and not shown.
+    /// The content is to be stored instead of shown.
     case download
-    /// What the engine names otherwise, such as the first load of a page, or does not tell.
+    /// A cause without its own case, such as the first load of a page, or not reported by the engine.
     case other
 }
 
 extension NavigationKind {
-    /// Where the user is led from one page to another: ``link``, ``redirect`` and ``newWindow``.
+    /// The kinds that lead the user from one page to another: ``link``, ``redirect`` and ``newWindow``.
     ///
-    /// What ``PathHandler`` and ``HomePageHandler`` look at unless they are told otherwise. A form is not in it, as what
-    /// was filled in would be lost; nor is ``other``, by which an application loads its own pages.
+    /// The default for ``PathHandler`` and ``HomePageHandler``. Excludes ``form``, whose input would be lost, and
+    /// ``other``, by which an application loads its own pages.
     public static let followed: Set<NavigationKind> = [.link, .redirect, .newWindow]
 }
 
-/// Whether a navigation is of a page's main frame, as far as the engine can tell.
+/// The role of the frame that navigates, as far as the engine reports it.
 public enum FrameRole: String, Sendable, Hashable, CaseIterable {
-    /// Of the page itself.
+    /// The page itself.
     case main
-    /// Of a frame inside it.
+    /// A frame inside the page.
     case sub
-    /// The engine does not tell: what is safe for either must be decided.
+    /// The engine does not report the frame. The decision must be safe for both roles.
     case unknown
 }

@@ -1,40 +1,39 @@
 public import SignalboxRoutes
 
-/// A chain of handlers: asks them in order, and the first that answers decides.
+/// A chain of handlers. It calls them in order, and the first decision wins.
 ///
-/// A value that never changes: what changes a chain makes another, so that a chain for one kind of page can be derived
-/// from that of another. Any number of decisions may run at once, on any thread.
+/// A chain is immutable: each change returns a new chain, so the chain for one kind of page can be derived from
+/// another. Any number of decisions may run concurrently, on any thread.
 public struct NavigationRouter: Sendable {
-    /// The most handlers of one chain.
+    /// The maximum number of handlers in a chain.
     public static let maximumHandlers = 100
-    /// The most bytes of a handler's name.
+    /// The maximum length of a handler's name in bytes.
     public static let maximumNameLength = 128
-    /// The longest deadline: an hour.
+    /// The maximum deadline: one hour.
     public static let maximumDeadline: Duration = .seconds(3_600)
-    /// How many calls of one handler in its place in a chain may run at once. Chains made from one another share the count,
-    /// except of a handler that was put in anew; chains built apart do not, so derive the chains of pages from one. A handler that does not return when its task is cancelled adds one
-    /// for each request, which a page can make many of; beyond this number the verdict is to cancel, unasked.
+    /// The maximum number of concurrent calls of one handler in a chain. Derived chains share the count, except for a
+    /// handler that was inserted again. Separately built chains do not, so derive the chains of all pages from one. A
+    /// handler that ignores cancellation adds a call per request, and a page can make many. Beyond this number the
+    /// verdict is to cancel, without calling the handler.
     public static let maximumCalls = 1_000
 
     static let callerIsCancelled = "whoever asked was cancelled"
 
-    /// What is decided when no handler decides.
+    /// The decision if no handler decides.
     public let fallback: NavigationDecision
-    /// How long a handler may take that has no ``NavigationHandler/deadline`` of its own.
+    /// The deadline for handlers whose ``NavigationHandler/deadline`` is `nil`.
     public let handlerDeadline: Duration
     let clock: any Clock<Duration>
     let links: [ChainLink]
 
-    /// A chain of the handlers, in order.
+    /// Creates a chain of the handlers, in order.
     ///
     /// - Parameters:
-    ///   - handlers: at most ``maximumHandlers``, each with a name of its own.
-    ///   - fallback: what is decided when none of them decides. There is no default.
-    ///   - handlerDeadline: how long each may take, unless it says otherwise; more than zero, at most
-    ///     ``maximumDeadline``.
-    ///   - clock: what the deadlines are measured with.
-    /// - Throws: ``NavigationChainError`` for a name that is empty, given twice or malformed, for too many handlers, and
-    ///   for a deadline out of range.
+    ///   - handlers: At most ``maximumHandlers`` handlers with unique names.
+    ///   - fallback: The decision if no handler decides. There is no default.
+    ///   - handlerDeadline: The deadline for a handler without its own; more than zero, at most ``maximumDeadline``.
+    ///   - clock: The clock that measures deadlines.
+    /// - Throws: ``NavigationChainError`` for an invalid or duplicate name, an invalid deadline, or too many handlers.
     public init(
         _ handlers: [any NavigationHandler],
         fallback: NavigationDecision,
@@ -47,9 +46,9 @@ public struct NavigationRouter: Sendable {
         try self.init(links, fallback: fallback, handlerDeadline: handlerDeadline, clock: clock)
     }
 
-    /// A chain of the handlers listed in the closure, in order.
+    /// Creates a chain of the handlers listed in the closure, in order.
     ///
-    /// - Throws: what the closure throws, and what ``init(_:fallback:handlerDeadline:clock:)`` does.
+    /// - Throws: An error from the closure or from ``init(_:fallback:handlerDeadline:clock:)``.
     public init(
         fallback: NavigationDecision,
         handlerDeadline: Duration = .seconds(2),
@@ -79,14 +78,14 @@ public struct NavigationRouter: Sendable {
         self.clock = clock
     }
 
-    /// The handlers' names, in the order in which they are asked.
+    /// The handlers' names, in the order of the chain.
     public var handlerNames: [String] { links.map(\.name) }
 }
 
 extension NavigationRouter {
-    /// The verdict about one request. It always comes: a handler that throws, or does not answer in time, cancels.
+    /// Always returns a verdict. A handler that throws an error or misses its deadline cancels the navigation.
     ///
-    /// When the task is cancelled the verdict is to cancel, at once, and so is the task of the handler being asked.
+    /// If the calling task is cancelled, the verdict is to cancel, immediately. So is the current handler's task.
     nonisolated(nonsending) public func decide(_ request: NavigationRequest) async -> NavigationVerdict {
         var trace: [NavigationStep] = []
         for link in links {
@@ -103,10 +102,10 @@ extension NavigationRouter {
         return NavigationVerdict(fallback, by: NavigationVerdict.byFallback, about: request.url, trace: trace)
     }
 
-    /// The verdict about a URL as an engine names it.
+    /// Returns the verdict for a URL as given by an engine.
     ///
-    /// A text that `URLText` refuses is cancelled, with its reason, and no handler is asked. What is
-    /// to be opened is the verdict's ``NavigationVerdict/url``, not the text that was given.
+    /// A text that `URLText` rejects is cancelled with its reason, and no handler is called. Open the verdict's
+    /// ``NavigationVerdict/url``, not the original text.
     nonisolated(nonsending) public func decide(
         _ text: String,
         kind: NavigationKind,
@@ -122,11 +121,11 @@ extension NavigationRouter {
     }
 }
 
-// Each of these makes a new chain, with the same fallback, deadline and clock, and throws what building a chain does.
+// Each method returns a new chain with the same fallback, deadline and clock, and throws like its initializer.
 extension NavigationRouter {
-    /// This chain and one more handler, asked before that of the name.
+    /// Returns this chain with another handler before the handler `name`.
     ///
-    /// - Throws: ``NavigationChainError``, `unknownName` when there is no handler of the name.
+    /// - Throws: ``NavigationChainError``, `unknownName` if there is no such handler.
     public func inserting(
         _ handler: any NavigationHandler,
         before name: String
@@ -134,9 +133,9 @@ extension NavigationRouter {
         try inserting(handler, at: place(of: name))
     }
 
-    /// This chain and one more handler, asked after that of the name.
+    /// Returns this chain with another handler after the handler `name`.
     ///
-    /// - Throws: ``NavigationChainError``, `unknownName` when there is no handler of the name.
+    /// - Throws: ``NavigationChainError``, `unknownName` if there is no such handler.
     public func inserting(
         _ handler: any NavigationHandler,
         after name: String
@@ -144,9 +143,9 @@ extension NavigationRouter {
         try inserting(handler, at: place(of: name) + 1)
     }
 
-    /// This chain and one more handler, at the place: 0 is asked first, as many as there are last.
+    /// Returns this chain with another handler at a position, from 0 (first) to the number of handlers (last).
     ///
-    /// - Throws: ``NavigationChainError``, `invalidPosition` when there is no such place.
+    /// - Throws: ``NavigationChainError``, `invalidPosition` if the position is out of range.
     public func inserting(_ handler: any NavigationHandler, at place: Int) throws(NavigationChainError)
         -> NavigationRouter
     {
@@ -162,25 +161,25 @@ extension NavigationRouter {
         return try with(links)
     }
 
-    /// This chain and one more handler, asked last, before the fallback.
+    /// Returns this chain with another handler at its end, before the fallback.
     ///
     /// - Throws: ``NavigationChainError``.
     public func appending(_ handler: any NavigationHandler) throws(NavigationChainError) -> NavigationRouter {
         try inserting(handler, at: links.count)
     }
 
-    /// This chain without the handler of the name.
+    /// Returns this chain without the handler `name`.
     ///
-    /// - Throws: ``NavigationChainError``, `unknownName` when there is none.
+    /// - Throws: ``NavigationChainError``, `unknownName` if there is no such handler.
     public func removing(named name: String) throws(NavigationChainError) -> NavigationRouter {
         var links = links
         links.remove(at: try place(of: name))
         return try with(links)
     }
 
-    /// This chain with another handler in the place of that of the name.
+    /// Returns this chain with the handler `name` replaced by another.
     ///
-    /// - Throws: ``NavigationChainError``, `unknownName` when there is none.
+    /// - Throws: ``NavigationChainError``, `unknownName` if there is no such handler.
     public func replacing(
         named name: String,
         with handler: any NavigationHandler
@@ -190,11 +189,11 @@ extension NavigationRouter {
         return try with(links)
     }
 
-    /// The same handlers in another order.
+    /// Returns this chain with its handlers in another order.
     ///
-    /// - Parameter names: each of ``handlerNames`` exactly once.
-    /// - Throws: ``NavigationChainError``: `unknownName` for a name that is none, `invalidOrder` when one is left out or
-    ///   named twice.
+    /// - Parameter names: Each of ``handlerNames`` exactly once.
+    /// - Throws: ``NavigationChainError``: `unknownName` for a name that is not in the chain, `invalidOrder` for a
+    ///   missing or repeated name.
     public func reordered(by names: [String]) throws(NavigationChainError) -> NavigationRouter {
         var left: [String: ChainLink] = [:]
         for link in links { left[link.name] = link }
@@ -226,41 +225,41 @@ extension NavigationRouter {
     }
 }
 
-/// Lists the handlers of a ``NavigationRouter``, one a line, with `if`, `switch` and `for`.
+/// A result builder for the handlers of a ``NavigationRouter``. Supports `if`, `switch` and `for`.
 @resultBuilder
 public enum NavigationChainBuilder {
-    /// One handler.
+    /// Returns one handler.
     public static func buildExpression(_ handler: any NavigationHandler) -> [any NavigationHandler] { [handler] }
 
-    /// Several handlers, in order.
+    /// Returns several handlers, in order.
     public static func buildExpression(_ handlers: [any NavigationHandler]) -> [any NavigationHandler] { handlers }
 
-    /// The handlers of all lines, in order.
+    /// Returns the handlers of all expressions, in order.
     public static func buildBlock(_ parts: [any NavigationHandler]...) -> [any NavigationHandler] {
         parts.flatMap { $0 }
     }
 
-    /// Those of an `if`, or none.
+    /// Returns the handlers of an `if`, or none.
     public static func buildOptional(_ part: [any NavigationHandler]?) -> [any NavigationHandler] { part ?? [] }
 
-    /// Those of the first branch.
+    /// Returns the handlers of the first branch.
     public static func buildEither(first part: [any NavigationHandler]) -> [any NavigationHandler] { part }
 
-    /// Those of the other branch.
+    /// Returns the handlers of the second branch.
     public static func buildEither(second part: [any NavigationHandler]) -> [any NavigationHandler] { part }
 
-    /// Those of each turn of a loop, in order.
+    /// Returns the handlers of each loop iteration, in order.
     public static func buildArray(_ parts: [[any NavigationHandler]]) -> [any NavigationHandler] {
         parts.flatMap { $0 }
     }
 
-    /// Those of an `if #available`.
+    /// Returns the handlers of an `if #available`.
     public static func buildLimitedAvailability(_ part: [any NavigationHandler]) -> [any NavigationHandler] { part }
 }
 
-/// Why a chain, or a handler for one, cannot be built: a mistake in the program or its configuration, never in a URL.
+/// An error in building a chain or a handler, caused by the program or its configuration, never by a URL.
 public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error; more may be added.
+    /// The kinds of error. Later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Word: String {
             case invalidName, duplicateName, unknownName, tooManyHandlers, invalidPosition, invalidOrder,
@@ -269,40 +268,40 @@ public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConve
         }
         private let word: Word
 
-        /// A handler's name is empty, too long, has control characters, or is kept for verdicts.
+        /// A handler's name is empty, too long or reserved, or contains control characters.
         public static let invalidName = Code(word: .invalidName)
         /// Two handlers have the same name.
         public static let duplicateName = Code(word: .duplicateName)
         /// The chain has no handler of this name.
         public static let unknownName = Code(word: .unknownName)
-        /// More than ``NavigationRouter/maximumHandlers``.
+        /// The chain has more than ``NavigationRouter/maximumHandlers`` handlers.
         public static let tooManyHandlers = Code(word: .tooManyHandlers)
-        /// A place that the chain does not have.
+        /// A position is out of range.
         public static let invalidPosition = Code(word: .invalidPosition)
-        /// An order that does not name each handler exactly once.
+        /// An order does not contain each handler exactly once.
         public static let invalidOrder = Code(word: .invalidOrder)
-        /// A deadline that is not more than zero, or is more than ``NavigationRouter/maximumDeadline``.
+        /// A deadline is not more than zero, or exceeds ``NavigationRouter/maximumDeadline``.
         public static let invalidDeadline = Code(word: .invalidDeadline)
-        /// A text that is no scheme, or no scheme at all.
+        /// A text is not a scheme, or no scheme is given.
         public static let invalidScheme = Code(word: .invalidScheme)
-        /// A scheme that runs script, reads files or opens other programs, in a list of harmless ones.
+        /// A list of harmless schemes contains one that runs script, reads files or opens other programs.
         public static let dangerousScheme = Code(word: .dangerousScheme)
-        /// A text that is no host, no host at all, or too many.
+        /// A text is not a host, or the number of hosts is out of range.
         public static let invalidHost = Code(word: .invalidHost)
-        /// Patterns that cannot be read, that contradict each other, or that do not say whose paths they are.
+        /// A pattern is malformed, conflicts with another, or lacks a host; or their number is out of range.
         public static let invalidPattern = Code(word: .invalidPattern)
-        /// A home page that is not the root of a site.
+        /// A home page is not the root of a site.
         public static let invalidHome = Code(word: .invalidHome)
 
-        /// The word used in logs, such as `duplicateName`.
+        /// The code's name in logs, such as `duplicateName`.
         public var description: String { word.rawValue }
     }
 
-    /// What kind of error this is.
+    /// The kind of error.
     public let code: Code
-    /// The name of the handler it is about; empty when it is about the chain.
+    /// The name of the handler concerned, or an empty string if the error concerns the chain.
     public let handler: String
-    /// What is wrong and what to do about it, in a sentence.
+    /// A sentence that describes the error and its remedy.
     public let detail: String
 
     init(_ code: Code, _ detail: String, handler: String = "") {

@@ -1,31 +1,31 @@
 public import SignalboxRoutes
 
-/// What a chain decided about one URL, who decided it, and who was asked on the way.
+/// A chain's decision about one URL, with its decider and the answers of all handlers called.
 public struct NavigationVerdict: Sendable, Hashable {
-    /// The decider when no handler decided: the chain's fallback.
+    /// The decider if no handler decided and the chain's fallback applies.
     public static let byFallback = "fallback"
-    /// The decider when the text is no URL that `URLText` takes. No handler was asked.
+    /// The decider if `URLText` rejects the text as a URL. No handler was called.
     public static let byURL = "url"
-    /// The decider when the task that wanted the verdict was cancelled.
+    /// The decider if the calling task was cancelled.
     public static let byCaller = "caller"
 
-    /// What shall be done, and why.
+    /// The decision and its reason.
     public let decision: NavigationDecision
-    /// The name of the handler that decided, failed or was late; else ``byFallback``, ``byURL`` or ``byCaller``, which no
-    /// handler may be called.
+    /// The name of the handler that decided, failed or timed out; otherwise ``byFallback``, ``byURL`` or ``byCaller``,
+    /// which are reserved names.
     public let decider: String
-    /// Who was asked, in order, and what each said; nobody after the decider was. For a text that is no URL it is one
-    /// step, ``byURL``, with the reason.
+    /// The handlers called, in order, with their answers, up to the decider. For a text that is not a URL, a single
+    /// step named ``byURL`` with the reason.
     public let trace: [NavigationStep]
-    /// The URL, in the form in which it must be opened; `nil` when the text is none.
+    /// The URL in the form to open, or `nil` when the text is not a URL.
     public let url: URLText?
-    /// The URL's text in normal form, or the text as it was given where it is no URL: then of any length, with any
-    /// characters. It may hold secrets, and ``description`` leaves most of it out.
+    /// The URL in normal form. If the text is not a URL, the text as given, of any length and with any characters. It
+    /// may contain secrets; ``description`` omits most of it.
     public let text: String
 
-    /// What shall be done.
+    /// The decision's policy.
     public var policy: NavigationPolicy { decision.policy }
-    /// Why, in words.
+    /// The decision's reason, for a log.
     public var reason: String { decision.reason }
 
     package init(
@@ -51,10 +51,10 @@ public struct NavigationVerdict: Sendable, Hashable {
 }
 
 extension NavigationVerdict: CustomStringConvertible {
-    /// One line for a log: policy, URL, decider, reason and trace, with control characters escaped and long texts cut.
+    /// One log line: policy, URL, decider, reason and trace. Control characters are escaped and long texts truncated.
     ///
-    /// Of the URL only what is before its query and fragment is shown, of a text that is no URL nothing: the rest may
-    /// hold a secret. ``text`` has all of it.
+    /// Shows the URL only up to its query or fragment, and nothing of any other text, because the rest may contain a
+    /// secret. ``text`` is complete.
     public var description: String {
         let steps = trace.map(\.description).joined(separator: ", ")
         let asked = steps.isEmpty ? "" : " (\(steps))"
@@ -66,11 +66,11 @@ extension NavigationVerdict: CustomStringConvertible {
     }
 }
 
-/// One step of the way to a verdict: who was asked, and what came of it.
+/// A step of a decision: a handler and its answer.
 public struct NavigationStep: Sendable, Hashable {
     /// The handler's name.
     public let name: String
-    /// What came of asking it.
+    /// The handler's answer.
     public let answer: NavigationAnswer
 
     init(name: String, answer: NavigationAnswer) {
@@ -80,26 +80,26 @@ public struct NavigationStep: Sendable, Hashable {
 }
 
 extension NavigationStep: CustomStringConvertible {
-    /// Name and answer, in one line.
+    /// The name and the answer, in one line.
     public var description: String { "\(LineText.line(name)) \(answer)" }
 }
 
-/// What came of asking one handler.
+/// The result of calling one handler.
 public enum NavigationAnswer: Sendable, Hashable {
-    /// It passed the request on.
+    /// The handler passed the request on.
     case notMine
-    /// It decided, and nobody was asked after it.
+    /// The handler decided. No later handler was called.
     case decided(NavigationDecision)
-    /// It threw, with the error's type and words, or could not be called. The verdict is to cancel.
+    /// The handler threw an error, given by type and description, or could not be called. The verdict is to cancel.
     case failed(String)
-    /// It did not answer in time. The verdict is to cancel; what it answers later is ignored.
+    /// The handler missed its deadline. The verdict is to cancel, and a later answer is ignored.
     case late
-    /// Whoever asked was cancelled before the handler was asked or had answered. The verdict is to cancel.
+    /// The caller was cancelled before the handler was called or had answered. The verdict is to cancel.
     case abandoned
 }
 
 extension NavigationAnswer: CustomStringConvertible {
-    /// The word used in logs and JSON, such as `notMine`, without what a decision or an error says.
+    /// The answer's name in logs and JSON, such as `notMine`, without the text of a decision or an error.
     public var description: String {
         switch self {
         case .notMine: "notMine"
@@ -112,24 +112,24 @@ extension NavigationAnswer: CustomStringConvertible {
 }
 
 extension NavigationAnswer {
-    /// What a handler's call came to, when it returned.
+    /// Creates the answer for a call that returned.
     init(_ decision: NavigationDecision?) {
         self = decision.map(NavigationAnswer.decided) ?? .notMine
     }
 
-    /// What a handler's call came to, when it threw.
+    /// Creates the answer for a call that threw an error.
     init(throwing error: any Error) {
         self = .failed(LineText.line("\(type(of: error)): \(error)"))
     }
 }
 
-/// Text from outside, made safe to be part of one line of a log.
+/// Makes untrusted text safe for use in one log line.
 enum LineText {
-    /// The most characters (Unicode scalars) of one text that are shown.
+    /// The maximum number of Unicode scalars shown of one text.
     static let maximumLength = 512
 
-    /// The text with `\u{...}` in place of control characters, of line and paragraph separators and of the marks that
-    /// turn the direction of writing, cut after ``maximumLength``.
+    /// Returns the text truncated after ``maximumLength`` scalars. `\u{...}` replaces control characters, line and
+    /// paragraph separators, and directional marks.
     static func line(_ text: String) -> String {
         var line = ""
         var count = 0

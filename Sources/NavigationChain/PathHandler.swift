@@ -1,32 +1,32 @@
 public import SignalboxRoutes
 
-/// Opens natively what some patterns match, and cancels: a product's screen in place of a product's page.
+/// A handler that opens matching URLs natively, such as a product's screen for its page, and cancels.
 ///
-/// Sub frames are not its business, nor are kinds of navigation that it is not told of.
+/// It ignores sub frames, and kinds of navigation that are not listed.
 public struct PathHandler: NavigationHandler {
-    /// The most patterns of one handler.
+    /// The maximum number of patterns in a handler.
     public static let maximumPatterns = 1_000
 
     /// The name in verdicts and logs.
     public let name: String
     private let table: RouteTable<Void>
-    /// `nil` when the patterns themselves say whose paths they are.
+    /// The hosts, or `nil` when the patterns contain them.
     private let hosts: HostNames?
     private let kinds: Set<NavigationKind>
     private let open: @Sendable (NavigationRequest, RouteCaptures) async throws -> Void
 
-    /// A handler of the URLs that at least one of the patterns matches.
+    /// Creates a handler for the URLs that match at least one pattern.
     ///
     /// - Parameters:
-    ///   - name: the name in verdicts and logs.
-    ///   - patterns: 1 to ``maximumPatterns`` texts of a `URLPattern`. Either each begins with a scheme, as
-    ///     `https://shop.example/product/{id:int}` does, and `hosts` is `nil`; or each begins with a slash, and `hosts`
-    ///     says whose paths they are.
-    ///   - hosts: as in ``HostHandler``: `shop.example`, `*.shop.example`; of `http` and `https`, with any port.
-    ///   - kinds: what leads there; a page that the application loads itself is ``NavigationKind/other``.
-    ///   - open: opens the screen within the handler's deadline. It gets what the pattern names in host, path and query.
-    ///     What it throws cancels too, as does a query that cannot be read or has a named item twice.
-    /// - Throws: ``NavigationChainError``: `invalidPattern` and `invalidHost`.
+    ///   - name: The name in verdicts and logs.
+    ///   - patterns: The texts of 1 to ``maximumPatterns`` `URLPattern`s. Without `hosts` each begins with a scheme,
+    ///     such as `https://shop.example/product/{id:int}`; with `hosts`, with a slash.
+    ///   - hosts: The hosts as in ``HostHandler``: `shop.example`, `*.shop.example`; `http` and `https`, any port.
+    ///   - kinds: The kinds of navigation to handle. Pages that the application loads itself are
+    ///     ``NavigationKind/other``.
+    ///   - open: Opens the screen within the handler's deadline. Receives the captures of host, path and query. An
+    ///     error cancels too, as does a query that is malformed or repeats a captured item.
+    /// - Throws: ``NavigationChainError``: `invalidPattern` or `invalidHost`.
     public init(
         name: String,
         patterns: [String],
@@ -41,12 +41,12 @@ public struct PathHandler: NavigationHandler {
         table = try PathHandler.table(of: patterns, beginWithSlash: hosts != nil, handler: name)
     }
 
-    /// A URL of the hosts, by one of the kinds, not in a sub frame.
+    /// Returns whether the URL has one of the hosts and the request has one of the kinds and is not from a sub frame.
     public func concerns(_ request: NavigationRequest) -> Bool {
         request.frame != .sub && kinds.contains(request.kind) && isOurs(request.url)
     }
 
-    /// Cancels when a pattern matches and the screen was opened.
+    /// Cancels if a pattern matches and the screen was opened.
     public func decide(_ request: NavigationRequest) async throws -> NavigationDecision? {
         guard concerns(request), let match = table.match(request.url) else { return nil }
         let query = try match.pattern.queryValues(of: request.url)

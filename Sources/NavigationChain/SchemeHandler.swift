@@ -1,25 +1,23 @@
 import SignalboxRoutes
 
-/// Cancels every scheme that is not listed, and passes on what is. It comes first in a chain.
+/// A handler that cancels every scheme that is not listed, and passes on the others. It belongs at the head of a chain.
 ///
-/// `about:blank` and `about:srcdoc`, which pages put into frames of their own, are allowed without being listed: in a sub
-/// frame, and where the engine does not tell the frame, unless a new window or a download is asked for. In the main frame
-/// they are cancelled unless `about` is listed.
+/// Pages load `about:blank` and `about:srcdoc` into their own frames. These are allowed in a sub frame or an unknown
+/// frame without being listed, except as a new window or a download. In the main frame they require `about` in a list.
 public struct SchemeHandler: SyncNavigationHandler {
     /// The name in verdicts and logs.
     public let name: String
     private let harmless: SchemeNames
     private let dangerous: SchemeNames
 
-    /// A list of what may be loaded.
+    /// Creates a handler with a list of allowed schemes.
     ///
     /// - Parameters:
-    ///   - schemes: such as `https`, in any letter case, without the colon.
-    ///   - dangerous: further schemes, which may be those that run script, read files or open other programs: `about`,
-    ///     `blob`, `data`, `file`, `intent`, `javascript` and the like. They are refused in the first list, so that none
-    ///     is allowed by accident.
-    ///   - name: the name in verdicts and logs.
-    /// - Throws: ``NavigationChainError``: `invalidScheme`; `dangerousScheme` for one of those in the first list.
+    ///   - schemes: Schemes such as `https`, without the colon; case is ignored.
+    ///   - dangerous: Further schemes, which may be ones that run script, read files or open other programs: `about`,
+    ///     `blob`, `data`, `file`, `intent`, `javascript` and others. The first list rejects them to prevent accidents.
+    ///   - name: The name in verdicts and logs.
+    /// - Throws: ``NavigationChainError``: `invalidScheme`, or `dangerousScheme` for one of those in `schemes`.
     public init(
         allowing schemes: [String],
         dangerous: [String] = [],
@@ -30,7 +28,7 @@ public struct SchemeHandler: SyncNavigationHandler {
         self.dangerous = try SchemeNames(dangerous, mayBeDangerous: true, handler: name)
     }
 
-    /// Allows the empty documents of sub frames, passes on what is listed, and cancels all else.
+    /// Allows the empty documents of sub frames, passes on listed schemes, and cancels all others.
     public func decide(_ request: NavigationRequest) -> NavigationDecision? {
         if mayBeFrame(request), request.url.isFrameDocument {
             return .allow("about:\(request.url.path), which a page puts into its own frame")
@@ -45,19 +43,17 @@ public struct SchemeHandler: SyncNavigationHandler {
 }
 
 extension URLText {
-    /// Whether it matches `about:blank` or `about:srcdoc`, as the WHATWG's
-    /// [HTML standard](https://html.spec.whatwg.org/multipage/urls-and-fetching.html) says: the first with any query and
-    /// fragment, the second with any fragment.
+    /// Whether the URL matches `about:blank` with any query and fragment, or `about:srcdoc` with any fragment, as
+    /// defined by the WHATWG's [HTML standard](https://html.spec.whatwg.org/multipage/urls-and-fetching.html).
     fileprivate var isFrameDocument: Bool {
         guard scheme == "about", hasOpaquePath else { return false }
         return path == "blank" || path == "srcdoc" && query == nil
     }
 }
 
-/// Schemes from a list in a program or configuration, checked.
+/// A validated list of schemes from a program or configuration.
 struct SchemeNames: Sendable {
-    /// Schemes that run script, read files, show what a page made up, or open other programs. None is taken in a list of
-    /// harmless ones.
+    /// Schemes that run script, read files, show a page's own content, or open other programs.
     static let dangerous: Set<String> = [
         "about", "android-app", "applewebdata", "blob", "chrome", "chrome-extension", "chrome-search",
         "chrome-untrusted",
@@ -71,8 +67,8 @@ struct SchemeNames: Sendable {
 
     private var names: Set<String> = []
 
-    /// - Throws: ``NavigationChainError``: `invalidScheme`, and `dangerousScheme` for what is in ``dangerous``, unless
-    ///   it may be.
+    /// - Throws: ``NavigationChainError``: `invalidScheme`, or `dangerousScheme` for a scheme in ``dangerous`` unless
+    ///   `mayBeDangerous` is `true`.
     init(_ texts: [String], mayBeDangerous: Bool = false, handler: String) throws(NavigationChainError) {
         for text in texts {
             guard SchemeNames.isScheme(text) else {
@@ -92,7 +88,7 @@ struct SchemeNames: Sendable {
 
     func contains(_ url: URLText) -> Bool { names.contains(url.scheme) }
 
-    /// RFC 3986, section 3.1.
+    /// Returns whether the text is a scheme (RFC 3986, section 3.1).
     private static func isScheme(_ text: String) -> Bool {
         guard let first = text.utf8.first, first.isASCIILetter, text.utf8.count <= maximumLength else { return false }
         return text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "+-.".utf8.contains($0) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import JSBridge
 
-/// The entry point of the program `signalbox`, whose executable target is one line: a library can be tested from another package.
+/// The entry point of the `signalbox` program, in a library because tests of another package cannot import a program.
 package enum SignalboxEntry {
     /// Reads the process's arguments, runs the command they name and ends the process with its status.
     package static func main() async {
@@ -12,7 +12,7 @@ package enum SignalboxEntry {
 
 /// The command `signalbox` with its subcommands.
 struct SignalboxTool: AsyncParsableCommand {
-    /// The version of the program and of the libraries beside it.
+    /// The version of the program and its libraries.
     static let version = "0.1.0-dev"
 
     static let configuration = CommandConfiguration(
@@ -36,7 +36,7 @@ struct SignalboxTool: AsyncParsableCommand {
 
     static func main() async {
         if PageWorker.isAskedFor { await ScriptWorker.serve() }
-        // A reader that went away is an error of write(2), which is handled, and not the end of the process.
+        // A closed pipe must fail `write(2)` with EPIPE, which is handled, and not end the process.
         signal(SIGPIPE, SIG_IGN)
         // Likewise for a file that has reached its size limit.
         signal(SIGXFSZ, SIG_IGN)
@@ -67,8 +67,8 @@ struct SignalboxTool: AsyncParsableCommand {
         #endif
     }
 
-    /// Ends the program at once. Its own output is out; the ends of the libraries, which `exit` would run while threads of
-    /// theirs may still be there, are left out, as they can bring down a program that is done.
+    /// Ends the program immediately. All output is already written. `exit` would run the libraries' exit handlers while
+    /// their threads may still be running, which can crash a program that is done.
     private static func leave(with status: Int32) -> Never {
         fflush(nil)
         _exit(status)

@@ -1,7 +1,7 @@
-/// An immutable run of bytes: a range of a batch's shared memory, or memory of its own.
+/// An immutable sequence of bytes, either a range of a batch's shared memory or its own allocation.
 ///
-/// Copying a `Bytes` copies a reference. A range of a batch keeps the whole batch alive; ``copied()`` gives the same
-/// content in memory of its own, for whoever keeps it for long.
+/// Copying a `Bytes` copies a reference. A range of a batch keeps the whole batch alive, so use ``copied()`` for bytes
+/// that outlive the batch.
 public struct Bytes: Sendable {
     package let storage: BatchStorage
     package let start: UInt32
@@ -13,24 +13,24 @@ public struct Bytes: Sendable {
         self.length = length
     }
 
-    /// Takes over an array as memory of its own.
+    /// Takes ownership of an array without copying it.
     ///
-    /// - Precondition: the array holds fewer than 2^32 bytes.
+    /// - Precondition: The array holds fewer than 2^32 bytes.
     public init(_ bytes: [UInt8]) {
         self.init(storage: BatchStorage(bytes: bytes), start: 0, length: UInt32(bytes.count))
     }
 
-    /// Copies the UTF-8 form of a text.
+    /// Copies the UTF-8 representation of a string.
     public init(_ text: String) {
         self.init(Array(text.utf8))
     }
 
-    /// The same content in memory of its own.
+    /// Returns the same content in its own allocation.
     public func copied() -> Bytes {
         Bytes(Array(self))
     }
 
-    /// Calls `body` with the bytes; the pointer is valid during the call only.
+    /// Calls `body` with the bytes. The pointer is valid only during the call.
     public func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -40,7 +40,7 @@ public struct Bytes: Sendable {
         }
     }
 
-    /// The bytes as text, or `nil` when they are not UTF-8.
+    /// The bytes as text, or `nil` when they are not valid UTF-8.
     public var text: String? {
         String(validating: self, as: UTF8.self)
     }
@@ -61,7 +61,7 @@ extension Bytes: RandomAccessCollection {
         return storage.bytes[Int(start) + position]
     }
 
-    /// Gives the standard library's algorithms the bytes in one piece.
+    /// Calls `body` with the bytes as one contiguous buffer.
     public func withContiguousStorageIfAvailable<Result>(
         _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
     ) rethrows -> Result? {
@@ -72,7 +72,7 @@ extension Bytes: RandomAccessCollection {
 }
 
 extension Bytes: Hashable {
-    /// Equal when the bytes are.
+    /// Returns whether both values hold the same bytes.
     public static func == (left: Bytes, right: Bytes) -> Bool {
         left.elementsEqual(right)
     }
@@ -83,9 +83,9 @@ extension Bytes: Hashable {
     }
 }
 
-/// Compares short runs of bytes in words, as action names and member names are compared for every message.
+/// Compares short byte sequences a word at a time. Used for the action and member names of every message.
 package enum ByteComparison {
-    /// Whether both hold the same bytes.
+    /// Returns whether both buffers hold the same bytes.
     @inlinable
     package static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
         guard left.count == right.count else { return false }
@@ -105,25 +105,27 @@ package enum ByteComparison {
     }
 }
 
-/// A 64-bit hash of bytes, read in words, with a secret of its own: fast, and nobody who sends can foresee it.
+/// A 64-bit hash with a random seed, which reads its input a word at a time. Senders cannot predict its values.
 ///
-/// In the manner of wyhash (Wang Yi, 2019): two words are multiplied to 128 bits, whose halves are folded together. It
-/// tells messages apart and is of no use for secrets.
+/// The algorithm follows wyhash (Wang Yi, 2019): it multiplies two words to 128 bits and folds the halves together. The
+/// hash deduplicates messages; it is not cryptographic.
 package struct SeededHash: Sendable {
     private let first: UInt64
     private let second: UInt64
     private let third: UInt64
 
-    /// A hash whose values no other instance has.
+    /// Creates a hash with a random seed.
     package init() {
         first = .random(in: .min ... .max)
         second = .random(in: .min ... .max)
         third = .random(in: .min ... .max)
     }
 
+    /// Returns the hash of `bytes`.
+    ///
     /// - Parameters:
-    ///   - bytes: what is hashed; their number counts too.
-    ///   - seed: what was hashed before it, where pieces follow each other.
+    ///   - bytes: The bytes to hash. Their count is part of the hash.
+    ///   - seed: The hash of the preceding piece, when several pieces are hashed in sequence.
     package func value(of bytes: UnsafeRawBufferPointer, after seed: UInt64 = 0) -> UInt64 {
         var state = SeededHash.fold(seed ^ first, UInt64(bytes.count) ^ second)
         var position = 0
@@ -141,7 +143,7 @@ package struct SeededHash: Sendable {
         return SeededHash.fold(state ^ first, third)
     }
 
-    /// The eight bytes from a position on; zeros beyond the end.
+    /// Returns the eight bytes from `position`, padded with zeros at the end.
     private static func word(_ bytes: UnsafeRawBufferPointer, at position: Int) -> UInt64 {
         guard position + 8 > bytes.count else { return bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self) }
         var word: UInt64 = 0

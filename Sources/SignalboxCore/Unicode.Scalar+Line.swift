@@ -1,7 +1,7 @@
 extension Unicode.Scalar {
-    /// Whether it could break a line, move a cursor, turn the direction of writing or be dropped where a text is shown: the
-    /// control characters C0, DEL and C1, the line and paragraph separators, the marks of direction (Unicode, UAX #9) and the
-    /// byte order mark.
+    /// Whether the scalar could break a line, move a cursor, change the text direction or be dropped on display. These
+    /// are the C0 and C1 control characters, DEL, the line and paragraph separators, the directional marks (Unicode,
+    /// UAX #9) and the byte order mark.
     package var isUnsafeInLine: Bool {
         switch value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: true
@@ -10,6 +10,6 @@ extension Unicode.Scalar {
         }
     }
 
-    /// What stands for it in a line where it is unsafe, such as `\u{1b}`.
+    /// The escape that replaces an unsafe scalar in a line, such as `\u{1b}`.
     package var lineEscape: String { "\\u{\(String(value, radix: 16))}" }
 }

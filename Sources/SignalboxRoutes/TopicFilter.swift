@@ -1,17 +1,17 @@
-/// What a client subscribes to: levels between `/`, `+` for any one level, `#` for all that remains.
+/// A subscription's topic filter: levels separated by `/`, `+` for any one level, `#` for all remaining levels.
 ///
-/// MQTT 5.0, section 4.7. A level may be empty, and `+` stands for an empty level too. `a/#` matches `a` itself. A
-/// filter that begins with a wildcard matches no topic that begins with `$`. A shared subscription,
-/// `$share/NAME/FILTER` (section 4.8.2), matches as `FILTER`. Topics are compared byte by byte, letter case included.
+/// MQTT 5.0, section 4.7. A level may be empty, and `+` matches an empty level. `a/#` also matches `a`. A filter that
+/// begins with a wildcard matches no topic that begins with `$`. A shared subscription, `$share/NAME/FILTER` (section
+/// 4.8.2), matches like `FILTER`. The comparison is bytewise and case-sensitive.
 public struct TopicFilter: Sendable {
-    /// The filter as it was given, and as it is sent to a broker.
+    /// The filter as given and as sent to a broker.
     public let text: String
     private let filter: [UInt8]
 
-    /// A filter that came from a configuration or a client. Time grows with the length alone.
+    /// Creates a filter from a configuration or a client. The cost is linear in the length.
     ///
-    /// - Throws: ``TopicError`` when it is empty, too long, contains U+0000, has a wildcard that is not alone in its
-    ///   level, a `#` that is not last, or a `$share/` without name or filter.
+    /// - Throws: ``TopicError`` when the text is empty, too long, or contains U+0000. Also when a wildcard is not alone
+    ///   in its level, a `#` is not last, or `$share/` lacks a name or a filter.
     public init(_ text: String) throws(TopicError) {
         try TopicGrammar.checkLength(text.utf8)
         let bytes = Array(text.utf8)
@@ -21,20 +21,20 @@ public struct TopicFilter: Sendable {
         filter = Array(bytes[start...])
     }
 
-    /// Whether a broker serves this filter to several clients in turns: it begins with `$share/`.
+    /// Whether the subscription is shared, so that a broker distributes its messages among several clients.
     public var isShared: Bool { filter.count < text.utf8.count }
 
-    /// Whether a message published to `topic` reaches a subscriber of this filter.
+    /// Returns whether a message published to `topic` reaches a subscriber of this filter.
     ///
-    /// Time grows with the length of filter and topic alone.
+    /// The cost is linear in the lengths of filter and topic.
     public func matches(_ topic: TopicName) -> Bool {
         let found = topic.text.utf8.withContiguousStorageIfAvailable { TopicWalk.matches(filter, $0) }
         return found ?? TopicWalk.matches(filter, topic.text.utf8)
     }
 
-    /// Whether a message published to `topic` reaches a subscriber of this filter.
+    /// Returns whether a message published to `topic` reaches a subscriber of this filter.
     ///
-    /// - Returns: `false` also for a text that is no topic name; make a ``TopicName`` to learn why it is none.
+    /// - Returns: `false` also for a text that is not a topic name. Create a ``TopicName`` to get the reason.
     public func matches(_ topic: String) -> Bool {
         guard let name = try? TopicName(topic) else { return false }
         return matches(name)
@@ -42,7 +42,7 @@ public struct TopicFilter: Sendable {
 }
 
 extension TopicFilter: Hashable {
-    /// Equal when the bytes are; two filters that match the same topics may differ.
+    /// Returns whether both filters have the same bytes. Different filters may match the same topics.
     public static func == (left: TopicFilter, right: TopicFilter) -> Bool {
         left.text.utf8.elementsEqual(right.text.utf8)
     }
@@ -54,15 +54,15 @@ extension TopicFilter: Hashable {
 }
 
 extension TopicFilter: CustomStringConvertible {
-    /// The filter as it was given, control characters included: escape it before it is shown.
+    /// The filter as given, including control characters. Escape it before display.
     public var description: String { text }
 }
 
-/// Lays a valid filter beside a valid topic and reads both from left to right, once.
+/// Matches a valid filter against a valid topic in one pass from left to right.
 ///
-/// Generic over the bytes, so that a test can count how often each is read.
+/// Generic over the bytes, so that tests can count the reads.
 package enum TopicWalk {
-    /// Whether the filter matches; each byte of either side is read at most three times, and nothing is stored.
+    /// Returns whether the filter matches. Reads each byte of either side at most three times and stores nothing.
     package static func matches(_ filter: some Collection<UInt8>, _ topic: some Collection<UInt8>) -> Bool {
         if let first = filter.first, TopicGrammar.isWildcard(first), topic.first == TopicGrammar.dollar { return false }
         var expected = filter.startIndex
@@ -88,7 +88,7 @@ package enum TopicWalk {
         }
     }
 
-    /// `/#` matches the parent level too: `sport/#` matches `sport`.
+    /// `/#` also matches the parent level: `sport/#` matches `sport`.
     private static func isAnyChild(_ rest: some Collection<UInt8>) -> Bool {
         rest.elementsEqual([TopicGrammar.separator, TopicGrammar.multiLevel])
     }

@@ -1,16 +1,16 @@
-/// A topic that a message was, or can be, published to: MQTT 5.0, section 4.7, without wildcards.
+/// The topic of a published message, without wildcards: MQTT 5.0, section 4.7.
 ///
-/// Topics are compared byte by byte: `é` written as one character and as two are two topics.
+/// Topics are compared byte by byte: the composed and decomposed forms of `é` are different topics.
 public struct TopicName: Sendable {
-    /// The most bytes of UTF-8 that a topic name, filter or pattern may have.
+    /// The maximum length of a topic name, filter or pattern in UTF-8 bytes.
     public static let maximumLength = 65_535
 
-    /// The topic as it was given.
+    /// The topic as given.
     public let text: String
 
-    /// A topic that came from a broker or a configuration. Time grows with the length alone.
+    /// Creates a topic from a broker's message or a configuration. The cost is linear in the length.
     ///
-    /// - Throws: ``TopicError`` when it is empty, too long, or contains `+`, `#` or U+0000.
+    /// - Throws: ``TopicError`` when the text is empty, too long, or contains `+`, `#` or U+0000.
     public init(_ text: String) throws(TopicError) {
         var text = text
         text.makeContiguousUTF8()
@@ -26,7 +26,7 @@ public struct TopicName: Sendable {
 }
 
 extension TopicName: Hashable {
-    /// Equal when the bytes are.
+    /// Returns whether both topics have the same bytes.
     public static func == (left: TopicName, right: TopicName) -> Bool {
         left.text.utf8.elementsEqual(right.text.utf8)
     }
@@ -38,11 +38,11 @@ extension TopicName: Hashable {
 }
 
 extension TopicName: CustomStringConvertible {
-    /// The topic as it was given, control characters included: escape it before it is shown.
+    /// The topic as given, including control characters. Escape it before display.
     public var description: String { text }
 }
 
-/// The rules that names, filters and patterns share.
+/// The grammar that names, filters and patterns share.
 enum TopicGrammar {
     static let separator = UInt8(ascii: "/")
     static let dollar = UInt8(ascii: "$")
@@ -59,13 +59,13 @@ enum TopicGrammar {
         if bytes.count > TopicName.maximumLength { throw TopicError(.tooLong, at: TopicName.maximumLength) }
     }
 
-    /// Ends with 0xFF, which no UTF-8 text contains, so that neighbouring texts cannot run together.
+    /// Appends 0xFF, which no UTF-8 text contains, so that adjacent texts cannot run together.
     static func hash(_ text: String, into hasher: inout Hasher) {
         for byte in text.utf8 { hasher.combine(byte) }
         hasher.combine(0xFF as UInt8)
     }
 
-    /// Where the filter proper begins: behind `$share/NAME/`, or at 0 when the subscription is not shared.
+    /// Returns the start of the filter proper: the position after `$share/NAME/`, or 0 for an unshared subscription.
     ///
     /// `$share` without a slash is an ordinary level.
     static func filterStart(in bytes: [UInt8]) throws(TopicError) -> Int {
@@ -79,7 +79,7 @@ enum TopicGrammar {
         return start
     }
 
-    /// Checks U+0000 and the places of the wildcards, from `start` on.
+    /// Rejects U+0000, and misplaced wildcards from `start` on.
     static func checkWildcards(in bytes: [UInt8], from start: Int) throws(TopicError) {
         for (offset, byte) in bytes.enumerated() {
             if byte == 0 { throw TopicError(.nullCharacter, at: offset) }
@@ -94,11 +94,11 @@ enum TopicGrammar {
     }
 }
 
-/// Why a text is not a topic name, a topic filter or a topic pattern, and where.
+/// The reason why a text is not a topic name, topic filter or topic pattern, with its position.
 ///
-/// The description never repeats the text, which may come from outside.
+/// The description never contains the text, which may be untrusted.
 public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of fault; more may be added.
+    /// The kinds of error. Later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
         private enum Code: String {
             case empty, tooLong, nullCharacter, wildcardInName, wildcardNotAlone, multiLevelNotLast
@@ -107,36 +107,36 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
         }
         private let code: Code
 
-        /// A topic has at least one character (MQTT 5.0, 4.7.3-1).
+        /// The topic is empty (MQTT 5.0, 4.7.3-1).
         public static let empty = Reason(code: .empty)
-        /// More than ``TopicName/maximumLength`` bytes of UTF-8 (MQTT 5.0, 4.7.3-3).
+        /// The topic has more than ``TopicName/maximumLength`` UTF-8 bytes (MQTT 5.0, 4.7.3-3).
         public static let tooLong = Reason(code: .tooLong)
-        /// U+0000 is in it (MQTT 5.0, 4.7.3-2).
+        /// The topic contains U+0000 (MQTT 5.0, 4.7.3-2).
         public static let nullCharacter = Reason(code: .nullCharacter)
-        /// A topic name, to which messages are published, has a `+` or `#` (MQTT 5.0, 4.7.1-1).
+        /// A topic name for publishing contains `+` or `#` (MQTT 5.0, 4.7.1-1).
         public static let wildcardInName = Reason(code: .wildcardInName)
         /// A `+` or `#` shares its level with other characters (MQTT 5.0, 4.7.1-1 and 4.7.1-2).
         public static let wildcardNotAlone = Reason(code: .wildcardNotAlone)
         /// A `#` is followed by another level (MQTT 5.0, 4.7.1-1).
         public static let multiLevelNotLast = Reason(code: .multiLevelNotLast)
-        /// The name after `$share/` is empty or has a wildcard or a capture (MQTT 5.0, 4.8.2-1 and 4.8.2-2).
+        /// The name after `$share/` is empty or contains a wildcard or a capture (MQTT 5.0, 4.8.2-1 and 4.8.2-2).
         public static let invalidShareName = Reason(code: .invalidShareName)
         /// Nothing follows `$share/NAME` (MQTT 5.0, 4.8.2-2).
         public static let missingSharedFilter = Reason(code: .missingSharedFilter)
-        /// A `{` or `}` in a pattern that does not enclose a whole level.
+        /// A `{` or `}` in a pattern does not enclose a whole level.
         public static let captureNotAlone = Reason(code: .captureNotAlone)
         /// A capture's name is not `[A-Za-z][A-Za-z0-9_]*` of at most ``TopicPattern/maximumNameLength`` bytes.
         public static let invalidCaptureName = Reason(code: .invalidCaptureName)
-        /// What follows the colon in a capture is not `int` or `uuid`.
+        /// The text after the colon in a capture is not `int` or `uuid`.
         public static let unknownKind = Reason(code: .unknownKind)
-        /// Two captures of a pattern have the same name.
+        /// Two captures of the pattern have the same name.
         public static let duplicateCapture = Reason(code: .duplicateCapture)
-        /// More than ``TopicPattern/maximumCaptures`` captures.
+        /// The pattern has more than ``TopicPattern/maximumCaptures`` captures.
         public static let tooManyCaptures = Reason(code: .tooManyCaptures)
         /// A `{name...}` is followed by another level.
         public static let restNotLast = Reason(code: .restNotLast)
 
-        /// The word used in logs and JSON, such as `wildcardNotAlone`.
+        /// The reason's name in logs and JSON, such as `wildcardNotAlone`.
         public var description: String { code.rawValue }
 
         fileprivate var sentence: String {
@@ -160,9 +160,9 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// What kind of fault this is.
+    /// The kind of error.
     public let reason: Reason
-    /// Where it begins, in bytes of UTF-8 from the start of the text.
+    /// The position of the error, in UTF-8 bytes from the start of the text.
     public let offset: Int
 
     init(_ reason: Reason, at offset: Int) {
@@ -170,6 +170,6 @@ public struct TopicError: Error, Sendable, Hashable, CustomStringConvertible {
         self.offset = offset
     }
 
-    /// The rule that was broken, and where.
+    /// The violated rule and the position.
     public var description: String { "\(reason.sentence) (at byte \(offset))" }
 }

@@ -1,32 +1,32 @@
 /// A topic filter whose levels may have names: `push/{device}/{action}`.
 ///
-/// - `{name}` stands for any one level, as `+` does, an empty one included.
-/// - `{name:int}` and `{name:uuid}` stand for one level of that form: see ``CaptureKind``.
-/// - `{name...}`, as the last level, stands for all that remains, as `#` does; it is empty when nothing remains:
-///   `a/{rest...}` finds the same empty text in `a` and in `a/`.
-/// - `+`, `#` and `$share/NAME/` are what they are in a ``TopicFilter``.
+/// - `{name}` matches any one level, even an empty one, like `+`.
+/// - `{name:int}` and `{name:uuid}` match one level of that form. See ``CaptureKind``.
+/// - `{name...}`, as the last level, matches all remaining levels, like `#`. It may be empty: `a/{rest...}` captures
+///   the same empty text in `a` and in `a/`.
+/// - `+`, `#` and `$share/NAME/` have the same meaning as in a ``TopicFilter``.
 ///
-/// A name is `[A-Za-z][A-Za-z0-9_]*` and occurs once. Braces have no other use in a pattern.
+/// A name is `[A-Za-z][A-Za-z0-9_]*` and unique in the pattern. Braces have no other use.
 ///
-/// A broker knows no forms: what is subscribed to has `+` where the pattern has a number, and brings topics that the
-/// pattern does not match.
+/// Brokers do not support kinds. The subscription has `+` in place of such a capture, so it also delivers topics that
+/// the pattern does not match.
 public struct TopicPattern: Sendable {
-    /// The most captures of one pattern.
+    /// The maximum number of captures in a pattern.
     public static let maximumCaptures = URLPattern.maximumCaptures
-    /// The most bytes of a capture's name.
+    /// The maximum length of a capture's name in bytes.
     public static let maximumNameLength = URLPattern.maximumNameLength
 
-    /// The pattern as it was given.
+    /// The pattern as given.
     public let text: String
-    /// What to subscribe to: the pattern with `+` and `#` in place of its captures. It matches what the pattern
-    /// matches, and more where a capture has a kind.
+    /// The filter to subscribe to: the pattern with `+` and `#` in place of its captures. It matches every topic that
+    /// the pattern matches, and more if a capture has a kind.
     public let filter: TopicFilter
     private let slots: [TopicSlot]
 
-    /// A pattern that came from a configuration. It has at most ``TopicName/maximumLength`` bytes.
+    /// Creates a pattern from a configuration. A pattern has at most ``TopicName/maximumLength`` bytes.
     ///
-    /// - Throws: ``TopicError`` when a capture is malformed, the filter would be, or a limit is passed; the offset
-    ///   counts in the pattern.
+    /// - Throws: ``TopicError`` when a capture or the resulting filter is malformed, or a limit is exceeded. The offset
+    ///   refers to the pattern.
     public init(_ text: String) throws(TopicError) {
         try TopicGrammar.checkLength(text.utf8)
         var compiler = TopicPatternCompiler()
@@ -41,11 +41,11 @@ public struct TopicPattern: Sendable {
     /// The names of the captures, from left to right.
     public var captureNames: [String] { slots.map(\.name) }
 
-    /// The captures of a topic that the pattern's filter matches and whose levels have the forms that captures ask for.
+    /// Returns the captures of a topic that matches the pattern's filter and the kinds of its captures.
     ///
-    /// Time grows with the length of pattern and topic alone.
+    /// The cost is linear in the lengths of pattern and topic.
     ///
-    /// - Returns: `nil` when the topic does not match; no captures when the pattern names nothing.
+    /// - Returns: `nil` when the topic does not match. An empty collection when the pattern has no captures.
     public func match(_ topic: TopicName) -> RouteCaptures? {
         guard filter.matches(topic) else { return nil }
         var captures: [RouteCapture] = []
@@ -65,9 +65,9 @@ public struct TopicPattern: Sendable {
         return RouteCaptures(captures)
     }
 
-    /// The same for a topic that may be none.
+    /// Returns the captures of a topic given as text.
     ///
-    /// - Returns: `nil` when the topic does not match or the text is no topic name.
+    /// - Returns: `nil` when the topic does not match or the text is not a topic name.
     public func match(_ topic: String) -> RouteCaptures? {
         guard let name = try? TopicName(topic) else { return nil }
         return match(name)
@@ -80,7 +80,7 @@ public struct TopicPattern: Sendable {
 }
 
 extension TopicPattern: Hashable {
-    /// Equal when the bytes are.
+    /// Returns whether both patterns have the same bytes.
     public static func == (left: TopicPattern, right: TopicPattern) -> Bool {
         left.text.utf8.elementsEqual(right.text.utf8)
     }
@@ -92,11 +92,11 @@ extension TopicPattern: Hashable {
 }
 
 extension TopicPattern: CustomStringConvertible {
-    /// The pattern as it was given, control characters included: escape it before it is shown.
+    /// The pattern as given, including control characters. Escape it before display.
     public var description: String { text }
 }
 
-/// Turns a pattern, level by level, into a filter and the places of its captures.
+/// Compiles a pattern, level by level, into a filter and the positions of its captures.
 struct TopicPatternCompiler {
     private(set) var slots: [TopicSlot] = []
     private var names: Set<String> = []
@@ -104,7 +104,7 @@ struct TopicPatternCompiler {
     private var level = 0
     private var offset = 0
     private var restOffset: Int?
-    /// Where each level begins in either text: a fault is found in the filter and reported in the pattern.
+    /// The start of each level in both texts. Errors occur in the filter and are reported in the pattern.
     private var starts: [(filter: Int, pattern: Int)] = []
 
     mutating func add(_ text: Substring.UTF8View) throws(TopicError) {
@@ -159,11 +159,11 @@ struct TopicPatternCompiler {
     }
 }
 
-/// A capture's place in a pattern.
+/// The position of a capture in a pattern.
 struct TopicSlot: Sendable {
     let name: String
-    /// Counted from 0, in the topic: `$share/NAME` is no level of it.
+    /// The level in the topic, counted from 0. `$share/NAME` does not count.
     let level: Int
-    /// A rest is this level and all that follow.
+    /// A capture of kind `rest` extends from this level to the end.
     let kind: CaptureKind
 }

@@ -1,39 +1,39 @@
 public import SignalboxCore
 import Synchronization
 
-/// A source inside the program, for the tests of an application: a test sends messages and sees what became of them.
+/// An in-memory source for an application's tests: a test sends messages and checks their outcomes.
 ///
-/// It behaves as every adapter must: it hands over messages in order, waits for room when the supervisor's window is
-/// full, and its graceful stop waits for every outcome. A run can follow a run. Any thread.
+/// The adapter follows the adapter contract. It submits messages in order, waits for room when the supervisor's window
+/// is full, and waits for every outcome on a graceful stop. It can run again after a run ends. Safe on any thread.
 ///
-/// Bounded by ``queueLimit``: when so many messages wait, the next `send` waits until there is room.
+/// The queue holds at most ``queueLimit`` messages. When it is full, the next `send` waits for room.
 public final class InMemoryAdapter: Adapter {
-    /// How many messages ``acknowledged`` keeps.
+    /// The maximum number of messages in ``acknowledged``.
     static let recordLimit = 10_000
 
-    /// The source whose arrivals these are.
+    /// The source of the arrivals.
     public let source: SourceName
-    /// What this source can do, as it was told.
+    /// The features passed to the initializer.
     public let features: AdapterFeatures
-    /// The most messages that wait to be handed over.
+    /// The maximum number of queued messages.
     public let queueLimit: Int
-    /// The most messages handed over at once.
+    /// The maximum number of messages in one batch.
     public let batchLimit: Int
-    /// Records what plugins send with `context.sender`, which is there when ``features`` contain `pushes`.
+    /// Records the actions that plugins send with `context.sender`, which exists if ``features`` contain `pushes`.
     public let sender: RecordingSender
     private let origin: Origin
     private let ids = Atomic<Int>(0)
     private let queue = Watched(InMemoryQueue())
 
     /// - Parameters:
-    ///   - source: the source whose arrivals these are.
-    ///   - features: `replies` and `pushes` by default. With `pushes`, plugins find a sender. With `redelivers`, an abandoned
-    ///     message goes back into its place in the queue and comes again: in the same run or, where that ends, in the
-    ///     next. With `stableIDs`, a supervisor recognises a message that is sent again with the same id. `replies` changes
-    ///     nothing here, as a test sees every outcome.
-    ///   - facts: what access rules and plugins find in the origin.
-    ///   - queueLimit: the most messages that wait, at least 1; 1,000 by default.
-    ///   - batchLimit: the most messages handed over at once, at least 1; 100 by default.
+    ///   - source: The source of the arrivals.
+    ///   - features: `replies` and `pushes` by default. With `pushes`, plugins have a sender. With `redelivers`, an
+    ///     abandoned message returns to its position in the queue and is redelivered, in the same run or, if that ends,
+    ///     in the next. With `stableIDs`, a supervisor recognises a message that is sent again with the same id.
+    ///     `replies` has no effect, because a test receives every outcome.
+    ///   - facts: The origin's facts, which access rules and plugins read.
+    ///   - queueLimit: The maximum number of queued messages, at least 1; 1,000 by default.
+    ///   - batchLimit: The maximum number of messages in one batch, at least 1; 100 by default.
     public init(
         source: SourceName,
         features: AdapterFeatures = [.replies, .pushes],
@@ -50,19 +50,20 @@ public final class InMemoryAdapter: Adapter {
         origin = Origin(source: source, facts: facts)
     }
 
-    /// What plugins have sent with `context.sender` so far, in order.
+    /// The actions that plugins have sent with `context.sender`, in order.
     public var pushed: [SentAction] { sender.sent }
 
-    /// What was acknowledged, in the order in which it was; of more than 10,000 the latest.
+    /// The acknowledged messages, in order of acknowledgement; only the latest 10,000 are kept.
     public var acknowledged: [InMemoryMessage] { queue.value.acknowledged }
 
-    /// How many messages wait to be handed over.
+    /// The number of queued messages.
     public var waiting: Int { queue.value.waitingCount }
 
-    /// Hands messages over until its task is cancelled or the intake closes.
+    /// Submits messages until its task is cancelled or the intake closes.
     ///
-    /// Cancellation is the graceful stop: nothing more is handed over, and it returns when what was taken is settled. What
-    /// waits then has the outcome `abandoned(drain)`; where the source redelivers it stays for the next run.
+    /// Cancellation is the graceful stop: the adapter submits nothing more and returns when all messages taken by the
+    /// intake are settled. Messages still in the queue get the outcome `abandoned(drain)`. If the source redelivers,
+    /// they stay queued for the next run.
     ///
     /// - Throws: ``InMemoryAdapterError/alreadyRunning``.
     public func run(into intake: any Intake) async throws {
@@ -79,7 +80,7 @@ public final class InMemoryAdapter: Adapter {
         for message in left { message.leave(.drain) }
     }
 
-    /// - Returns: whether to go on.
+    /// - Returns: Whether the run continues.
     private func submit(_ batch: [Arrival], to intake: any Intake, _ sink: InMemorySink) async -> Bool {
         var rest = batch[...]
         while true {
@@ -115,19 +116,19 @@ public final class InMemoryAdapter: Adapter {
 // MARK: - Sending
 
 extension InMemoryAdapter {
-    /// Sends an action and waits until its outcome is known. What is sent while no run is on waits for the next run.
+    /// Sends an action and waits for its outcome. An action sent between runs waits for the next run.
     ///
     /// - Parameters:
-    ///   - action: the name it is routed by.
-    ///   - id: its id; one is assigned when `nil`.
-    ///   - body: JSON, `null` by default; it need not be valid.
+    ///   - action: The name by which the action is routed.
+    ///   - id: The id of the action; `nil` assigns one.
+    ///   - body: JSON, `null` by default. The text may be invalid.
     public func send(_ action: ActionName, id: ActionID? = nil, body: String = "null") async -> Outcome {
         await post(action, id: id, body: body).outcome
     }
 
-    /// Sends an action whose body is this value, written as JSON, and waits until its outcome is known.
+    /// Sends an action whose body is this value encoded as JSON, and waits for its outcome.
     ///
-    /// - Throws: `BodyError` when the value has no JSON form.
+    /// - Throws: `BodyError` if the value has no JSON form.
     public func send(
         _ action: ActionName,
         id: ActionID? = nil,
@@ -137,15 +138,15 @@ extension InMemoryAdapter {
         return await post(action, id: id, body: text).outcome
     }
 
-    /// Sends bytes as they are, such as ones that are no action, and waits until their outcome is known.
+    /// Sends bytes unchanged, which need not be a valid action, and waits for their outcome.
     public func send(raw original: Bytes) async -> Outcome {
         await post(raw: original).outcome
     }
 
-    /// Puts an action into the queue and returns without waiting for its outcome; waits for room in the queue.
-    /// What is posted while no run is on waits for the next run.
+    /// Queues an action and returns without waiting for its outcome. If the queue is full, the call waits for room. An
+    /// action posted between runs waits for the next run.
     ///
-    /// Messages that one task posts are handed over in that order. When the task is cancelled before there is room, the
+    /// Messages posted by one task are submitted in that order. If the task is cancelled before there is room, the
     /// message is not sent and its outcome is `abandoned(stop)`.
     public func post(_ action: ActionName, id: ActionID? = nil, body: String = "null") async -> InMemoryMessage {
         let id = id ?? assignedID()
@@ -153,12 +154,12 @@ extension InMemoryAdapter {
         return await post(InMemoryMessage(id: id, original: original))
     }
 
-    /// Puts bytes into the queue as they are; otherwise as with an action.
+    /// Queues bytes unchanged; otherwise behaves like ``post(_:id:body:)``.
     public func post(raw original: Bytes) async -> InMemoryMessage {
         await post(InMemoryMessage(id: nil, original: original))
     }
 
-    /// The adapter assigns it, and not the batch: a message that comes again comes with the same id.
+    /// Returns an id from the adapter, not from the batch, so that a redelivered message keeps its id.
     private func assignedID() -> ActionID {
         ActionID(unchecked: Bytes("memory-\(ids.wrappingAdd(1, ordering: .relaxed).newValue)"))
     }
@@ -172,28 +173,27 @@ extension InMemoryAdapter {
     }
 }
 
-/// What an ``InMemoryAdapter`` and a ``PluginTester`` know about where their arrivals come from, unless they are told
-/// other facts.
+/// The default origin facts of an ``InMemoryAdapter`` and a ``PluginTester``.
 public struct InMemoryFacts: OriginFacts {
     /// `memory`.
     public static let kind = "memory"
-    /// Any text, for an access rule to look at.
+    /// Any text, for access rules to check.
     public var label: String
 
-    /// Facts with this label.
+    /// Creates facts with this label.
     public init(label: String = "") {
         self.label = label
     }
 }
 
-/// Why a run of an ``InMemoryAdapter`` did not begin. The kinds; more may be added.
+/// The reason an ``InMemoryAdapter`` did not start a run. More codes may be added.
 public struct InMemoryAdapterError: Error, Sendable, Hashable, CustomStringConvertible {
     private enum Code: String { case alreadyRunning }
     private let code: Code
 
-    /// A run is in progress: an adapter has one at a time.
+    /// A run is in progress. An adapter has one run at a time.
     public static let alreadyRunning = InMemoryAdapterError(code: .alreadyRunning)
 
-    /// The word used in logs.
+    /// The name used in logs.
     public var description: String { code.rawValue }
 }

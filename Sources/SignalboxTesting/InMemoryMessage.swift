@@ -1,6 +1,6 @@
 public import SignalboxCore
 
-/// A message that a test gave to an ``InMemoryAdapter``. Any thread.
+/// A message that a test gave to an ``InMemoryAdapter``. Safe on any thread.
 public final class InMemoryMessage: Sendable {
     private struct State: Sendable {
         var outcome: Outcome?
@@ -8,9 +8,9 @@ public final class InMemoryMessage: Sendable {
         var deliveries = 0
     }
 
-    /// The id the message was given, or that it was assigned; `nil` for raw bytes.
+    /// The id given by the test or assigned by the adapter; `nil` for raw bytes.
     public let id: ActionID?
-    /// The message as the adapter hands it over.
+    /// The bytes that the adapter submits.
     public let original: Bytes
     private let state = Watched(State())
 
@@ -19,11 +19,11 @@ public final class InMemoryMessage: Sendable {
         self.original = original
     }
 
-    /// What became of the message, waited for: the first outcome it gets. `abandoned(drain)` when its run ended before it
-    /// was taken; `abandoned(stop)` when the waiting task is cancelled. What was sent while no run is on has none before the
-    /// next run.
+    /// The first outcome of the message. Access waits until there is one: a message sent between runs has none before
+    /// the next run.
     ///
-    /// A message of an adapter that redelivers may be abandoned, and handled when it comes again: see
+    /// The outcome is `abandoned(drain)` if the run ended before it took the message, and `abandoned(stop)` if the
+    /// waiting task is cancelled. If the adapter redelivers, an abandoned message may be handled later: see
     /// ``isAcknowledged``.
     public var outcome: Outcome {
         get async {
@@ -32,17 +32,17 @@ public final class InMemoryMessage: Sendable {
         }
     }
 
-    /// Whether Signalbox has custody of it: it is settled and not abandoned.
+    /// Whether Signalbox has custody of the message: it is settled and not abandoned.
     public var isAcknowledged: Bool { state.value.isAcknowledged }
 
-    /// How often it was settled by a supervisor: more than once when it was abandoned and came again.
+    /// The number of times a supervisor settled the message: more than one if it was abandoned and redelivered.
     public var deliveries: Int { state.value.deliveries }
 
-    /// Waits until it is acknowledged; returns early when the task is cancelled.
+    /// Waits until the message is acknowledged. Returns early if the task is cancelled.
     ///
     /// - Parameters:
-    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
-    ///   - line: its line there.
+    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
+    ///   - line: The line reported with `file`.
     public func untilAcknowledged(file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.isAcknowledged }
     }
@@ -58,16 +58,16 @@ public final class InMemoryMessage: Sendable {
         }
     }
 
-    /// Tells whoever waits that it was not taken, unless it has an outcome.
+    /// Sets the outcome of a message that no supervisor took, unless it has one, and so ends its waits.
     func leave(_ abandonment: Outcome.Abandonment) {
         state.change { if $0.outcome == nil { $0.outcome = .abandoned(abandonment) } }
     }
 }
 
-/// What an in-memory adapter holds: what waits, and what is inside the supervisor. Without threads or waiting.
+/// The queued and the unsettled messages of an in-memory adapter. Uses no threads and never waits.
 struct InMemoryQueue: Sendable {
     private struct Entry {
-        /// Its place among all messages, kept when it comes again.
+        /// The position among all messages, which redelivery preserves.
         let place: UInt64
         let message: InMemoryMessage
     }
@@ -82,13 +82,13 @@ struct InMemoryQueue: Sendable {
     var waitingCount: Int { waiting.count }
     var insideCount: Int { inside.count }
 
-    /// - Returns: `false` when a run is in progress.
+    /// - Returns: `false` if a run is in progress.
     mutating func begin() -> Bool {
         defer { isRunning = true }
         return !isRunning
     }
 
-    /// - Returns: `false` when so many wait already.
+    /// - Returns: `false` if the queue holds `limit` messages.
     mutating func append(_ message: InMemoryMessage, limit: Int) -> Bool {
         guard waiting.count < limit else { return false }
         places += 1
@@ -96,7 +96,7 @@ struct InMemoryQueue: Sendable {
         return true
     }
 
-    /// Takes the oldest messages out, each with a token that no other delivery has.
+    /// Removes up to `count` of the oldest messages, each with a token unique to this delivery.
     mutating func take(_ count: Int) -> [(token: UInt64, message: InMemoryMessage)] {
         let taken = waiting.prefix(count).map { entry in
             tokens += 1
@@ -107,7 +107,7 @@ struct InMemoryQueue: Sendable {
         return taken
     }
 
-    /// Puts a message back into its place among those that wait.
+    /// Returns a message to its original position in the queue.
     mutating func putBack(_ token: UInt64) {
         guard let entry = inside.removeValue(forKey: token) else { return }
         let index = waiting.firstIndex { $0.place > entry.place } ?? waiting.endIndex
@@ -118,7 +118,7 @@ struct InMemoryQueue: Sendable {
         inside[token]?.message
     }
 
-    /// Records that a message may be acknowledged; at the bound the oldest record is dropped.
+    /// Records an acknowledgeable message; at the bound, drops the oldest record.
     mutating func acknowledge(_ token: UInt64, keeping bound: Int) {
         guard let entry = inside[token] else { return }
         if acknowledged.count >= bound { acknowledged.removeFirst(acknowledged.count - bound + 1) }
@@ -133,9 +133,9 @@ struct InMemoryQueue: Sendable {
         }
     }
 
-    /// Ends a run. What waits stays where it comes again, and is let go of where it does not.
+    /// Ends a run. Queued messages stay if they are redelivered, and are removed otherwise.
     ///
-    /// - Returns: what waited.
+    /// - Returns: The messages that were queued.
     mutating func end(comesAgain: Bool) -> [InMemoryMessage] {
         isRunning = false
         defer { if !comesAgain { waiting = [] } }
@@ -143,7 +143,7 @@ struct InMemoryQueue: Sendable {
     }
 }
 
-/// Hears what became of an in-memory adapter's messages in one run, and tells them.
+/// Forwards the outcomes of one run to the in-memory adapter's messages.
 final class InMemorySink: SettlementSink {
     private let queue: Watched<InMemoryQueue>
     private let redelivers: Bool
@@ -164,22 +164,22 @@ final class InMemorySink: SettlementSink {
     func settle(_ token: UInt64, _ outcome: Outcome) {
         var comesAgain = false
         if case .abandoned = outcome { comesAgain = redelivers }
-        // Told before it leaves what is inside: when a run has ended, all that it took has an outcome.
+        // Settles the message before removing it: when a run has ended, every message it took has an outcome.
         queue.value.message(token)?.settle(outcome)
         queue.change { $0.settle(token, comesAgain: comesAgain) }
     }
 }
 
-/// The text of a standard envelope.
+/// Builds the text of a standard envelope.
 enum StandardEnvelope {
     /// - Parameters:
-    ///   - id: escaped here.
-    ///   - body: put in as it is.
+    ///   - id: The id, unescaped.
+    ///   - body: The body, inserted unchanged.
     static func text(_ action: ActionName, id: ActionID, body: String) -> String {
         #"{"action":"\#(action)","id":\#(quoted(id.text)),"body":\#(body)}"#
     }
 
-    /// A text as JSON.
+    /// Returns the text as a JSON string.
     static func quoted(_ text: String) -> String {
         do {
             return String(decoding: try BodyWriter.write(text), as: UTF8.self)

@@ -1,32 +1,32 @@
-/// A clock that stands still until a test moves it. Any number of tasks may sleep on it; any thread.
+/// A clock that advances only when a test advances it. Any number of tasks may sleep on it, and any thread may use it.
 ///
-/// Give it to a `Supervisor` and no timeout, drain limit or hold limit depends on how fast the test's machine is.
+/// With it, the timeouts, drain limit and ack deadline of a `Supervisor` do not depend on the machine's speed.
 public final class ManualClock: Clock {
     /// A point in the clock's time.
     public struct Instant: InstantProtocol {
-        /// How far it is from where the clock began.
+        /// The time since the clock's start.
         public var offset: Duration
 
-        /// A point so far from where the clock began; its beginning by default.
+        /// Creates an instant at this offset from the clock's start.
         public init(offset: Duration = .zero) {
             self.offset = offset
         }
 
-        /// The point that is so much later.
+        /// Returns the instant that is `duration` later.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        /// How much later the other point is.
+        /// Returns the duration from this instant to `other`.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
-        /// Earlier is less.
+        /// Returns whether the left instant is earlier.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
     private struct State: Sendable {
         var now = Instant()
         var sleepers: [UInt64: Instant] = [:]
-        /// How many sleeps have begun: the number of the next.
+        /// The number of sleeps started, which also identifies the latest sleep.
         var begun: UInt64 = 0
 
-        /// - Returns: how many were woken.
+        /// - Returns: The number of sleepers woken.
         mutating func advance(by step: Duration) -> Int {
             now = now.advanced(by: step)
             let now = now
@@ -38,21 +38,21 @@ public final class ManualClock: Clock {
 
     private let state = Watched(State())
 
-    /// A clock at its beginning.
+    /// Creates a clock at offset zero.
     public init() {}
 
-    /// Where the clock stands.
+    /// The current instant.
     public var now: Instant { state.value.now }
 
-    /// Zero: it wakes a sleeper exactly when it is moved to its deadline or beyond.
+    /// Zero: the clock wakes a sleeper exactly when it reaches or passes the deadline.
     public var minimumResolution: Duration { .zero }
 
-    /// How many tasks sleep now.
+    /// The number of tasks that are asleep.
     public var sleepers: Int { state.value.sleepers.count }
 
-    /// Returns when the clock has been moved to the deadline, at once when it stands there already.
+    /// Returns when the clock reaches the deadline, immediately if it already has.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let number = state.change { state in
             state.begun += 1
@@ -65,35 +65,35 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// Moves the clock and wakes everyone whose deadline has come; does not wait for what they do then.
+    /// Advances the clock and wakes every sleeper whose deadline has passed. Does not wait for the work they do next.
     ///
-    /// - Precondition: the clock is not moved back.
+    /// - Precondition: `step` is not negative.
     public func advance(by step: Duration) {
         precondition(step >= .zero, "a clock is not moved back")
         state.change { _ = $0.advance(by: step) }
     }
 
-    /// Waits until `count` tasks sleep; returns early when the task is cancelled.
+    /// Waits until `count` tasks sleep. Returns early if the task is cancelled.
     ///
     /// - Parameters:
-    ///   - count: the number of sleeping tasks to wait for.
-    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
-    ///   - line: its line there.
+    ///   - count: The number of sleeping tasks to wait for.
+    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
+    ///   - line: The line reported with `file`.
     public func untilAsleep(_ count: Int = 1, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.sleepers.count >= count }
     }
 
-    /// Moves the clock step by step: each time waits until somebody sleeps, moves, and waits until as many have gone to
-    /// sleep as were woken. When it returns, what was due has been done.
+    /// Advances the clock step by step. Each step waits for a sleeper, advances the clock, and waits until as many
+    /// tasks sleep again as it woke. When the call returns, all work that was due is done.
     ///
-    /// For timers that go on, such as a supervisor's: it waits for ever for a sleeper that was woken and never sleeps
-    /// again. Returns early when the task is cancelled.
+    /// Use this for repeating timers, such as a supervisor's: a sleeper that wakes and never sleeps again blocks the
+    /// call. Returns early if the task is cancelled.
     ///
     /// - Parameters:
-    ///   - count: how often the clock is moved.
-    ///   - step: how far each time, at least zero.
-    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
-    ///   - line: its line there.
+    ///   - count: The number of steps.
+    ///   - step: The length of a step, at least zero.
+    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
+    ///   - line: The line reported with `file`.
     public func tick(
         _ count: Int = 1,
         every step: Duration = .milliseconds(100),
@@ -111,8 +111,8 @@ public final class ManualClock: Clock {
         }
     }
 
-    /// Moves the clock step by step, as with ``tick(_:every:file:line:)``, until `work` has returned: for work that ends only
-    /// because time passes, such as a call of a plugin that hangs.
+    /// Advances the clock as ``tick(_:every:file:line:)`` does until `work` returns, for work that ends only when time
+    /// passes, such as a call of a plugin that hangs.
     public func tick<Result>(
         every step: Duration = .milliseconds(100),
         until work: () async throws -> Result
@@ -124,7 +124,7 @@ public final class ManualClock: Clock {
     private func goOn(every step: Duration) async {
         while !Task.isCancelled {
             await tick(every: step)
-            // Where a step wakes nobody, nothing above suspends.
+            // If a step wakes no sleeper, nothing above suspends.
             await Task.yield()
         }
     }

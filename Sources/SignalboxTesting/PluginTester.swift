@@ -2,7 +2,7 @@ public import Logging
 import Signalbox
 public import SignalboxCore
 
-/// Asks a plugin what it makes of a body, through the real path: decoded, called, timed and answered by a supervisor.
+/// Tests a plugin through a supervisor, which decodes each body, times the call, and returns the outcome.
 ///
 /// ```swift
 /// let tester = PluginTester(LoadingPlugin())
@@ -10,27 +10,26 @@ public import SignalboxCore
 /// #expect(outcome == .handled(reply: nil))
 /// ```
 ///
-/// Each question has a supervisor of its own, so no question waits for another; the plugin is the same for all.
+/// Each call uses its own supervisor and the same plugin, so calls do not wait for each other.
 public struct PluginTester: Sendable {
-    /// The name the plugin is registered for.
+    /// The name under which the plugin is registered.
     public let action: ActionName
-    /// Records what the plugin sends with `context.sender`, unless ``sender`` is set to another.
+    /// Records the actions that the plugin sends with `context.sender`, unless ``sender`` is replaced.
     public let recorder: RecordingSender
-    /// The source the bodies come from; `test` unless told otherwise.
+    /// The source of the bodies; `test` by default.
     public var source: SourceName = "test"
-    /// What the plugin finds in `context.origin.facts`.
+    /// The value of `context.origin.facts`.
     public var facts: any OriginFacts = InMemoryFacts()
-    /// What the plugin finds in `context.sender`: ``recorder`` unless told otherwise, `nil` for a source that cannot be
-    /// spoken to unasked.
+    /// The value of `context.sender`: ``recorder`` by default, `nil` for a source that accepts no pushes.
     public var sender: (any Sender)?
-    /// How a body's bytes are read; JSON unless told otherwise.
+    /// The encoding of the bodies; JSON by default.
     public var payload = PayloadKind.json
-    /// How long the plugin's call may take; 60 s unless told otherwise, as a test must not fail because the machine is busy.
+    /// The timeout of a plugin call; 60 s by default, so that a busy machine fails no test.
     public var timeout: Duration = .seconds(60)
-    /// What the timeout is measured with. With a ``ManualClock`` a plugin that hangs is tested without waiting:
+    /// The clock that measures the timeout. With a ``ManualClock``, a test of a plugin that hangs does not wait:
     /// `await clock.tick { await tester.outcome(of: "{}") }`.
     public var clock: any Clock<Duration> = ContinuousClock()
-    /// Where the supervisor and the plugin's `context.logger` write; nowhere unless told otherwise.
+    /// The logger of the supervisor and of the plugin's `context.logger`; discards its input by default.
     public var logger = Logger(label: "signalbox.test") { _ in SwiftLogNoOpLogHandler() }
 
     private let register: @Sendable (Supervisor) throws(RegistrationError) -> Void
@@ -43,18 +42,18 @@ public struct PluginTester: Sendable {
         sender = recorder
     }
 
-    /// Which origins may call the plugin: all, as the question is not who may call it.
+    /// Permits every origin, because access is not under test.
     static let anyOrigin = AccessRule("any origin", permits: { _ in true }, permitsByName: { _ in true })
 
-    /// What the plugin has sent with `context.sender` so far, in order.
+    /// The actions that the plugin has sent with `context.sender`, in order.
     public var sent: [SentAction] { recorder.sent }
 
-    /// What becomes of an action with this body.
+    /// Returns the outcome of an action with this body.
     ///
     /// - Parameters:
-    ///   - body: JSON, or what ``payload`` says; it need not be valid.
-    ///   - id: what the plugin finds in `context.id`; one is assigned when `nil`.
-    ///   - deadline: when it is too late for the plugin to begin.
+    ///   - body: JSON, or the format set by ``payload``. The text may be invalid.
+    ///   - id: The value of `context.id`; `nil` assigns one.
+    ///   - deadline: The latest time at which the plugin's call may start.
     public func outcome(
         of body: String,
         id: ActionID? = nil,
@@ -63,7 +62,7 @@ public struct PluginTester: Sendable {
         await outcome(of: Bytes(body), id: id, deadline: deadline)
     }
 
-    /// What becomes of an action with this body, given as bytes.
+    /// Returns the outcome of an action with this body, given as bytes.
     public func outcome(
         of body: Bytes,
         id: ActionID? = nil,
@@ -72,9 +71,9 @@ public struct PluginTester: Sendable {
         await outcomes(of: [body], id: id, deadline: deadline)[0]
     }
 
-    /// What becomes of an action whose body is this value, written as JSON.
+    /// Returns the outcome of an action whose body is this value, encoded as JSON.
     ///
-    /// - Throws: `BodyError` when the value has no JSON form.
+    /// - Throws: `BodyError` if the value has no JSON form.
     public func outcome(
         encoding body: some Encodable,
         id: ActionID? = nil,
@@ -83,18 +82,18 @@ public struct PluginTester: Sendable {
         await outcome(of: try BodyWriter.write(body), id: id, deadline: deadline)
     }
 
-    /// What becomes of several actions that arrive in one batch, in their order. A `BatchPlugin` gets those whose bodies
-    /// are valid in one call.
+    /// Returns the outcomes of several actions that arrive in one batch, in their order. A `BatchPlugin` receives all
+    /// valid bodies in one call.
     ///
-    /// More than 1,000 bodies, or 16 MiB of them, arrive in several: a source has no more inside a supervisor at once.
+    /// More than 1,000 bodies, or more than 16 MiB of them, exceed a source's window and arrive in several batches.
     public func outcomes(of bodies: [String]) async -> [Outcome] {
         await outcomes(of: bodies.map { Bytes($0) }, id: nil, deadline: nil)
     }
 
-    /// The plugin's answer to a body, as a value; a plugin that answers nothing answers `null`.
+    /// Returns the plugin's reply to a body, decoded. A plugin without a reply replies `null`.
     ///
-    /// - Throws: the `Outcome.Rejection`, `Outcome.Failure` or `Outcome.Abandonment` when the body was not handled;
-    ///   `BodyError` when the answer is no such value.
+    /// - Throws: The `Outcome.Rejection`, `Outcome.Failure` or `Outcome.Abandonment` if the body was not handled;
+    ///   `BodyError` if the reply does not decode as `type`.
     public func reply<Reply: Decodable>(as type: Reply.Type, to body: String) async throws -> Reply {
         switch await outcome(of: body) {
         case .handled(let reply): try Body(json: reply ?? Bytes("null")).decode(type)
@@ -105,7 +104,7 @@ public struct PluginTester: Sendable {
     }
 }
 
-// MARK: - The path
+// MARK: - Delivery
 
 extension PluginTester {
     private func outcomes(of bodies: [Bytes], id: ActionID?, deadline: ContinuousClock.Instant?) async -> [Outcome] {
@@ -146,12 +145,12 @@ extension PluginTester {
 }
 
 extension PluginTester {
-    /// Asks a closure that works without waiting. A closure without `await` picks this form.
+    /// Tests a synchronous closure. A closure without `await` selects this initializer.
     ///
     /// - Parameters:
-    ///   - action: the name it is registered for.
-    ///   - info: what a body is decoded into.
-    ///   - handler: what is asked.
+    ///   - action: The name under which the closure is registered.
+    ///   - info: The type of a decoded body.
+    ///   - handler: The closure under test.
     public init<Info: Decodable & Sendable>(
         _ action: ActionName,
         as info: Info.Type,
@@ -162,7 +161,7 @@ extension PluginTester {
         }
     }
 
-    /// Asks a closure that works without waiting and answers with a value that is sent as JSON.
+    /// Tests a synchronous closure that returns a reply, which is sent as JSON.
     public init<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ action: ActionName,
         as info: Info.Type,
@@ -173,7 +172,7 @@ extension PluginTester {
         }
     }
 
-    /// Asks a closure that may wait.
+    /// Tests an asynchronous closure.
     public init<Info: Decodable & Sendable>(
         _ action: ActionName,
         as info: Info.Type,
@@ -184,7 +183,7 @@ extension PluginTester {
         }
     }
 
-    /// Asks a closure that may wait and answers with a value that is sent as JSON.
+    /// Tests an asynchronous closure that returns a reply, which is sent as JSON.
     public init<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ action: ActionName,
         as info: Info.Type,
@@ -197,35 +196,35 @@ extension PluginTester {
 }
 
 extension PluginTester {
-    /// Asks a plugin that answers nothing.
+    /// Tests a plugin without a reply.
     public init<P: Plugin>(_ plugin: P) where P.Reply == Void {
         self.init(plugin.action) { supervisor throws(RegistrationError) in
             try supervisor.register(plugin, from: PluginTester.anyOrigin)
         }
     }
 
-    /// Asks a plugin whose reply is sent as JSON.
+    /// Tests a plugin whose reply is sent as JSON.
     public init<P: Plugin>(_ plugin: P) where P.Reply: Encodable {
         self.init(plugin.action) { supervisor throws(RegistrationError) in
             try supervisor.register(plugin, from: PluginTester.anyOrigin)
         }
     }
 
-    /// Asks a plugin that works without waiting and answers nothing.
+    /// Tests a synchronous plugin without a reply.
     public init<P: SyncPlugin>(_ plugin: P) where P.Reply == Void {
         self.init(plugin.action) { supervisor throws(RegistrationError) in
             try supervisor.register(plugin, from: PluginTester.anyOrigin)
         }
     }
 
-    /// Asks a plugin that works without waiting and whose reply is sent as JSON.
+    /// Tests a synchronous plugin whose reply is sent as JSON.
     public init<P: SyncPlugin>(_ plugin: P) where P.Reply: Encodable {
         self.init(plugin.action) { supervisor throws(RegistrationError) in
             try supervisor.register(plugin, from: PluginTester.anyOrigin)
         }
     }
 
-    /// Asks a plugin that handles a batch together; see ``outcomes(of:)``.
+    /// Tests a plugin that handles batches; see ``outcomes(of:)``.
     public init<P: BatchPlugin>(_ plugin: P) {
         self.init(plugin.action) { supervisor throws(RegistrationError) in
             try supervisor.register(plugin, from: PluginTester.anyOrigin)

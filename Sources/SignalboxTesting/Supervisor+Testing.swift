@@ -1,15 +1,15 @@
 public import Signalbox
 
 extension Supervisor {
-    /// Runs the supervisor while `body` works, then shuts it down gracefully and waits for its end.
+    /// Runs the supervisor during `body`, then shuts it down gracefully and waits until it ends.
     ///
-    /// When `body` throws, the supervisor is stopped at once. A supervisor runs once.
+    /// If `body` throws, the supervisor stops immediately. A supervisor runs only once.
     ///
-    /// - Returns: what `body` returned.
-    /// - Throws: `RegistrationError.closed` when the supervisor runs or has run, and `body` is not called then; what
-    ///   `body` throws; else what ``Signalbox/Supervisor/run()`` throws, such as an adapter's error.
+    /// - Returns: The result of `body`.
+    /// - Throws: `RegistrationError.closed` if the supervisor runs or has run, in which case `body` is not called; any
+    ///   error of `body`; otherwise any error of ``Signalbox/Supervisor/run()``, such as an adapter's error.
     public func whileRunning<Result>(_ body: () async throws -> Result) async throws -> Result {
-        // Nobody would hear of a refused run while the body waits for messages that nobody takes.
+        // Fails before `body` starts: a refused run would leave `body` waiting for messages that no supervisor takes.
         let adapters = try open()
         async let running: Void = run(adapters)
         let result = try await body()
@@ -20,7 +20,7 @@ extension Supervisor {
 }
 
 extension SupervisorConfiguration {
-    /// The defaults, but nothing is overdue because other tests have the processor: for tests by the system's clock.
+    /// The defaults with timeouts that a busy machine does not exceed, for tests that use the system clock.
     package static var patient: SupervisorConfiguration {
         var configuration = SupervisorConfiguration()
         (configuration.timeout, configuration.holdLimit) = (.seconds(600), .seconds(600))

@@ -1,9 +1,9 @@
 import SignalboxCore
 
-/// What stands between the access rules and the lanes for one source: repeats, deadlines, its rate limit and the plugins'
-/// circuit breakers, in this order.
+/// The stages between a source's access rules and lanes: deduplication, deadlines, rate limit, circuit breakers, in
+/// this order.
 struct Admission: Sendable {
-    /// `nil` where repeats are not recognised.
+    /// The deduplication state, or `nil` if the source is not deduplicated.
     let repeats: SourceRepeats?
     let rate: SourceRate?
     private let isAlwaysAsked: Bool
@@ -17,34 +17,34 @@ struct Admission: Sendable {
         isAlwaysAsked = repeats != nil || rate != nil && !slows
     }
 
-    /// Whether arrivals of the same batch for the same plugin must be looked at one by one.
+    /// Returns whether the arrivals of a batch for one plugin must be checked individually.
     func isNeeded(for entry: PluginEntry, _ first: Arrival) -> Bool {
         isAlwaysAsked || entry.breaker != nil || first.isAmongDeadlines
     }
 
-    /// How many arrivals of a batch may be taken, by the rate limit of a source that is slowed.
+    /// Returns how many arrivals of a batch may be taken under the rate limit of a slowed source.
     func allowance(of count: Int, at now: UInt64) -> Int {
         guard let rate, rate.slows else { return count }
         return min(count, rate.available(at: now))
     }
 
-    /// Counts what was taken, where the source is slowed.
+    /// Deducts the arrivals taken from the rate limit of a slowed source.
     func took(_ count: Int, at now: UInt64) {
         if let rate, rate.slows { rate.take(count, at: now) }
     }
 
-    /// Whether its rate limit lets a source that is slowed go on.
+    /// Returns whether the rate limit lets a slowed source continue.
     func hasRoom(at now: UInt64) -> Bool {
         guard let rate, rate.slows else { return true }
         return rate.hasRoom(at: now)
     }
 
-    /// Whether it must be told what becomes of what is meant for a plugin.
+    /// Returns whether ``settle(_:_:plugin:_:)`` must be called for the plugin's arrivals.
     func hears(of plugin: PluginEntry?) -> Bool { repeats != nil || plugin?.breaker != nil }
 
-    /// Notes what became of an arrival.
+    /// Records the outcome of an arrival.
     ///
-    /// - Returns: its repeats, which are to have the same outcome.
+    /// - Returns: The repeats of the arrival, which receive the same outcome.
     func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, _ core: SupervisorCore)
         -> [RepeatFollower]
     {
@@ -54,7 +54,7 @@ struct Admission: Sendable {
 }
 
 extension RepeatPolicy {
-    /// What is remembered of a source whose adapter has these features, or `nil` for nothing.
+    /// Returns the deduplication limits for an adapter with these features, or `nil` for no deduplication.
     func limits(for features: AdapterFeatures) -> RepeatLimits? {
         switch choice {
         case .automatic: features.contains(.stableIDs) ? RepeatLimits() : nil
@@ -64,11 +64,11 @@ extension RepeatPolicy {
     }
 }
 
-/// Takes arrivals of one batch through the stages before their lane. One thread, under the intake's lock.
+/// A pass of one batch through the stages before the lanes. Used on one thread, under the intake's lock.
 struct AdmissionPass {
     private enum Decision {
         case passes
-        /// It repeats one that is running, which settles it.
+        /// The arrival repeats a running one, whose settlement includes it.
         case follows
         case settled(Outcome, isRepeat: Bool)
 
@@ -79,7 +79,7 @@ struct AdmissionPass {
 
     private let admission: Admission
     private let run: LaneRun
-    /// Read once per batch, and only when an arrival has a deadline.
+    /// The time, read once per batch, and only if an arrival has a deadline.
     private var time: ContinuousClock.Instant?
 
     init(_ admission: Admission, _ run: LaneRun) {
@@ -87,7 +87,7 @@ struct AdmissionPass {
         self.run = run
     }
 
-    /// Adds what may call the plugin to the parts, and what is decided to the verdicts.
+    /// Adds arrivals that may call the plugin to the parts, and decided ones to the verdicts.
     mutating func admit(
         _ range: Range<Int>,
         for entry: PluginEntry,

@@ -2,12 +2,12 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-/// The circuit breaker of one plugin, for all sources. Any thread.
+/// The circuit breaker of one plugin, for all sources. Safe on any thread.
 final class CircuitBreaker: Sendable {
     private let plugin: ActionName
     let policy: CircuitBreakerPolicy
     private let state: Mutex<BreakerState>
-    /// Why an arrival may not go on while it is open.
+    /// The rejection of an arrival while the breaker is open.
     let rejection: Outcome.Rejection
 
     init(_ policy: CircuitBreakerPolicy, for plugin: ActionName, _ configuration: SupervisorConfiguration) {
@@ -23,15 +23,15 @@ final class CircuitBreaker: Sendable {
         )
     }
 
-    /// Why an arrival may not go on to the plugin, or `nil` when it may.
+    /// Returns the rejection of an arrival, or `nil` if it may be sent to the plugin.
     func refusal(of arrival: Arrival, at now: UInt64) -> Outcome.Rejection? {
         state.withLock { $0.lets(arrival, at: now) } ? nil : rejection
     }
 
-    /// In which state it is, in words, and whether an arrival might go on; nothing is tried.
+    /// Returns the state in words, and whether an arrival would pass. Starts no trial.
     func look(at now: UInt64) -> (words: String, lets: Bool) { state.withLock { $0.look(at: now) } }
 
-    /// Notes what became of an arrival for the plugin.
+    /// Records the outcome of an arrival for the plugin.
     func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64, _ logger: Logger) {
         switch state.withLock({ $0.settle(arrival, outcome, at: now) }) {
         case nil: break
@@ -58,21 +58,21 @@ final class CircuitBreaker: Sendable {
     }
 }
 
-/// Whether a plugin is left alone: the state behind the lock of a ``CircuitBreaker``, without threads or clocks.
+/// The state behind the lock of a ``CircuitBreaker``, without threads or clocks.
 struct BreakerState: Sendable {
     enum Phase: Sendable {
-        /// Everything passes; so many actions in a row have failed.
+        /// Everything passes. `failures` actions in a row have failed.
         case closed(failures: Int)
         /// Nothing passes before this tick.
         case open(until: UInt64)
-        /// One arrival is tried, or the next may be.
+        /// One arrival is on trial, or the next one will be if `trial` is `nil`.
         case halfOpen(trial: Arrival?)
     }
 
-    /// What is worth telling of.
+    /// A state change to log.
     enum Change: Sendable, Equatable {
         case opened
-        /// So many were rejected since it opened.
+        /// The breaker closed; `rejected` arrivals were rejected while it was open.
         case closed(rejected: Int)
     }
 
@@ -86,7 +86,7 @@ struct BreakerState: Sendable {
         self.openTicks = openTicks
     }
 
-    /// Whether an arrival may go on to the plugin. One at a time may once the time is over.
+    /// Returns whether an arrival may be sent to the plugin. After the open period, one at a time may.
     mutating func lets(_ arrival: Arrival, at now: UInt64) -> Bool {
         if case .closed = phase { return true }
         guard mayTry(at: now) else {
@@ -97,7 +97,7 @@ struct BreakerState: Sendable {
         return true
     }
 
-    /// The state in words, and whether an arrival might go on.
+    /// Returns the state in words, and whether an arrival would pass.
     func look(at now: UInt64) -> (words: String, lets: Bool) {
         let words =
             switch phase {
@@ -117,9 +117,9 @@ struct BreakerState: Sendable {
         }
     }
 
-    /// Notes the outcome of an arrival that was let through or not.
+    /// Records the outcome of an arrival.
     ///
-    /// What was let through before it opened, and ends while it is open, says nothing any more.
+    /// While the breaker is open, outcomes of arrivals that passed before it opened are ignored.
     mutating func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> Change? {
         switch phase {
         case .closed(let count): return settleWhileClosed(count, outcome, at: now)

@@ -1,7 +1,7 @@
 import SignalboxCore
 import Synchronization
 
-/// Recognises the messages of one source that come again. Any thread.
+/// The deduplication of one source's messages. Safe on any thread.
 final class SourceRepeats: Sendable {
     private let table: Mutex<RepeatTable>
     private let hash = SeededHash()
@@ -11,8 +11,8 @@ final class SourceRepeats: Sendable {
         table = Mutex(RepeatTable(count: limits.count, ticks: ticks, bytes: limits.bytes))
     }
 
-    /// What is remembered about an arrival that its access rule lets through. One that follows another is kept here, and
-    /// comes back from ``settle(_:_:at:)`` of that one.
+    /// Looks up an arrival that its access rule permits, and remembers its id. An arrival that repeats a running one is
+    /// held, and returned by ``settle(_:_:at:)`` for that one.
     func ask(_ arrival: Arrival, sink: any SettlementSink, at now: UInt64) -> RepeatAnswer {
         guard arrival.hasSendersID else { return .first }
         let key = RepeatKey(arrival, hash)
@@ -20,7 +20,7 @@ final class SourceRepeats: Sendable {
         return table.withLock { $0.ask(key, content: content, arrival, sink: sink, at: now) }
     }
 
-    /// What ``ask(_:sink:at:)`` would answer; nothing is remembered.
+    /// Returns the answer of ``ask(_:sink:at:)`` without remembering the id.
     func look(at arrival: Arrival, now: UInt64) -> RepeatAnswer {
         guard arrival.hasSendersID else { return .first }
         let key = RepeatKey(arrival, hash)
@@ -28,9 +28,9 @@ final class SourceRepeats: Sendable {
         return table.withLock { $0.look(at: key, content: content, now: now) }
     }
 
-    /// Notes the outcome of any arrival of the source.
+    /// Records the outcome of any arrival of the source.
     ///
-    /// - Returns: those that wait for it, to be settled alike.
+    /// - Returns: The repeats that wait for it, which receive the same outcome.
     func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> [RepeatFollower] {
         guard arrival.isReadable, arrival.hasSendersID else { return [] }
         let key = RepeatKey(arrival, hash)
@@ -38,41 +38,40 @@ final class SourceRepeats: Sendable {
         var kept: Bytes?
         if case .handled(let reply) = outcome {
             isHandled = true
-            // What a plugin answers may be a range of its batch.
+            // A plugin's reply may share the memory of its batch.
             kept = reply?.copied()
         }
         return table.withLock { $0.settle(key, arrival, isHandled: isHandled, reply: kept, at: now) }
     }
 
-    /// Forgets what was handled too long ago, where no message comes that would see to it.
+    /// Forgets expired ids even if no message arrives.
     func tick(_ now: UInt64) {
         table.withLock { $0.forgetExpired(at: now) }
     }
 }
 
-/// What a source remembers about the id of an arrival.
+/// The result of looking up an arrival's id.
 enum RepeatAnswer: Sendable, Equatable {
-    /// Nothing that counts: it is to run.
+    /// The id is new or forgotten, so the arrival runs.
     case first
-    /// The same message is running; the arrival is kept, to be settled with it.
+    /// The same message is running; the arrival is held and settled with it.
     case follows
     /// The same message was handled, with this reply.
     case again(reply: Bytes?)
-    /// The id is another message's.
+    /// The id belongs to a different message.
     case conflict
 }
 
-/// An arrival that repeats one that is running, and waits for its outcome.
+/// An arrival that repeats a running one and waits for its outcome.
 struct RepeatFollower: Sendable {
     let arrival: Arrival
     let sink: any SettlementSink
 }
 
-/// Stands for what a message is known again by, in 128 bits: the id that its sender gave, with the `source` of an event
-/// beside it where the envelope has one. What differs has different keys, and nobody who sends can find two that have not,
-/// as both halves are hashed with secrets.
+/// A 128-bit hash of a message's identity: the sender's id, with an event's `source` if the envelope has one. Both
+/// halves are hashed with secrets, so senders cannot construct two identities with equal keys.
 struct RepeatKey: Sendable, Hashable {
-    /// No text of UTF-8 has this byte, so that an id alone is never the same as a source and an id.
+    /// A byte that never occurs in UTF-8, so that an id alone never equals a source with an id.
     private static let mark: UInt8 = 0xFF
 
     let strong: UInt64
@@ -106,11 +105,11 @@ struct RepeatKey: Sendable, Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(fast) }
 }
 
-/// The ids of one source that are running or were handled: the state behind the lock of ``SourceRepeats``.
+/// The running and handled ids of one source: the state behind the lock of ``SourceRepeats``.
 ///
-/// An id is remembered from the moment its action may call the plugin. While that runs the entry is never forgotten, as
-/// others may wait in it; the source's window bounds how many there are. Once handled it is one of a row by age, from whose
-/// old end entries are forgotten. Any other outcome is forgotten at once. Entries lie in places that are used again.
+/// An id is remembered once the access rule permits its action. An entry is never forgotten while its action runs,
+/// because repeats may wait in it; the source's window bounds the number of such entries. Handled entries form a list
+/// by age and are forgotten oldest first. Any other outcome is forgotten at once. Slots are reused.
 struct RepeatTable: Sendable {
     let count: Int
     let ticks: UInt64
@@ -118,25 +117,25 @@ struct RepeatTable: Sendable {
     var places: [RepeatKey: Int32] = [:]
     var entries: [RepeatEntry] = []
     var firstFree = RepeatEntry.none
-    /// The ends of the row of those handled, and of the row of those of them that have a reply.
+    /// The ends of the list of handled entries, and of the list of those with a reply.
     var oldest = RepeatEntry.none
     var youngest = RepeatEntry.none
     var oldestWithReply = RepeatEntry.none
     var youngestWithReply = RepeatEntry.none
-    /// The bytes of the replies kept.
+    /// The size of the stored replies, in bytes.
     var replyBytes = 0
 
     /// - Parameters:
-    ///   - count: the most ids.
-    ///   - ticks: how long one is remembered after it was handled.
-    ///   - bytes: the most bytes of replies.
+    ///   - count: The maximum number of ids.
+    ///   - ticks: The number of ticks an id is remembered after it was handled.
+    ///   - bytes: The maximum size of stored replies, in bytes.
     init(count: Int, ticks: UInt64, bytes: Int) {
         self.count = count
         self.ticks = ticks
         self.bytes = bytes
     }
 
-    /// What is remembered about an arrival's id. An arrival that is the first, and one that follows, is remembered now.
+    /// Looks up an arrival's id. A first arrival and a repeat of a running one are remembered.
     mutating func ask(
         _ key: RepeatKey,
         content: UInt64,
@@ -152,7 +151,7 @@ struct RepeatTable: Sendable {
             return .follows
         }
         if places.count >= count {
-            // When all are running this one is not remembered.
+            // If every entry is running, this id is not remembered.
             guard oldest != RepeatEntry.none else { return .first }
             forget(oldest)
         }
@@ -160,10 +159,10 @@ struct RepeatTable: Sendable {
         return .first
     }
 
-    /// Notes the outcome of an arrival, if it is the one that runs for its id.
+    /// Records the outcome of an arrival, if it is the one running for its id.
     ///
-    /// - Parameter reply: in memory of its own.
-    /// - Returns: what waited for it.
+    /// - Parameter reply: The reply, which must not share the memory of a batch.
+    /// - Returns: The repeats that waited for it.
     mutating func settle(
         _ key: RepeatKey,
         _ arrival: Arrival,
@@ -176,7 +175,7 @@ struct RepeatTable: Sendable {
         }
         let followers = entries[Int(place)].followers
         let replyCount = reply?.count ?? 0
-        // A reply that could never be kept must not drive out all others.
+        // A reply that exceeds the limit alone must not evict all others.
         guard isHandled, replyCount <= bytes else {
             remove(place)
             return followers
@@ -191,14 +190,14 @@ struct RepeatTable: Sendable {
         return followers
     }
 
-    /// Forgets what was handled too long ago.
+    /// Forgets the expired ids.
     mutating func forgetExpired(at now: UInt64) {
-        // Of two threads one may be a tick behind, so nothing is subtracted.
+        // An addition: `now` may be a tick behind another thread's, and a difference would underflow.
         while oldest != RepeatEntry.none, entries[Int(oldest)].handledTick + ticks <= now { forget(oldest) }
     }
 }
 
-// MARK: - Places
+// MARK: - Slots
 
 extension RepeatTable {
     private mutating func insert(_ entry: RepeatEntry) {
@@ -213,7 +212,7 @@ extension RepeatTable {
         places[entry.key] = place
     }
 
-    /// Frees a place that is in no row.
+    /// Frees a slot that is in no list.
     mutating func remove(_ place: Int32) {
         places[entries[Int(place)].key] = nil
         entries[Int(place)].running = nil
@@ -225,7 +224,7 @@ extension RepeatTable {
 }
 
 extension RepeatTable {
-    /// What is remembered about an id; nothing changes.
+    /// Looks up an id without changing anything.
     func look(at key: RepeatKey, content: UInt64, now: UInt64) -> RepeatAnswer {
         guard let entry = places[key].map({ entries[Int($0)] }) else { return .first }
         guard entry.running != nil || entry.handledTick + ticks > now else { return .first }
@@ -234,7 +233,7 @@ extension RepeatTable {
     }
 }
 
-/// The row of those handled, by age, and within it the row of those that have a reply.
+/// The list of handled entries by age, and the list of those with a reply.
 extension RepeatTable {
     mutating func appendToAges(_ place: Int32) {
         entries[Int(place)].older = youngest
@@ -251,7 +250,7 @@ extension RepeatTable {
         youngestWithReply = place
     }
 
-    /// Forgets the oldest of all, or the oldest with a reply: both are the first of their rows.
+    /// Forgets the oldest entry, or the oldest one with a reply. Each is the first of its list.
     mutating func forget(_ place: Int32) {
         let (older, younger) = (entries[Int(place)].older, entries[Int(place)].younger)
         if older == RepeatEntry.none { oldest = younger } else { entries[Int(older)].younger = younger }
@@ -264,27 +263,27 @@ extension RepeatTable {
         remove(place)
     }
 
-    /// An empty reply takes no bytes, and is in no row of its own.
+    /// Returns whether a slot has a reply that is not empty. An empty one takes no bytes, so it is not listed.
     private func hasReply(_ place: Int32) -> Bool { (entries[Int(place)].reply?.count ?? 0) > 0 }
 }
 
-/// What is remembered about one id.
+/// The state of one id.
 struct RepeatEntry: Sendable {
-    /// The place that stands for "there is none".
+    /// The index that marks the end of a list.
     static let none: Int32 = -1
 
     var key: RepeatKey
     /// A hash of name and body.
     var content: UInt64
-    /// The arrival that runs; `nil` once it was handled.
+    /// The running arrival, or `nil` after it was handled.
     var running: Arrival?
-    /// What waits for its outcome.
+    /// The repeats that wait for its outcome.
     var followers: [RepeatFollower] = []
-    /// When it was handled, and what the reply was.
+    /// The tick at which it was handled, and its reply.
     var handledTick: UInt64 = 0
     var reply: Bytes?
-    /// The neighbours among those handled, by age, and the next younger one with a reply. Of a free place, `younger` is the
-    /// next free one.
+    /// The neighbours among the handled entries by age, and the next younger one with a reply. In a free slot,
+    /// `younger` is the next free slot.
     var older = none
     var younger = none
     var youngerWithReply = none

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The rate limit of one source. Any thread.
+/// The rate limit of one source. Safe on any thread.
 final class SourceRate: Sendable {
-    /// Whether the source waits when it sends too much, as one that redelivers can. Else what is over is refused.
+    /// Whether a source over the limit waits, as a redelivering source can. Otherwise the excess is rejected.
     let slows: Bool
     let limit: RateLimit
-    /// What is over, in words.
+    /// The detail of a rejection.
     let detail: String
     private let bucket: Mutex<TokenBucket>
 
@@ -16,35 +16,34 @@ final class SourceRate: Sendable {
         bucket = Mutex(TokenBucket(limit, tick: tick, at: now))
     }
 
-    /// How many arrivals may come at this tick.
+    /// Returns how many arrivals the limit permits at this tick.
     func available(at now: UInt64) -> Int { bucket.withLock { $0.available(at: now) } }
 
-    /// Takes so many, or as many as there are.
+    /// Takes up to `count` tokens.
     @discardableResult
     func take(_ count: Int, at now: UInt64) -> Int { bucket.withLock { $0.take(count, at: now) } }
 
-    /// Whether a source that is slowed may go on.
+    /// Returns whether a slowed source may continue.
     func hasRoom(at now: UInt64) -> Bool { bucket.withLock { $0.hasQuarter(at: now) } }
 }
 
-/// How many arrivals a rate limit has left, filled by ticks: pure, and exact to the last fraction.
+/// A token bucket that is refilled by ticks. It reads no clock and loses no fraction.
 ///
-/// One arrival costs as many units as a second has nanoseconds, so that a tick adds a whole number of them.
+/// A token costs as many units as a second has nanoseconds, so that each tick adds a whole number of units.
 struct TokenBucket: Sendable {
     private static let unitsOfOne: UInt64 = 1_000_000_000
     private let capacity: UInt64
     private let unitsPerTick: UInt64
-    /// What must be there before it is worth while to ask for more: a quarter of the most, or what a second brings if that is
-    /// less; at least one.
+    /// The tokens required before `room()` returns: the lesser of a quarter burst and one second's worth, at least one.
     private let quarter: Int
     private var units: UInt64
-    /// The tick up to which it is filled.
+    /// The tick up to which the bucket is filled.
     private var tick: UInt64
 
-    /// A full bucket.
+    /// Creates a full bucket.
     init(_ limit: RateLimit, tick length: Duration, at now: UInt64) {
         let full = UInt64(limit.burst) * TokenBucket.unitsOfOne
-        // A part of one that has begun is kept when it is full: else a small burst would never reach the rate.
+        // A full bucket keeps the fraction of a token; otherwise a small burst would never reach the rate.
         capacity = full + TokenBucket.unitsOfOne - 1
         let (seconds, attoseconds) = length.components
         let (whole, isOver) = UInt64(max(0, seconds)).multipliedReportingOverflow(by: TokenBucket.unitsOfOne)
@@ -55,7 +54,7 @@ struct TokenBucket: Sendable {
         tick = now
     }
 
-    /// How many arrivals may come at this tick.
+    /// Returns how many tokens are available at this tick.
     mutating func available(at now: UInt64) -> Int {
         if now > tick {
             let more = unitsPerTick.multipliedSaturated(now - tick)
@@ -65,16 +64,16 @@ struct TokenBucket: Sendable {
         return Int(units / TokenBucket.unitsOfOne)
     }
 
-    /// Takes so many, or as many as there are.
+    /// Takes up to `count` tokens.
     ///
-    /// - Returns: how many.
+    /// - Returns: The number taken.
     mutating func take(_ count: Int, at now: UInt64) -> Int {
         let taken = min(count, available(at: now))
         units -= UInt64(taken) * TokenBucket.unitsOfOne
         return taken
     }
 
-    /// Whether so much is there that it is worth while to ask for more.
+    /// Returns whether enough tokens are available for a slowed source to continue.
     mutating func hasQuarter(at now: UInt64) -> Bool { available(at: now) >= quarter }
 }
 

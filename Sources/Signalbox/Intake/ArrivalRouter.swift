@@ -1,7 +1,7 @@
 import SignalboxCore
 
-/// Finds the plugin for each arrival of a batch and asks its access rule, remembering the answer for as long as name and
-/// origin stay the same.
+/// A router that finds the plugin for each arrival of a batch and checks its access rule. The result is reused while
+/// name and origin stay the same.
 struct ArrivalRouter {
     enum Answer {
         case plugin(PluginEntry)
@@ -10,7 +10,7 @@ struct ArrivalRouter {
 
     let table: PluginTable
     private var lastEntry: PluginEntry?
-    /// The last arrival that was allowed to call `lastEntry`.
+    /// The last arrival that may call `lastEntry`.
     private var lastAllowed: Arrival?
 
     init(table: PluginTable) {
@@ -59,13 +59,13 @@ struct ArrivalRouter {
     }
 }
 
-/// What a batch holds for each plugin, in the order in which the plugins first appear.
+/// The parts of a batch for each plugin, in the order in which the plugins first appear.
 struct BatchParts {
     struct Part {
         let entry: PluginEntry
         var ranges: [Range<Int>]
 
-        /// The part as a run of its own. Only a part in pieces is copied together.
+        /// Returns the part as a slice of the batch. Arrivals are copied only if the part is not contiguous.
         func run(of batch: LaneRun) -> LaneRun {
             if ranges.count == 1 { return batch.part(ranges[0]) }
             let arrivals = ranges.flatMap { batch.arrivals[$0] }

@@ -1,7 +1,7 @@
 import SignalboxCore
 import Synchronization
 
-/// The way into the supervisor for one source: its window, its lanes, and the one place where its arrivals are settled.
+/// The intake of one source. It owns the source's window, routes its arrivals to lanes, and alone settles them.
 final class SourceIntake: Sendable {
     let source: SourceName
     let core: SupervisorCore
@@ -10,9 +10,9 @@ final class SourceIntake: Sendable {
     let window: Window
     let life = SourceLife()
     let admission: Admission
-    /// How long an arrival may wait before it is abandoned, or `nil` when its source can wait for ever.
+    /// The ack deadline of a waiting arrival, in ticks, or `nil` if the source does not redeliver.
     let holdTicks: UInt64?
-    /// Somebody waits for the window to change; checked at each release, so that releases need no lock.
+    /// Whether a task waits for the window to change. Checked at each release, so that releases need no lock.
     private let hasWaiters = Atomic<Bool>(false)
     private let state = Mutex(State())
 
@@ -20,13 +20,13 @@ final class SourceIntake: Sendable {
 
     private struct State {
         var phase = Phase.waiting
-        /// What was taken before the supervisor opened.
+        /// The arrivals taken before the supervisor opened.
         var held: [LaneRun] = []
-        /// The lanes it has had arrivals for, so that these are found without another lock.
+        /// The lanes this source has used, so that they are found without another lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
         var roomWaiters: [UnsafeContinuation<Bool, Never>] = []
         var emptyWaiters: [EmptyWaiter] = []
-        /// What waits for the window to empty no more.
+        /// The kinds of wait that have been stopped and return immediately.
         var stoppedWaits: Set<EmptyWait> = []
     }
 
@@ -49,7 +49,7 @@ final class SourceIntake: Sendable {
     }
 }
 
-// MARK: - Taking
+// MARK: - Submission
 
 extension SourceIntake: Intake {
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
@@ -83,7 +83,7 @@ extension SourceIntake: Intake {
         guard isOpen else { throw SourceClosed() }
     }
 
-    /// What the timer does at each tick: forgets old repeats, and wakes those whom the rate limit lets go on.
+    /// Expires remembered ids and wakes tasks for which the rate limit has room. The timer calls it at each tick.
     func tick(_ now: UInt64) {
         admission.repeats?.tick(now)
         if let rate = admission.rate, rate.slows { wake() }
@@ -91,7 +91,7 @@ extension SourceIntake: Intake {
 
     private var hasRoom: Bool { window.hasRoom && admission.hasRoom(at: core.now) }
 
-    /// Routes what was taken before, in order, and everything from now on as it comes.
+    /// Routes the arrivals taken so far, in order. Later arrivals are routed as they are submitted.
     func open() {
         let verdicts = state.withLock { state -> [IntakeVerdict] in
             guard state.phase == .waiting else { return [] }
@@ -108,8 +108,8 @@ extension SourceIntake: Intake {
 // MARK: - Routing
 
 extension SourceIntake {
-    /// Sends each arrival to its lane; all of a batch that are for the same lane go together, in order. What never reaches
-    /// a lane is returned, to be settled outside the lock.
+    /// Sends each arrival to its lane. The arrivals of a batch for one lane are enqueued together, in order. Returns
+    /// those that reach no lane, to be settled after the lock is released.
     private func route(_ run: LaneRun, _ state: inout State) -> [IntakeVerdict] {
         var router = ArrivalRouter(table: core.registry.snapshot)
         var verdicts: [IntakeVerdict] = []
@@ -161,14 +161,13 @@ extension SourceIntake {
     }
 }
 
-// MARK: - Settling
+// MARK: - Settlement
 
 extension SourceIntake {
-    /// Records the one outcome of an arrival and tells the adapter, and the same of its repeats. Any thread, without a lock
-    /// held.
+    /// Records the outcome of an arrival and its repeats, and notifies the adapter. Any thread, without a lock held.
     ///
-    /// A dead letter is stored before the adapter may acknowledge, so that the message is never lost. An arrival that its
-    /// plugin gives back is abandoned, provided that the source redelivers it.
+    /// A dead letter is stored before the adapter may acknowledge, so that the message is never lost. An arrival that
+    /// its plugin gives back is abandoned if the source redelivers it.
     func settle(
         _ arrival: Arrival,
         _ outcome: Outcome,
@@ -199,7 +198,7 @@ extension SourceIntake {
 
     private func isRedelivered(_ arrival: Arrival) -> Bool { holdTicks != nil && arrival.origin.facts.isRedelivered }
 
-    /// Records the outcome of an arrival that repeats another, and tells the adapter.
+    /// Records the outcome of an arrival that repeats another, and notifies the adapter.
     private func settleRepeat(
         _ arrival: Arrival,
         _ outcome: Outcome,
@@ -241,7 +240,7 @@ extension SourceIntake {
         if outcome.isDecided { sink.mayAcknowledge(token) }
         sink.settle(token, outcome)
         window.release(arrivals: 1, bytes: arrival.originalLength)
-        // An empty window has room too; without room nobody can be woken, so the lock is not worth taking.
+        // An empty window has room too. Without room no waiter could resume, so the lock is skipped.
         if hasWaiters.load(ordering: .sequentiallyConsistent), window.hasRoom { wake() }
     }
 
@@ -273,7 +272,7 @@ extension SourceIntake {
 // MARK: - Closing
 
 extension SourceIntake {
-    /// Takes nothing more. What never reached a lane is abandoned.
+    /// Stops accepting arrivals and abandons those that have not reached a lane.
     func close() {
         let (held, waiters) = state.withLock { state -> ([LaneRun], [UnsafeContinuation<Bool, Never>]) in
             state.phase = .closed
@@ -287,10 +286,10 @@ extension SourceIntake {
         settle(held.map { IntakeVerdict(run: $0, outcome: .abandoned(.drain), plugin: nil) })
     }
 
-    /// Whether nothing more is taken: the supervisor drains or has stopped, or the source is being removed.
+    /// Whether arrivals are refused: the supervisor is draining or has stopped, or the source is being removed.
     var isClosed: Bool { state.withLock { $0.phase == .closed } }
 
-    /// Returns when everything that was taken is settled, or when the same wait is stopped.
+    /// Waits until every arrival taken is settled, or until ``stop(_:)`` is called for the same wait.
     func untilEmpty(_ wait: EmptyWait) async {
         await withUnsafeContinuation { continuation in
             let isEmpty = state.withLock { state -> Bool in
@@ -303,7 +302,7 @@ extension SourceIntake {
         }
     }
 
-    /// Lets ``untilEmpty(_:)`` return although not everything is settled.
+    /// Makes ``untilEmpty(_:)`` return even though arrivals are unsettled.
     func stop(_ wait: EmptyWait) {
         let waiters = state.withLock { state in
             state.stoppedWaits.insert(wait)
@@ -314,7 +313,7 @@ extension SourceIntake {
         for waiter in waiters { waiter.continuation.resume() }
     }
 
-    /// Forgets the lane of a plugin that was removed.
+    /// Forgets the lane of a removed plugin.
     func forgetLane(of entry: PluginEntry) {
         state.withLock { state in state.lanes[ObjectIdentifier(entry)] = nil }
     }
@@ -326,7 +325,7 @@ extension SourceIntake {
 }
 
 extension Outcome {
-    /// Why the plugin gives the arrival back, or `nil` when it does not.
+    /// Returns the reason the plugin gives the arrival back, or `nil` if it does not.
     fileprivate func reasonToGiveBack(_ plugin: PluginEntry?) -> String? {
         switch self {
         case .failed(let failure):

@@ -1,22 +1,22 @@
-/// The bounds of one source.
+/// The options of one source.
 struct SourceOptions: Sendable {
     let window: WindowLimits
     let rateLimit: RateLimit?
     let repeats: RepeatPolicy
 }
 
-/// How much of one source may be inside the supervisor at once: taken and not yet settled.
+/// The maximum amount of work from one source inside the supervisor, from submission to settlement.
 ///
-/// When the window is full `Intake.submit(_:to:)` takes less than it is offered and the adapter stops reading: nothing
-/// is dropped.
+/// When the window is full, `Intake.submit(_:to:)` takes fewer arrivals than offered and the adapter stops reading.
+/// Nothing is dropped.
 public struct WindowLimits: Sendable, Hashable {
-    /// The most arrivals, 1 to 1,000,000; 1,000 by default.
+    /// The maximum number of arrivals, 1 to 1,000,000; 1,000 by default.
     public var arrivals: Int { didSet { check() } }
-    /// The most bytes of their originals, 1 to 2^40 - 1; 16 MiB by default. While a quarter of it is free, one arrival may
-    /// reach over it.
+    /// The maximum size of their originals, in bytes, 1 to 2^40 - 1; 16 MiB by default. While a quarter of it is free,
+    /// one arrival may exceed it.
     public var bytes: Int { didSet { check() } }
 
-    /// - Precondition: both are in their ranges.
+    /// - Precondition: Both values are in their ranges.
     public init(arrivals: Int = 1_000, bytes: Int = 16 * 1024 * 1024) {
         self.arrivals = arrivals
         self.bytes = bytes
@@ -29,19 +29,19 @@ public struct WindowLimits: Sendable, Hashable {
     }
 }
 
-/// How many arrivals of one source are let in.
+/// The maximum rate of arrivals from one source.
 ///
-/// A source that redelivers is slowed: `Intake.submit(_:to:)` takes less, and `room()` waits until a quarter of the burst, or
-/// what a second brings if that is less, may come; so nothing is refused. Of any
-/// other source what is over is `rejected(overloaded)`, so that a call of it ends at once.
+/// A source that redelivers is slowed down, and nothing is refused: `Intake.submit(_:to:)` takes fewer arrivals, and
+/// `room()` waits until a quarter of the burst, or one second's worth if that is less, is available. For any other
+/// source, excess arrivals are `rejected(overloaded)`, so that their callers do not wait.
 public struct RateLimit: Sendable, Hashable {
-    /// The arrivals a second in the long run, 1 to 10,000,000.
+    /// The long-term rate in arrivals per second, 1 to 10,000,000.
     public var perSecond: Int { didSet { check() } }
-    /// The most at once after a pause, 1 to 10,000,000; by default as many as in a second. Time is counted in ticks, 100 ms by
-    /// default: a burst smaller than what a tick brings limits the rate to itself per tick.
+    /// The maximum number of arrivals at once after a pause, 1 to 10,000,000; one second's worth by default. Time is
+    /// counted in ticks, 100 ms by default: a burst below one tick's worth limits the rate to one burst per tick.
     public var burst: Int { didSet { check() } }
 
-    /// - Precondition: the values are in their ranges.
+    /// - Precondition: Both values are in their ranges.
     public init(perSecond: Int, burst: Int? = nil) {
         self.perSecond = perSecond
         self.burst = burst ?? perSecond
@@ -54,34 +54,33 @@ public struct RateLimit: Sendable, Hashable {
     }
 }
 
-/// Whether messages of a source that come again are recognised, by the id that their sender gave; a CloudEvent by its
-/// `source` and its id.
+/// Whether a source's messages are deduplicated by their sender's id, or for CloudEvents by `source` and id.
 ///
-/// While the first is running its repeat gets the same outcome at the same moment; after it was handled, the same outcome
-/// again without a call; after anything else it runs again. The same id with another name or body is
-/// `rejected(idConflict)`. Ids that Signalbox assigned are never repeated.
+/// A repeat of a running message receives its outcome at the same time. A repeat of a handled message receives the same
+/// outcome without a call. After any other outcome the message runs again. The same id with another name or body is
+/// `rejected(idConflict)`. Ids assigned by Signalbox are never deduplicated.
 public struct RepeatPolicy: Sendable, Hashable {
     enum Choice: Sendable, Hashable { case automatic, never, within(RepeatLimits) }
     let choice: Choice
 
-    /// Recognised where the adapter has the feature `stableIDs`, within the default ``RepeatLimits``.
+    /// Deduplication within the default ``RepeatLimits`` if the adapter has the feature `stableIDs`.
     public static let automatic = RepeatPolicy(choice: .automatic)
-    /// Not recognised.
+    /// No deduplication.
     public static let never = RepeatPolicy(choice: .never)
-    /// Recognised whatever the adapter says: whoever sends must give each message an id of its own.
+    /// Returns a policy that ignores the adapter's features. Senders must give each message a unique id.
     public static func within(_ limits: RepeatLimits) -> RepeatPolicy { RepeatPolicy(choice: .within(limits)) }
 }
 
-/// How long and how many ids of a source are remembered, so that a message that comes again is known.
+/// The limits on the ids that a source remembers for deduplication.
 public struct RepeatLimits: Sendable, Hashable {
-    /// The most ids, 1 to 10,000,000; 10,000 by default. Beyond it the oldest that is not running is forgotten.
+    /// The maximum number of ids, 1 to 10,000,000; 10,000 by default. Beyond it the oldest handled id is forgotten.
     public var count: Int { didSet { check() } }
-    /// How long an id is remembered after its action was handled, above zero; 10 min by default.
+    /// The time an id is remembered after its action was handled, above zero; 10 min by default.
     public var time: Duration { didSet { check() } }
-    /// The most bytes of replies kept, at least 0; 4 MiB by default. Beyond it the oldest ids with replies are forgotten.
+    /// The maximum size of stored replies, in bytes, at least 0; 4 MiB by default. The oldest are forgotten first.
     public var bytes: Int { didSet { check() } }
 
-    /// - Precondition: the values are in their ranges.
+    /// - Precondition: All values are in their ranges.
     public init(count: Int = 10_000, time: Duration = .seconds(600), bytes: Int = 4 * 1024 * 1024) {
         self.count = count
         self.time = time

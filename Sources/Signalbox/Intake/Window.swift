@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The count of what a source has inside the supervisor. Taken from under the intake's lock, released on any thread.
+/// A count of one source's unsettled arrivals and their bytes. Taken under the intake's lock, released on any thread.
 struct Window: ~Copyable {
     let limits: WindowLimits
-    /// Arrivals in the upper 24 bits, bytes in the lower 40: one atomic step for both.
+    /// The arrivals in the upper 24 bits and the bytes in the lower 40, so that one atomic operation updates both.
     private let used = Atomic<UInt64>(0)
     private static let bytesMask: UInt64 = (1 << 40) - 1
 
@@ -11,10 +11,10 @@ struct Window: ~Copyable {
         self.limits = limits
     }
 
-    /// The number of arrivals inside.
+    /// The number of unsettled arrivals.
     var count: Int { Int(used.load(ordering: .sequentiallyConsistent) >> 40) }
 
-    /// Both, as they were at the same moment.
+    /// The arrivals and bytes at the same moment.
     var use: WindowUse {
         let used = used.load(ordering: .relaxed)
         return WindowUse(arrivals: Int(used >> 40), bytes: Int(used & Window.bytesMask))
@@ -24,7 +24,7 @@ struct Window: ~Copyable {
 
     var hasRoom: Bool { Window.isQuarterFree(used.load(ordering: .sequentiallyConsistent), of: limits) }
 
-    /// How many from the front of lengths fit; they are counted as inside. One caller at a time.
+    /// Returns how many of the first lengths fit, and counts them as used. Only one caller at a time.
     func take<Lengths: Sequence<Int>>(_ lengths: Lengths) -> Int {
         let before = used.load(ordering: .acquiring)
         var count = Int(before >> 40)
@@ -32,7 +32,7 @@ struct Window: ~Copyable {
         var taken = 0
         var takenBytes = 0
         for length in lengths {
-            // One arrival may reach over the bytes as long as room() would return: else an adapter would ask in vain.
+            // One arrival may exceed the byte limit if room() would return; otherwise its adapter would retry in vain.
             guard count < limits.arrivals else { break }
             guard bytes + length <= limits.bytes || Window.hasQuarter(of: limits.bytes, besides: bytes) else { break }
             count += 1
@@ -62,28 +62,28 @@ struct Window: ~Copyable {
     }
 }
 
-/// How much of one source is inside a supervisor: taken and not yet settled.
+/// The amount of one source's work inside a supervisor, from submission to settlement.
 public struct WindowUse: Sendable, Hashable {
-    /// The arrivals.
+    /// The number of arrivals.
     public let arrivals: Int
-    /// The bytes of their originals.
+    /// The size of their originals, in bytes.
     public let bytes: Int
 
-    /// A source that was removed may still have arrivals inside while one of its name is there again.
+    /// Adds the use of a removed source with unsettled arrivals to that of a new source with the same name.
     static func + (one: Self, other: Self) -> Self {
         Self(arrivals: one.arrivals + other.arrivals, bytes: one.bytes + other.bytes)
     }
 }
 
-/// Why somebody waits for a source's window to empty: each gives up on its own.
+/// The reason to wait for an empty window. Each kind of wait can be stopped separately.
 enum EmptyWait: Sendable {
     /// The end of the run.
     case drain
-    /// The removal of the source, which does not wait for a call that goes on, while a drain does.
+    /// The removal of a source. Unlike a drain, it does not wait for calls in progress after its limit.
     case removal
 }
 
-/// Somebody who waits for a source's window to empty.
+/// A task that waits for a source's window to empty.
 struct EmptyWaiter: Sendable {
     let wait: EmptyWait
     let continuation: UnsafeContinuation<Void, Never>

@@ -1,19 +1,19 @@
 import SignalboxCore
 
-/// Arrivals of one submitted batch that go to the same lane, in order.
+/// A slice of a submitted batch: arrivals for the same lane, in order.
 struct LaneRun: Sendable {
     let arrivals: [Arrival]
     var range: Range<Int>
     let sink: any SettlementSink
-    /// The supervisor's tick at which they were routed.
+    /// The supervisor's tick when the arrivals were routed.
     let tick: UInt64
-    /// Where they came in and are settled.
+    /// The intake that took the arrivals and settles them.
     let intake: SourceIntake
-    /// Which call for them comes next, from 1 on.
+    /// The number of the next attempt, starting at 1.
     var attempt = 1
-    /// How their last calls failed, where there were any.
+    /// The outcomes of the previous failed attempt, if any.
     var failures: FailedCalls?
-    /// The call of the one arrival, its body decoded already, where the lane had to know its key.
+    /// The call for the single arrival with its body already decoded, if the lane is ordered by key.
     var prepared: (@Sendable (ActionContext) async -> Outcome)?
 
     init(_ arrivals: [Arrival], in range: Range<Int>, sink: any SettlementSink, tick: UInt64, intake: SourceIntake) {
@@ -24,14 +24,14 @@ struct LaneRun: Sendable {
         self.intake = intake
     }
 
-    /// A part of it.
+    /// Returns a part of the slice.
     func part(_ range: Range<Int>) -> LaneRun {
         var part = self
         part.range = range
         return part
     }
 
-    /// The same for these positions alone. Only positions with gaps between them are copied together.
+    /// Returns a slice of the given positions. Arrivals are copied only if the positions have gaps.
     func part(at positions: [Int]) -> LaneRun {
         guard let first = positions.first, let last = positions.last else {
             return part(range.lowerBound..<range.lowerBound)
@@ -49,15 +49,15 @@ struct LaneRun: Sendable {
         return picked
     }
 
-    /// Whether its source can hold it no longer.
+    /// Returns whether the ack deadline of the source has passed.
     func isOverdue(at now: UInt64) -> Bool {
         guard let limit = intake.holdTicks else { return false }
         return now - tick >= limit
     }
 
-    /// Settles them without the attempt that comes next.
+    /// Settles the arrivals without making the next attempt.
     ///
-    /// - Parameter isOfAttempt: whether the last attempt ended in the outcome.
+    /// - Parameter isOfAttempt: Whether the outcome is that of the last attempt.
     func settle(_ outcome: Outcome, plugin: PluginEntry?, isOfAttempt: Bool = false) {
         let attempts = AttemptsMade(begun: attempt - 1, isOutcomeOfLast: isOfAttempt)
         for position in range {
@@ -65,13 +65,13 @@ struct LaneRun: Sendable {
         }
     }
 
-    /// Settles one with what its attempt ended in.
+    /// Settles one arrival with the outcome of its attempt.
     func settle(_ position: Int, _ outcome: Outcome, plugin: PluginEntry?) {
         let attempts = AttemptsMade(begun: attempt, isOutcomeOfLast: true)
         intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
     }
 
-    /// Settles one that comes too late to be called, or to be called again: then it has failed as it did before.
+    /// Settles one arrival whose deadline passed before a call. A previous failed attempt determines the outcome.
     func settleLate(_ position: Int, plugin: PluginEntry?) {
         let late = Outcome.Rejection(.expired, detail: "its deadline passed before the plugin could begin")
         let failure = failures?.outcome(at: position)
@@ -79,7 +79,7 @@ struct LaneRun: Sendable {
         intake.settle(arrivals[position], failure ?? .rejected(late), plugin: plugin, sink: sink, attempts)
     }
 
-    /// The same behind the call that was next.
+    /// The slice after its next attempt.
     var called: LaneRun {
         var called = self
         called.attempt += 1
@@ -87,10 +87,10 @@ struct LaneRun: Sendable {
     }
 }
 
-/// How the last calls for the arrivals of a run failed.
+/// The outcomes of the failed attempts for the arrivals of a slice.
 struct FailedCalls: Sendable {
     private let outcomes: [Outcome]
-    /// The position of the first of them.
+    /// The position of the first outcome.
     private let first: Int
 
     init(_ outcomes: [Outcome], from first: Int) {
@@ -102,37 +102,37 @@ struct FailedCalls: Sendable {
         outcomes.indices.contains(position - first) ? outcomes[position - first] : nil
     }
 
-    /// The same for a run that was made of these positions alone.
+    /// Returns the outcomes for a slice made of the given positions.
     func picked(at positions: [Int]) -> FailedCalls {
         FailedCalls(positions.compactMap(outcome(at:)), from: 0)
     }
 }
 
-/// How far the attempts at an arrival had come when it was decided.
+/// The number of attempts at an arrival when it was decided.
 struct AttemptsMade: Sendable {
-    /// How many were begun.
+    /// The number of attempts that were started.
     let begun: Int
-    /// Whether the outcome is what the last of them ended in, as a plugin or middleware made it; else the supervisor decided.
+    /// Whether a plugin or middleware made the outcome in the last attempt. Otherwise the supervisor decided.
     let isOutcomeOfLast: Bool
 
-    /// Something else decided before the first.
+    /// The value for an arrival decided before its first attempt.
     static let none = AttemptsMade(begun: 0, isOutcomeOfLast: false)
 }
 
-/// Arrivals that somebody other than the lane's task decided, to be settled once the lane's lock is released.
+/// Arrivals that were decided outside their worker's task, to be settled after the lane's lock is released.
 struct LaneVerdict: Sendable {
     let run: LaneRun
     let outcome: Outcome
-    /// Whether it is what their last attempt ended in.
+    /// Whether the outcome is that of the last attempt.
     var isOfAttempt = false
 }
 
-/// Arrivals decided while routing, to be settled once the intake's lock is released.
+/// Arrivals that were decided during routing, to be settled after the intake's lock is released.
 struct IntakeVerdict: Sendable {
     let run: LaneRun
     let outcome: Outcome
-    /// The plugin they were meant for, or `nil` when none was found.
+    /// The plugin the arrivals were meant for, or `nil` if none was found.
     let plugin: PluginEntry?
-    /// Whether they repeat what was handled before.
+    /// Whether the arrivals repeat a handled one.
     var isRepeat = false
 }

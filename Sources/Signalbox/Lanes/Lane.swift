@@ -1,17 +1,17 @@
 import SignalboxCore
 import Synchronization
 
-/// The calls of one plugin, of all sources together: so many at once, and each in the order that its options promise.
+/// The calls of one plugin for all sources, limited in number and ordered as its options require.
 ///
-/// Its places are tasks that live as long as the lane. The timer never waits for them: a call that is overdue is settled
-/// without it, and its place and strand are stalled until the plugin returns.
+/// Each worker's task lives as long as the lane. The timer never waits for a worker: it settles an overdue call, and
+/// the worker and its ordering group are stalled until the plugin returns.
 final class Lane: Sendable {
     let entry: PluginEntry
     let core: SupervisorCore
     let timeoutTicks: UInt64
     let state: Mutex<LaneState>
 
-    /// - Parameter isHeldBack: calls begin only after ``open()``.
+    /// - Parameter isHeldBack: Whether calls wait for ``open()``.
     init(entry: PluginEntry, core: SupervisorCore, isHeldBack: Bool = false) {
         self.entry = entry
         self.core = core
@@ -26,15 +26,15 @@ final class Lane: Sendable {
         )
     }
 
-    /// Whether no call can begin, as those that were settled without waiting for them have not returned yet.
+    /// Whether no call can start, because every worker has a call that was settled and has not returned.
     var isStalled: Bool { state.withLock { $0.isStalled } }
 
-    /// The sources of calls that were settled without waiting for them and have not returned yet.
+    /// The sources of calls that were settled and have not returned.
     var stalledSources: [SourceName] {
         state.withLock { $0.places.compactMap { $0.isStalled ? $0.current?.intake.source : nil } }
     }
 
-    /// Adds a run. Gives it back when what comes for it cannot be called.
+    /// Enqueues a slice, or returns a verdict on it if its calls cannot start.
     func enqueue(_ run: LaneRun) -> LaneVerdict? {
         let task = run.sink is OutcomeCollector ? LanePlace.currentTask : nil
         if let task, core.lanes.isHeldBack(entry, byCallIn: task) { return LaneVerdict(run: run, outcome: reentrant) }
@@ -49,7 +49,7 @@ final class Lane: Sendable {
         return verdict
     }
 
-    /// Ends the lane's tasks once nothing is left.
+    /// Closes the lane. Its tasks end when nothing is left.
     func close() {
         let (wakeups, hasEnded) = state.withLock { state in
             state.isClosed = true
@@ -78,7 +78,7 @@ final class Lane: Sendable {
 }
 
 extension LaneState {
-    /// Whether the task is in a call of this lane that has to return before anything of the run can begin.
+    /// Returns whether the task is in a call of this lane that must return before the slice can start.
     func waitsForItself(_ run: LaneRun, in task: Int) -> Bool {
         guard let caller = places.first(where: { $0.current != nil && $0.place.isTask(task) }) else { return false }
         if maxConcurrent == 1 { return true }
@@ -87,8 +87,8 @@ extension LaneState {
 }
 
 extension Lane {
-    /// Whether what comes from a source could not be called now. Of a lane with keys it is known only where no key could be:
-    /// whether the calls of one key are held up is seen when its action comes.
+    /// Returns whether an action from the source could not be called at present. With ordering by key, only a fully
+    /// stalled lane counts, because the key is unknown before the action is decoded.
     func isStalled(for intake: SourceIntake?) -> Bool {
         state.withLock { state in
             if state.isStalled { return true }
@@ -99,7 +99,7 @@ extension Lane {
 }
 
 extension Lane {
-    /// Lets calls begin: nothing is left of the plugin whose place this one took.
+    /// Starts calls, after the replaced plugin has nothing left.
     func open() {
         let (wakeups, hasEnded) = state.withLock { state in
             state.isHeldBack = false
@@ -110,21 +110,21 @@ extension Lane {
         if hasEnded { core.lanes.letGo(of: self) }
     }
 
-    /// Lets the plugin begin that took the place of this one, once nothing of this one is left unsettled. A call that was
-    /// settled without it and has not returned is not waited for.
+    /// Lets the replacement of this plugin start if everything here is settled. Calls that were settled and have not
+    /// returned are not awaited.
     func handOver() {
         if state.withLock({ $0.takeHandover() }) { core.lanes.handOver(entry) }
     }
 
-    /// Whether the task is in a call of this lane.
+    /// Returns whether the task is in a call of this lane.
     func hasCall(in task: Int) -> Bool {
         state.withLock { state in state.places.contains { $0.current != nil && $0.place.isTask(task) } }
     }
 }
 
 extension Lane {
-    /// Abandons what a source that is removed has left here and has not begun. A call in progress goes on: to take it away
-    /// would stall the lane for the sources that stay.
+    /// Abandons a removed source's arrivals whose call has not started. A call in progress continues, because expiring
+    /// it would stall the lane for the other sources.
     func letGo(of intake: SourceIntake) {
         let (runs, wakeups) = state.withLock { state -> ([LaneRun], LaneWakeups) in
             var runs = state.takeWaiting { $0.intake === intake } + state.takeSleepers { $0.intake === intake }
@@ -141,7 +141,7 @@ extension Lane {
         settle(runs.map { LaneVerdict(run: $0, outcome: .abandoned(.drain)) })
     }
 
-    /// Forgets a source that was removed, at once or when its call returns.
+    /// Forgets a removed source, immediately or after its call returns.
     func forget(_ intake: SourceIntake) {
         state.withLock { $0.forget(intake) }
     }

@@ -1,8 +1,8 @@
 import SignalboxCore
 
-/// Calls that failed, and calls that do not return.
+/// Failed calls, retries and stalls.
 extension LaneState {
-    /// A call failed and is to be made again: its strand is held until then, its place is free.
+    /// Schedules a retry of a failed call. Its ordering group is held until then, and its worker is free.
     mutating func delay(_ sleeper: LaneSleeper, at position: Int, behindCall number: UInt64) {
         sleepers.append(sleeper)
         guard let strand = places[position].strand else { return }
@@ -11,7 +11,7 @@ extension LaneState {
         strands[strand].waiting.prepend(rest)
     }
 
-    /// Lets those begin whose time has come. When no place can call them they end as they failed.
+    /// Queues the retries that are due. If the lane is stalled, they end with their last failure.
     mutating func wakeSleepers(at now: UInt64) -> [LaneVerdict] {
         guard sleepers.contains(where: { $0.due <= now }) else { return [] }
         let due = sleepers.filter { $0.due <= now }
@@ -32,8 +32,8 @@ extension LaneState {
         release(strand)
     }
 
-    /// Marks the call of a place as settled, and takes away what waits for it: all of its strand, and all there is when no
-    /// place is left.
+    /// Marks a worker's call as settled and returns what waited for it: its whole group, or the whole lane if every
+    /// worker is stalled.
     mutating func stall(_ position: Int, behindCall number: UInt64) -> [LaneRun] {
         places[position].isStalled = true
         stalledBy = places[position].current?.intake
@@ -47,7 +47,7 @@ extension LaneState {
         return isStalled ? unbegun + takeWaiting() : unbegun
     }
 
-    /// The call that stalled a place has returned.
+    /// Marks a stalled worker's call as returned.
     mutating func endStall(_ position: Int) {
         places[position].isStalled = false
         if let strand = places[position].strand { strands[strand].isStalled = false }
@@ -69,14 +69,14 @@ extension LaneState {
     }
 }
 
-/// An action whose call failed and is made again at a tick.
+/// A failed action that is called again at a later tick.
 struct LaneSleeper: Sendable {
     let run: LaneRun
-    /// The strand that is held until then.
+    /// The ordering group that is held until then.
     let strand: Int?
     let due: UInt64
 
-    /// What its actions end in when no further call can be made.
+    /// Returns the final outcomes of the actions if no further call can be made.
     func verdicts() -> [LaneVerdict] {
         run.range.compactMap { position in
             run.failures?.outcome(at: position).map {

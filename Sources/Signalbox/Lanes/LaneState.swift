@@ -1,44 +1,43 @@
 import Synchronization
 
-/// What waits in a lane, whose turn it is, and what its places work on: the state behind the lane's lock, without threads
-/// or waiting.
+/// The queues and workers of a lane: the state behind its lock, without threads or waiting.
 struct LaneState: Sendable {
     let order: LaneOptions.Order
     let maxConcurrent: Int
-    /// One call takes the whole of a run.
+    /// Whether one call handles a whole slice.
     let callsWholeRuns: Bool
 
     var strands: [LaneStrand] = []
     private var unusedStrands: [Int] = []
     private var sources: [ObjectIdentifier: Int] = [:]
     private var keys: [LaneKey: Int] = [:]
-    /// Strands of which a call can begin.
+    /// The groups with a call that can start.
     private var ready = TurnList()
-    /// Strands of sources whose actions' keys are not known yet.
+    /// The groups of sources whose actions' keys are unknown.
     private var unsorted = TurnList()
-    /// The place that is learning keys: one at a time, so that equal keys stay in order.
+    /// The worker that decodes keys. Only one does, so that actions with equal keys stay in order.
     var sorter: Int?
-    /// All places with more than one action have been asked to let others have their turn.
+    /// Whether all workers with more than one action have been asked to yield.
     private var hasAskedToYield = false
 
     var places: [PlaceState] = []
     private var parked: [Int] = []
     private var ended: [Int] = []
     var sleepers: [LaneSleeper] = []
-    /// No more runs come; the places' tasks end when nothing is left.
+    /// Whether no more slices will come. The workers' tasks end when nothing is left.
     var isClosed = false
-    /// Nothing begins before the plugin whose place this one took has nothing left.
+    /// Whether calls must wait until the replaced plugin has nothing left.
     var isHeldBack: Bool
-    /// The plugin that took the place of this one may begin.
+    /// Whether the replacement of this plugin has been allowed to start.
     var hasHandedOver = false
-    /// Arrivals rejected because the lane is stalled, since the last log line about it.
+    /// The number of arrivals rejected because the lane is stalled, since the last log line about it.
     var unreported = 0
-    /// When that line was written; `nil` when there was none yet.
+    /// The tick of that line, or `nil` if there was none.
     var reportedTick: UInt64?
-    /// The source of the call that stalled the lane last.
+    /// The source of the call that last stalled the lane.
     var stalledBy: SourceIntake?
 
-    /// How many actions a place learns the keys of at once.
+    /// The maximum number of actions whose keys a worker decodes at once.
     private static let sortedAtOnce = 32
 
     init(order: LaneOptions.Order, maxConcurrent: Int, callsWholeRuns: Bool, isHeldBack: Bool) {
@@ -48,15 +47,15 @@ struct LaneState: Sendable {
         self.callsWholeRuns = callsWholeRuns
     }
 
-    /// Whether no call can begin: each place has one that was settled and has not returned.
+    /// Whether no call can start, because every worker has a call that was settled and has not returned.
     var isStalled: Bool { places.count >= maxConcurrent && places.allSatisfy(\.isStalled) }
 
     private var isEmpty: Bool {
         sleepers.isEmpty && sorter == nil && strands.allSatisfy(\.waiting.isEmpty)
     }
 
-    /// Whether whoever took the place of this plugin may begin from now on, which is said once: nothing more comes, nothing
-    /// waits, and no call goes on that is not settled.
+    /// Returns `true` once, when the replacement of this plugin may start: the lane is closed and empty, and every call
+    /// in progress is settled.
     mutating func takeHandover() -> Bool {
         guard isClosed, !hasHandedOver, !isHeldBack, isEmpty, places.allSatisfy({ $0.current == nil || $0.isStalled })
         else { return false }
@@ -72,10 +71,10 @@ struct LaneState: Sendable {
     }
 }
 
-// MARK: - What waits
+// MARK: - Queues
 
 extension LaneState {
-    /// - Returns: `false` when what comes for it is unavailable.
+    /// - Returns: `false` if the plugin is unavailable to the slice's source.
     mutating func enqueue(_ run: LaneRun) -> Bool {
         let strand = strand(of: run.intake)
         guard !isStalled, !strands[strand].isStalled else {
@@ -89,7 +88,7 @@ extension LaneState {
 
     /// Adds an action whose key is known.
     ///
-    /// - Returns: `false` when what comes for the key is unavailable.
+    /// - Returns: `false` if the plugin is unavailable for the key.
     mutating func enqueue(_ run: LaneRun, key: LaneKey) -> Bool {
         let strand = strand(of: key)
         guard !isStalled, !strands[strand].isStalled else {
@@ -126,21 +125,21 @@ extension LaneState {
         return unused
     }
 
-    /// Lets the strand have its turn, when something of it waits and may begin.
+    /// Lists the group to be served, if it has waiting actions and no call in progress.
     mutating func list(_ strand: Int) {
         guard !strands[strand].isListed, !strands[strand].isHeld, !strands[strand].waiting.isEmpty else { return }
         strands[strand].isListed = true
         if order == .key, strands[strand].key == nil { unsorted.append(strand) } else { ready.append(strand) }
     }
 
-    /// Forgets a source of which nothing comes any more.
+    /// Forgets a source that submits nothing more.
     mutating func forget(_ intake: SourceIntake) {
         guard let strand = sources.removeValue(forKey: ObjectIdentifier(intake)) else { return }
         strands[strand].isLeft = true
         release(strand)
     }
 
-    /// Lists a strand that nobody holds; one with nothing waiting of a key, or of a source that is gone, is forgotten.
+    /// Lists a group without a call in progress. An empty group of a key or a removed source is freed instead.
     mutating func release(_ strand: Int) {
         let key = strands[strand].key
         guard strands[strand].waiting.isEmpty, !strands[strand].isHeld, !strands[strand].isListed,
@@ -151,7 +150,7 @@ extension LaneState {
         unusedStrands.append(strand)
     }
 
-    /// Puts back what a place has not begun, before all else that waits with it.
+    /// Returns the unstarted part of a worker's slice to the front of its group's queue.
     mutating func putBack(_ run: LaneRun, to strand: Int?) {
         let strand = strand ?? self.strand(of: run.intake)
         strands[strand].waiting.prepend(run)
@@ -159,10 +158,10 @@ extension LaneState {
     }
 }
 
-// MARK: - Turns
+// MARK: - Scheduling
 
 extension LaneState {
-    /// The next work of a place that has none, or `nil` after it was noted that the place waits for it to come.
+    /// Returns the next work for an idle worker, or `nil` if nothing can start.
     mutating func takeWork(for position: Int) -> LaneWork? {
         places[position].place.isAskedToYield.store(false, ordering: .relaxed)
         while let strand = ready.popFirst() {
@@ -200,7 +199,7 @@ extension LaneState {
         return nil
     }
 
-    /// How much a place takes at once: one action while another strand waits, else all that came together.
+    /// The maximum number of actions a worker takes at once: one while another group waits, otherwise a whole slice.
     private var turnLength: Int {
         if callsWholeRuns { return .max }
         if order == .none, maxConcurrent > 1 { return 1 }
@@ -209,8 +208,8 @@ extension LaneState {
 
     private var hasWork: Bool { !isHeldBack && (!ready.isEmpty || (!unsorted.isEmpty && sorter == nil)) }
 
-    /// Gives what can begin to places that wait, and begins one more where there may be. When all are busy those with
-    /// more than one action are asked to let others have their turn. When nothing will come any more, those that wait end.
+    /// Assigns available work to parked workers and starts one more worker if permitted. If all are busy, those with
+    /// more than one action are asked to yield. Parked workers end when nothing more will come.
     mutating func dispatch() -> LaneWakeups {
         var wakeups = LaneWakeups()
         while hasWork, let position = parked.popLast() {
@@ -240,13 +239,13 @@ extension LaneState {
         return wakeups
     }
 
-    /// Whether a place may have more than one action that it calls one by one.
+    /// Whether a worker may have a slice of several actions that it calls one by one.
     private var hasLongRuns: Bool {
         guard !callsWholeRuns else { return false }
         return order == .source || (order == .none && maxConcurrent == 1)
     }
 
-    /// The place has done its work.
+    /// Marks the worker's slice as done.
     mutating func finish(_ position: Int) {
         if sorter == position { sorter = nil }
         let strand = places[position].strand
@@ -257,7 +256,7 @@ extension LaneState {
         release(strand)
     }
 
-    /// - Returns: whether the place ends instead, as nothing will come any more.
+    /// - Returns: Whether the worker must end instead, because nothing more will come.
     mutating func park(_ position: Int, _ continuation: UnsafeContinuation<LaneWork?, Never>) -> Bool {
         guard !isClosed || !isEmpty else {
             ended.append(position)
@@ -268,7 +267,7 @@ extension LaneState {
         return false
     }
 
-    /// Ends the places that wait, when nothing will come any more.
+    /// Ends the parked workers if nothing more will come.
     mutating func endParked() -> LaneWakeups {
         var wakeups = LaneWakeups()
         endParked(&wakeups)
@@ -287,29 +286,29 @@ extension LaneState {
 
     var hasEnded: Bool { isClosed && !isHeldBack && isEmpty && ended.count == places.count }
 
-    /// What is left of the run of a place lets others go first.
+    /// Returns the rest of a worker's slice to its queue, so that other groups are served first.
     mutating func giveWay(_ position: Int, behindCall number: UInt64) {
         guard let rest = places[position].takeRest(behindCall: number) else { return }
         putBack(rest, to: places[position].strand)
     }
 }
 
-/// What a place of a lane does next.
+/// The next step of a worker.
 enum LaneWork: Sendable {
     /// Calls the plugin.
     case call(LaneRun)
-    /// Decodes the bodies, to learn their keys.
+    /// Decodes the bodies to determine their keys.
     case sort(LaneRun)
 }
 
-/// What is to be done once a lane's lock is released: places that get work, or begin.
+/// The workers to start or resume after the lane's lock is released.
 struct LaneWakeups: Sendable {
     private struct Resumption: Sendable {
         let continuation: UnsafeContinuation<LaneWork?, Never>
         let work: LaneWork?
     }
 
-    /// Mostly there is one, which needs no memory of its own.
+    /// Usually the only one, which needs no array.
     private var first: Resumption?
     private var others: [Resumption] = []
     private(set) var started: [LanePlace] = []
@@ -323,7 +322,7 @@ struct LaneWakeups: Sendable {
         started.append(place)
     }
 
-    /// Lets the places that got work go on.
+    /// Resumes the workers that have received work.
     func resume() {
         if let first { first.continuation.resume(returning: first.work) }
         for other in others { other.continuation.resume(returning: other.work) }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The lanes of a supervisor: one per registered plugin that was ever called for.
+/// The lanes of a supervisor, one per registered plugin that has received arrivals.
 final class LaneTable: Sendable {
     private struct State {
         var lanes: [ObjectIdentifier: Lane] = [:]
-        /// In the order in which they were made; those of removed plugins too, as long as they have work.
+        /// The lanes in order of creation, including those of removed plugins that still have work.
         var all: [Lane] = []
         var successions = LaneSuccessions()
 
@@ -25,15 +25,15 @@ final class LaneTable: Sendable {
         }
     }
 
-    /// The second plugin is about to take the place of the first: where both promise an order, its calls begin when nothing
-    /// of the first is left unsettled. ``retire(_:)`` of the first must follow.
+    /// Records that `new` replaces `old`. If both are ordered, calls of `new` start when everything of `old` is
+    /// settled. Call ``retire(_:)`` for `old` next.
     func follow(_ old: PluginEntry, by new: PluginEntry) {
         guard old.options.order != .none, new.options.order != .none else { return }
         state.withLock { $0.successions.add(old, before: new) }
     }
 
-    /// Whether what is sent to the plugin in a call of the task could begin only after that call has returned, as the call
-    /// is one of a plugin whose place it took.
+    /// Returns whether the plugin's calls cannot start before a call of the task returns, because that call belongs to
+    /// a plugin it replaced.
     func isHeldBack(_ entry: PluginEntry, byCallIn task: Int) -> Bool {
         var entry = entry
         while let (before, lane) = state.withLock({ state in
@@ -45,40 +45,40 @@ final class LaneTable: Sendable {
         return false
     }
 
-    /// The lane of a plugin, if it has one; it makes none.
+    /// Returns the plugin's lane, if it has one. Creates none.
     func known(for entry: PluginEntry) -> Lane? {
         state.withLock { $0.lanes[ObjectIdentifier(entry)] }
     }
 
     var all: [Lane] { state.withLock { $0.all } }
 
-    /// Closes the lane of a plugin; what waits there is still handled.
+    /// Closes the plugin's lane. Waiting actions are still handled.
     func retire(_ entry: PluginEntry) {
         let lane = state.withLock { $0.lanes.removeValue(forKey: ObjectIdentifier(entry)) }
-        // Without a lane nothing came for it, and nothing will.
+        // Without a lane nothing was submitted for the plugin, and nothing will be.
         if let lane { lane.close() } else { handOver(entry) }
     }
 
-    /// Nothing is left unsettled of a plugin that was retired: the one that took its place may begin.
+    /// Lets the replacement of a retired plugin start, after everything of the retired plugin is settled.
     func handOver(_ entry: PluginEntry) {
         let next = state.withLock { state in state.successions.remove(entry).flatMap { state.known(for: $0) } }
         next?.open()
     }
 
-    /// The lane's tasks have ended: nothing comes to it any more. Where its last work was taken away from it, only now the
-    /// plugin that took its place learns that it may begin.
+    /// Removes a lane whose tasks have ended. If the lane's last work was taken away from it, only this call lets the
+    /// replacement start.
     func letGo(of lane: Lane) {
         state.withLock { state in state.all.removeAll { $0 === lane } }
         handOver(lane.entry)
     }
 }
 
-/// Which plugin took the place of which, as long as the one before has something left.
+/// The chains of replaced plugins that still have unsettled work.
 struct LaneSuccessions: Sendable {
     private var successors: [ObjectIdentifier: PluginEntry] = [:]
     private var predecessors: [ObjectIdentifier: PluginEntry] = [:]
 
-    /// Whom the plugin has to wait for.
+    /// Returns the plugin that must finish before this one.
     func predecessor(of entry: PluginEntry) -> PluginEntry? { predecessors[ObjectIdentifier(entry)] }
 
     mutating func add(_ old: PluginEntry, before new: PluginEntry) {
@@ -86,9 +86,9 @@ struct LaneSuccessions: Sendable {
         predecessors[ObjectIdentifier(new)] = old
     }
 
-    /// Takes a plugin of which nothing is left out of the line. Whoever waits for it waits for the one before it from now on.
+    /// Removes a drained plugin from the chain; its successor then waits for its predecessor.
     ///
-    /// - Returns: the plugin that need not wait any longer.
+    /// - Returns: The successor, if it has nothing left to wait for.
     mutating func remove(_ entry: PluginEntry) -> PluginEntry? {
         let next = successors.removeValue(forKey: ObjectIdentifier(entry))
         let before = predecessors.removeValue(forKey: ObjectIdentifier(entry))

@@ -2,12 +2,12 @@ import SignalboxCore
 import Synchronization
 
 extension Lane {
-    /// How many actions a place handles before it lets other tasks use its thread.
+    /// The number of actions a worker handles before it yields its thread to other tasks.
     private static let turn = 256
 
-    /// Begins the task of a place. It is nobody's child, as a plugin that never returns would hold its parent for ever.
+    /// Starts a worker's task. It is detached: a plugin that never returns would keep a parent task alive.
     func start(_ place: LanePlace) {
-        // A preference, also that for no executor, is looked up under a lock at each switch: several times a call.
+        // Any executor preference, even `nil`, is looked up under a lock at each switch: several times per call.
         if let executor = core.executor {
             Task.detached(executorPreference: executor) { await self.work(place) }
         } else {
@@ -114,7 +114,7 @@ extension Lane {
         ActionContext(arrival: arrival, host: run.intake, attempt: run.attempt)
     }
 
-    /// Whether the deadline has passed, or will have at a later tick. Only an action with one costs a look at the clock.
+    /// Returns whether the deadline has passed, or will have at tick `due`. Without a deadline it reads no clock.
     private func isLate(_ arrival: Arrival, at due: UInt64? = nil) -> Bool {
         guard arrival.hasDeadline, let deadline = arrival.uncheckedAction.deadline else { return false }
         let now = core.now
@@ -123,13 +123,13 @@ extension Lane {
     }
 }
 
-// MARK: - The end of a call
+// MARK: - Call completion
 
 extension Lane {
-    /// Settles the call that returned, unless the timer has, or it is made again.
+    /// Settles a call that returned, unless the timer has settled it or it is retried.
     ///
-    /// - Parameter outcome: `nil` when it was too late to call.
-    /// - Returns: whether the place goes on with what it has.
+    /// - Parameter outcome: The outcome, or `nil` if the deadline passed before the call.
+    /// - Returns: Whether the worker continues with its slice.
     private func end(
         _ word: CallWord,
         _ place: LanePlace,
@@ -150,7 +150,7 @@ extension Lane {
         } else {
             run.settleLate(position, plugin: entry)
         }
-        // Else the timer has taken away what lies behind the call.
+        // Otherwise the timer has taken away the rest of the slice.
         guard found == word else { return false }
         guard place.isAskedToYield.load(ordering: .relaxed) else { return true }
         state.withLock { $0.giveWay(place.position, behindCall: word.number) }
@@ -161,7 +161,7 @@ extension Lane {
         state.withLock { $0.endStall(place.position) }
     }
 
-    /// Makes the call again later, where the plugin's options, the source's patience and the deadline allow it.
+    /// Schedules a retry if the plugin's options, the source's ack deadline and the action's deadline permit it.
     private func delay(
         _ run: LaneRun,
         _ position: Int,
@@ -174,7 +174,7 @@ extension Lane {
         return true
     }
 
-    /// The tick of the next attempt, where there may be one.
+    /// Returns the tick of the next attempt, or `nil` if none is permitted.
     private func nextAttempt(of run: LaneRun) -> UInt64? {
         guard let policy = entry.options.retry, run.attempt < policy.attempts else { return nil }
         let longest = policy.longestTicks(afterAttempt: run.attempt, core.configuration.tick)
@@ -194,10 +194,10 @@ extension Lane {
     }
 }
 
-// MARK: - Calls for many
+// MARK: - Batch calls
 
 extension Lane {
-    /// One call for the whole run: the timer settles all of it or nothing.
+    /// Makes one call for the whole slice. The timer settles either the whole slice or none of it.
     private func callTogether(
         _ run: LaneRun,
         _ place: LanePlace,
@@ -223,7 +223,7 @@ extension Lane {
         }
     }
 
-    /// - Returns: the positions that are called again.
+    /// - Returns: The positions to be retried.
     private func delay(_ ends: [Int: Outcome], of run: LaneRun, _ word: CallWord, _ place: LanePlace) -> Set<Int> {
         let retryable = run.range.filter { position in
             if case .failed(let failure) = ends[position] { failure.isRetryable } else { false }
@@ -239,8 +239,8 @@ extension Lane {
 // MARK: - Keys
 
 extension Lane {
-    /// Decodes the bodies of a run one by one, and puts each action behind those with the same key. To the timer each is a
-    /// call, as decoding runs the application's code too.
+    /// Decodes a slice's bodies one by one and enqueues each action in the group of its key. The timer treats each
+    /// decoding as a call, because it runs application code too.
     private func sort(_ run: LaneRun, _ place: LanePlace) {
         guard case .keyed(let prepare) = entry.call else { return }
         var word = CallWord(.running, call: place.nextCall)

@@ -2,12 +2,13 @@ import SignalboxCore
 import Synchronization
 
 extension Lane {
-    /// What the timer does at each tick: settles calls that are overdue, lets go of what has waited too long, and lets
-    /// those begin that are to be called again, unless the caller abandons what is left: what a place has just been given
-    /// cannot be taken from it, and would be called once more at each tick.
+    /// Settles overdue calls, abandons arrivals past their ack deadline and starts due retries, at each tick.
     ///
-    /// A call counts from the tick at which it is first seen, so it has at least its timeout and at most two ticks more,
-    /// and needs no look at the clock of its own.
+    /// A call is timed from the first tick that observes it, so it has at least its timeout and at most two ticks more,
+    /// without reading a clock.
+    ///
+    /// - Parameter wakesSleepers: `false` while the caller abandons the rest. A retry that a worker has just received
+    ///   cannot be abandoned and would be called again at each tick.
     func tick(_ now: UInt64, wakesSleepers: Bool = true) {
         let (verdicts, wakeups) = state.withLock { state -> ([LaneVerdict], LaneWakeups) in
             var verdicts: [LaneVerdict] = []
@@ -41,9 +42,9 @@ extension Lane {
         return [LaneVerdict(run: rest, outcome: .abandoned(.holdLimit))]
     }
 
-    /// Settles all that is in the lane with one outcome, the calls in progress too.
+    /// Settles everything in the lane with one outcome, including the calls in progress.
     ///
-    /// Between two calls a task cannot be stopped: then only what waits behind its run is settled, and the caller tries
+    /// A worker between two calls cannot be interrupted. In that case only the queues are settled, and the caller tries
     /// again at the next tick.
     func abandon(_ reason: Outcome.Abandonment) {
         let outcome = Outcome.abandoned(reason)
@@ -64,7 +65,7 @@ extension Lane {
         .failed(Outcome.Failure(.timeout, detail: "plugin \(entry.action) did not return within \(entry.timeout)"))
     }
 
-    /// Takes the call in progress away from the task, and with it all that waits for it.
+    /// Takes the call in progress away from its task, together with everything that waits for it.
     private func expire(
         _ word: CallWord,
         _ position: Int,
@@ -75,7 +76,7 @@ extension Lane {
         guard word.phase == .running || word.phase == .interrupted, state.places[position].place.mark(word, .expired)
         else { return [] }
         let called = state.places[position].called(word.number)
-        // Decoding for a key is no attempt.
+        // Decoding for a key is not an attempt.
         let isAttempt = state.sorter != position
         let unbegun = state.stall(position, behindCall: word.number)
         return (called.map { [LaneVerdict(run: isAttempt ? $0.called : $0, outcome: running)] } ?? [])
@@ -96,7 +97,7 @@ extension Lane {
         if count > 0 { source?.logStall(entry, unavailable: count) }
     }
 
-    /// Tells of arrivals that were unavailable and of which no log line has told yet.
+    /// Logs the unavailable arrivals that no log line has reported yet.
     func reportUnavailable() {
         let (count, source) = state.withLock { state in
             (state.takeUnreported(at: state.reportedTick ?? 0), state.stalledBy)

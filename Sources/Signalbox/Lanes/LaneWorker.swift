@@ -1,26 +1,26 @@
 import Synchronization
 
-/// One of the calls that a lane can have at once: a task, and the word that says what it does.
+/// A worker of a lane: a task that makes one call at a time, and the atomic word that describes its current call.
 final class LanePlace: Sendable {
-    /// Where its state is among the lane's places.
+    /// The index of its state among the lane's workers.
     let position: Int
-    /// A ``CallWord``. The task writes it without the lane's lock; the timer changes it under the lock.
+    /// A ``CallWord``. The task stores it without the lane's lock; the timer changes it under the lock.
     let call = Atomic<UInt64>(0)
-    /// Others wait for their turn: the task lets them go first after the call in progress.
+    /// Whether other groups wait, so that the task must yield after the call in progress.
     let isAskedToYield = Atomic<Bool>(false)
-    /// Tells the place's task from others.
+    /// The identity of the worker's task.
     private let task = Atomic<Int>(0)
 
     init(position: Int) {
         self.position = position
     }
 
-    /// The number of the call that the task begins next. Known to the task, and to others while the task is parked.
+    /// The number of the next call. Valid in the task, and elsewhere while the task is parked.
     var nextCall: UInt64 { CallWord(rawValue: call.load(ordering: .acquiring)).number + 1 }
 
     var word: CallWord { CallWord(rawValue: call.load(ordering: .acquiring)) }
 
-    /// Changes what the task has written, unless it has gone on since.
+    /// Changes the phase unless the task has changed the word since. Returns whether it did.
     func mark(_ word: CallWord, _ phase: CallWord.Phase) -> Bool {
         call.compareExchange(
             expected: word.rawValue,
@@ -29,31 +29,30 @@ final class LanePlace: Sendable {
         ).exchanged
     }
 
-    /// Called by the place's task when it begins.
+    /// Records the current task. The worker's task calls it first.
     func noteTask() {
         task.store(LanePlace.currentTask ?? 0, ordering: .relaxed)
     }
 
     func isTask(_ other: Int) -> Bool { task.load(ordering: .relaxed) == other }
 
-    /// What tells the task of the caller from all others that run.
+    /// The identity of the caller's task, unique among running tasks.
     static var currentTask: Int? {
         withUnsafeCurrentTask { $0?.hashValue }
     }
 }
 
-/// What a lane is doing, in one atomic word: the number of its current call and whether somebody has settled it.
+/// The state of a worker's call in one atomic word: the call's number and whether the timer has settled it.
 ///
-/// The lane writes `running` and, when the plugin has returned, exchanges it for `idle`. The timer changes it in between
-/// with compare-and-exchange, under the lane's lock. Whoever sees the other's mark knows what is left to do, so exactly
-/// one of them settles the arrival.
+/// The task stores `running`, then exchanges it for `idle` when the plugin returns. In between, the timer may change it
+/// with compare-and-exchange under the lane's lock. Each side detects the other's change, so exactly one settles.
 struct CallWord: Sendable, Equatable {
     enum Phase: UInt64 {
         case idle = 0
         case running = 1
-        /// Settled by the timer; the plugin has not returned.
+        /// Settled by the timer, while the plugin has not returned.
         case expired = 2
-        /// Still the lane's to settle, but the rest of its run has been taken away.
+        /// Still to be settled by the task, but the rest of its slice has been taken away.
         case interrupted = 3
     }
 
@@ -71,28 +70,28 @@ struct CallWord: Sendable, Equatable {
 
     var phase: Phase { Phase(rawValue: rawValue & 3) ?? .idle }
 
-    /// The word of the following call, in the same phase.
+    /// The word of the next call, in the same phase.
     var next: CallWord { CallWord(rawValue: rawValue + 4) }
 
     func with(_ phase: Phase) -> CallWord { CallWord(phase, call: number) }
 }
 
-/// What a place of a lane works on: the part of it that is behind the lane's lock.
+/// The state of a worker behind the lane's lock.
 struct PlaceState: Sendable {
     let place: LanePlace
-    /// One call takes the whole of a run.
+    /// Whether one call handles a whole slice.
     let callsWholeRuns: Bool
-    /// The run the task works through, and the number of the call that its first arrival has.
+    /// The task's current slice. `firstCall` is the call number of its first arrival.
     private(set) var current: LaneRun?
     private var firstCall: UInt64 = 0
-    /// The strand that is held for the run.
+    /// The ordering group of the slice.
     var strand: Int?
-    /// The call in progress has been settled by the timer and has not returned.
+    /// Whether the timer settled the call in progress, which has not returned.
     var isStalled = false
-    /// The call last seen running and the tick of that look.
+    /// The last call observed running, and the tick at which it was first observed.
     var lastSeenCall: UInt64 = 0
     var lastSeenTick: UInt64 = 0
-    /// The task, waiting for work.
+    /// The continuation of the task while it waits for work.
     var parked: UnsafeContinuation<LaneWork?, Never>?
 
     init(_ place: LanePlace, callsWholeRuns: Bool) {
@@ -111,7 +110,7 @@ struct PlaceState: Sendable {
         strand = nil
     }
 
-    /// The arrival that a call number of the current run stands for; the last one when a call takes the whole run.
+    /// Returns the position of a call's arrival in the current slice, or the last position if one call handles all.
     private func position(ofCall number: UInt64) -> Int? {
         guard let current, number >= firstCall else { return nil }
         if callsWholeRuns { return number == firstCall ? current.range.upperBound - 1 : nil }
@@ -119,20 +118,20 @@ struct PlaceState: Sendable {
         return current.range.contains(position) ? position : nil
     }
 
-    /// What the call number stands for: one arrival, or the whole run.
+    /// Returns the arrivals of a call: one, or the whole slice.
     func called(_ number: UInt64) -> LaneRun? {
         guard let current, let position = position(ofCall: number) else { return nil }
         return callsWholeRuns ? current : current.part(position..<position + 1)
     }
 
-    /// What is left of the current run behind a call.
+    /// Returns the part of the current slice after a call.
     func rest(behindCall number: UInt64) -> Range<Int>? {
         guard let current, let position = position(ofCall: number) else { return nil }
         return (position + 1)..<current.range.upperBound
     }
 
-    /// Takes away the rest of the current run behind the call in progress, which the caller has marked as expired or
-    /// interrupted, or makes itself: from then on the task asks for the range again.
+    /// Removes the part of the current slice after the call in progress. The caller is the task itself, or has marked
+    /// the call as expired or interrupted; the task then reads the range again.
     mutating func takeRest(behindCall number: UInt64) -> LaneRun? {
         guard let run = current, let position = position(ofCall: number) else { return nil }
         current = run.part(run.range.lowerBound..<(position + 1))

@@ -1,22 +1,22 @@
-/// The actions of a lane that wait for each other: those of one source, or those with one key.
+/// An ordering group of a lane: the actions of one source or key. They run in sequence unless the lane has no order.
 struct LaneStrand: Sendable {
     var waiting = RunQueue()
-    /// It stands in the list of those whose turn comes.
+    /// Whether the group is in the list of groups to serve next.
     var isListed = false
-    /// A call of it is in progress or waits for its next attempt: nothing else of it may begin.
+    /// Whether a call of the group is in progress or awaits its next attempt, so that no other may start.
     var isHeld = false
-    /// Its call was settled by the timer and has not returned.
+    /// Whether the timer settled a call of the group that has not returned.
     var isStalled = false
-    /// The source whose strand it is has been removed.
+    /// Whether the group's source has been removed.
     var isLeft = false
-    /// Of the strands of a key.
+    /// The key of the group, or `nil` for the group of a source.
     var key: LaneKey?
 
     init(key: LaneKey?) {
         self.key = key
     }
 
-    /// Makes it one for another source or key: nothing of it waits or is called.
+    /// Resets the group for reuse by another source or key. Nothing of it may be waiting or running.
     mutating func forget() {
         key = nil
         isStalled = false
@@ -25,9 +25,9 @@ struct LaneStrand: Sendable {
     }
 }
 
-/// What waits: first in, first out, with a way back to the front.
+/// A first-in, first-out queue of batch slices that also accepts slices at its front.
 struct RunQueue: Sendable {
-    /// Taken ones are `nil` until the array is compacted, so that their batches are free at once.
+    /// Removed slices are `nil` until the array is compacted, which frees their batches at once.
     private var runs: [LaneRun?] = []
     private var first = 0
 
@@ -43,7 +43,7 @@ struct RunQueue: Sendable {
         runs[first] = run
     }
 
-    /// Takes the oldest run, or its first arrivals.
+    /// Removes the oldest slice, or up to `most` arrivals from its front.
     mutating func popFirst(most: Int = .max) -> LaneRun? {
         guard first < runs.count, let run = runs[first] else { return nil }
         guard run.range.count > most else {
@@ -69,7 +69,7 @@ struct RunQueue: Sendable {
         return all.filter(isMeant)
     }
 
-    /// Keeps memory for a few runs alone, while nothing waits: keys come and go, and most have one.
+    /// Frees the memory of an empty queue beyond a few slices, because most keys are short-lived and need only one.
     mutating func giveBackMemory() {
         if isEmpty, runs.capacity > RunQueue.keptCapacity { self = RunQueue() }
     }
@@ -87,7 +87,7 @@ struct RunQueue: Sendable {
     }
 }
 
-/// Whose turn it is: strands of a lane, each at most once, in a circle.
+/// A round-robin list of the ordering groups to serve next. Each group appears at most once.
 struct TurnList: Sendable {
     private var strands: [Int] = []
     private var first = 0

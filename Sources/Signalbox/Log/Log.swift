@@ -1,17 +1,17 @@
 import Logging
 import SignalboxCore
 
-/// Every kind of line that the supervisor writes, with its level and its text. A line has exactly one event.
+/// The kinds of log line the supervisor writes, each with its level and text. Every line has exactly one kind.
 enum LogKind: String, CaseIterable, Sendable {
     case deadLetter, abandoned, givenBack, lateReturn, stalled, breakerOpened, breakerClosed, dropped, withheld,
         sourceEnded,
         sourceFailed, sourceRemoved, draining, notReturned
 
-    /// - `error`: somebody must act, and it does not mend itself.
-    /// - `warning`: a message was not handled, or lines are missing.
-    /// - `notice`: nothing is lost, and somebody may want to know.
-    /// - `info`: a supervisor's life, a few lines in all.
-    /// - `debug`: for whoever looks for a fault. No level has a line for what was handled.
+    /// - `error`: requires action; the condition does not clear on its own.
+    /// - `warning`: a message was not handled, or log lines are missing.
+    /// - `notice`: nothing was lost, but the event may be of interest.
+    /// - `info`: the supervisor's life cycle, a few lines per run.
+    /// - `debug`: details for troubleshooting. Handled messages are not logged at any level.
     var level: Logger.Level {
         switch self {
         case .givenBack, .stalled, .sourceFailed, .notReturned: .error
@@ -22,7 +22,7 @@ enum LogKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// What the line begins with.
+    /// The text at the start of the line.
     var text: String {
         switch self {
         case .deadLetter: "dead letter"
@@ -43,7 +43,7 @@ enum LogKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// How often it comes at most, for docs/observability.md.
+    /// The maximum frequency of the line, for docs/observability.md.
     var frequency: String {
         switch self {
         case .deadLetter:
@@ -63,7 +63,7 @@ enum LogKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// The fields it may have beside ``LogField/source``.
+    /// The fields a line of this kind may have besides ``LogField/source``.
     var fields: [LogField] {
         switch self {
         case .deadLetter, .abandoned:
@@ -82,14 +82,14 @@ enum LogKind: String, CaseIterable, Sendable {
     }
 }
 
-/// Every field that a log line may have: of the supervisor, of an adapter and of the command.
+/// The fields a log line of the supervisor, an adapter or the command may have.
 package enum LogField: String, CaseIterable, Sendable {
     case source, action, id, plugin, outcome, code, attempts, advice, unavailable, givenBack, failures, openFor, why
     case rejectedMeanwhile, dropped, droppedInAll, call, limit, linesWithheldBefore, body
     case file, at, key, problem, sourcesAdded, sourcesChanged, sourcesRemoved, pluginsAdded, pluginsChanged,
         pluginsRemoved
 
-    /// What it says, for docs/observability.md.
+    /// The meaning of the field, for docs/observability.md.
     var meaning: String {
         switch self {
         case .source: "the source's name in the configuration"
@@ -123,7 +123,7 @@ package enum LogField: String, CaseIterable, Sendable {
     }
 }
 
-/// The fields of one log line, each made safe to be shown.
+/// The fields of one log line, escaped and redacted.
 struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
     private(set) var metadata: Logger.Metadata = [:]
 
@@ -133,7 +133,7 @@ struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
         for (field, text) in elements { self[field] = text }
     }
 
-    /// Text from anywhere; what is kept is escaped and without secrets.
+    /// The value of a field. Values may be untrusted text; the setter escapes and redacts them.
     subscript(field: LogField) -> String? {
         get { metadata[field.rawValue].map { "\($0)" } }
         set { metadata[field.rawValue] = newValue.map { .string(LogText.shown($0)) } }
@@ -141,9 +141,9 @@ struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
 }
 
 extension Logger {
-    /// Writes one line: the kind's text, then the detail, with the fields.
+    /// Writes one line: the text of its kind, then the detail and the fields.
     ///
-    /// - Parameter detail: text from anywhere.
+    /// - Parameter detail: Untrusted text; it is escaped and redacted.
     func write(_ kind: LogKind, _ detail: String? = nil, _ fields: LogFields = LogFields()) {
         assert(
             Set(fields.metadata.keys).isSubset(of: (kind.fields + [.source]).map(\.rawValue)),
@@ -156,7 +156,7 @@ extension Logger {
 }
 
 extension Outcome {
-    /// Reason and detail, for a log line.
+    /// The reason and detail, for a log line.
     var text: String {
         switch self {
         case .handled: name
@@ -166,7 +166,7 @@ extension Outcome {
         }
     }
 
-    /// What whoever reads the log can do about it.
+    /// The action a reader of the log can take.
     var advice: String? {
         switch self {
         case .handled: nil

@@ -1,4 +1,4 @@
-/// At most so many log lines in each second; the rest is counted. Pure: the caller says what second it is.
+/// A limit on log lines per second that counts the excess. It reads no clock: the caller passes the second.
 struct LineBudget: Sendable {
     let linesPerSecond: Int
     private var second: Int64 = .min
@@ -10,7 +10,7 @@ struct LineBudget: Sendable {
     }
 
     enum Answer: Equatable {
-        /// The line may be written; so many were withheld before it.
+        /// The line may be written; `withheldBefore` lines were withheld since the last one.
         case write(withheldBefore: Int)
         case withhold
     }
@@ -29,14 +29,14 @@ struct LineBudget: Sendable {
         return .write(withheldBefore: withheld)
     }
 
-    /// The lines withheld and not yet told of.
+    /// Returns the number of withheld lines not yet reported, and resets it.
     mutating func takeWithheld() -> Int {
         defer { withheld = 0 }
         return withheld
     }
 }
 
-/// Decides when a log line reports a running count: at most once every ``ticksBetweenLines``. Pure.
+/// A limit on reports of a running count: at most one every ``ticksBetweenLines``. It reads no clock.
 struct CountReport: Sendable {
     let ticksBetweenLines: UInt64
     private var told = 0
@@ -46,11 +46,11 @@ struct CountReport: Sendable {
         self.ticksBetweenLines = ticksBetweenLines
     }
 
-    /// How many a line reports now; 0 for no line.
+    /// Returns the increase to report, or 0 if no line is due.
     ///
     /// - Parameters:
-    ///   - total: the running count.
-    ///   - now: the tick, or `nil` for the last report.
+    ///   - total: The running count.
+    ///   - now: The current tick, or `nil` for the final report, which is always due.
     mutating func take(of total: Int, at now: UInt64?) -> Int {
         guard total > told else { return 0 }
         if let now, let lastTick, now < lastTick + ticksBetweenLines { return 0 }

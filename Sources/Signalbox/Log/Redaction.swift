@@ -1,23 +1,23 @@
 import SignalboxCore
 
-/// Takes secrets out of text that is going to be shown: a log line, an outcome's detail, a span.
+/// Redaction of secrets in text that will be shown, such as a log line, an outcome's detail or a span.
 ///
-/// It goes by form, as nothing else is known of the text of a plugin or of an error:
-/// - the value of a secret's key, in `key=value`, `key: value`, `"key":"value"` and `--key value`, also inside a URL's
-///   query and in JSON that is quoted once more. A key is a secret's when it ends, whatever its case and without `-`, `_`
-///   and `.`, in one of `token`, `password`, `passwd`, `passphrase`, `secret`, `authorization`, `apikey`, `privatekey`,
-///   `accesskey`, `credential`, `credentials`, `cookie`, `cookies`, or is `pwd` or `pass`. The values of the headers
-///   `Authorization` and `Cookie` go to the end of their line;
-/// - what follows `Bearer` or `Basic`;
-/// - what stands before the `@` of a URL (`scheme://user:password@host`).
+/// The text of a plugin or an error has no known structure, so redaction matches these forms:
+/// - The value of a secret key in `key=value`, `key: value`, `"key":"value"` and `--key value`, including in a URL's
+///   query and in JSON that is quoted again. A key is secret if it is `pwd` or `pass`, or ends in `token`, `password`,
+///   `passwd`, `passphrase`, `secret`, `authorization`, `apikey`, `privatekey`, `accesskey`, `credential`,
+///   `credentials`, `cookie` or `cookies`. Case and the characters `-`, `_` and `.` are ignored. The values of the
+///   headers `Authorization` and `Cookie` extend to the end of their line.
+/// - The text after `Bearer` or `Basic`.
+/// - The text before the `@` of a URL (`scheme://user:password@host`).
 ///
-/// What has another form is not found: a password of several words without quotes is shown from its second word on. The
-/// time is proportional to the text's length.
+/// Secrets in other forms are not found: an unquoted password of several words is shown from its second word on.
+/// Redaction takes time proportional to the length of the text.
 public enum Redaction {
-    /// What is shown in a secret's place: `[redacted]`.
+    /// The replacement for a secret: `[redacted]`.
     public static let mark = "[redacted]"
 
-    /// The text without its secrets; the same text when it has none.
+    /// Returns the text without its secrets, or the same text if it has none.
     public static func redacted(_ text: String) -> String {
         var text = text
         let replaced = text.withUTF8 { bytes -> [UInt8]? in
@@ -28,14 +28,14 @@ public enum Redaction {
         return replaced.map { String(decoding: $0, as: UTF8.self) } ?? text
     }
 
-    /// The text without its secrets, in one line: for text from outside that is put into a log line. Control characters, line
-    /// and paragraph separators and the marks that turn the direction of writing are shown as `\u{...}`.
+    /// Returns untrusted text as a single line without secrets, for use in a log line. Control characters, line and
+    /// paragraph separators and bidirectional formatting characters become `\u{...}`.
     public static func line(_ text: String) -> String {
         LogText.shown(text)
     }
 
-    /// The text without its secrets, and no longer than so many Unicode scalars, for what is kept and sent on. Of a text
-    /// longer than ``readLimit`` bytes only the beginning is looked at.
+    /// Returns the text without its secrets, at most `limit` Unicode scalars long, for storing and sending. Only the
+    /// first ``readLimit`` bytes of a longer text are read.
     static func detail(_ text: String, scalars limit: Int = 500) -> String {
         let redacted = redacted(beginning(of: text)).unicodeScalars
         guard let end = redacted.index(redacted.startIndex, offsetBy: limit, limitedBy: redacted.endIndex) else {
@@ -44,10 +44,10 @@ public enum Redaction {
         return String(redacted[..<end])
     }
 
-    /// The most bytes of one text that ``detail(_:scalars:)`` reads: 64 KiB.
+    /// The maximum number of bytes that ``detail(_:scalars:)`` reads: 64 KiB.
     static let readLimit = 64 * 1_024
 
-    /// What lies within the limit, without a last word that may be half a secret.
+    /// Returns the text within the limit, without a final word that the limit may have cut in a secret.
     private static func beginning(of text: String) -> String {
         let bytes = text.utf8
         guard let end = bytes.index(bytes.startIndex, offsetBy: readLimit, limitedBy: bytes.endIndex),
@@ -58,10 +58,10 @@ public enum Redaction {
     }
 }
 
-/// Text from outside, made safe to be one line of a log: control characters, line and paragraph separators and the marks
-/// that turn the direction of writing are shown as `\u{...}`.
+/// Escaping of untrusted text for a single log line. Control characters, line and paragraph separators and
+/// bidirectional formatting characters become `\u{...}`.
 enum LogText {
-    /// The text without secrets, in one line.
+    /// Returns the text as a single line without secrets.
     static func shown(_ text: String) -> String {
         escaped(Redaction.redacted(text))
     }
@@ -80,23 +80,22 @@ enum LogText {
     }
 }
 
-/// One pass over a text in UTF-8 that finds what ``Redaction`` takes out. All that it looks for is ASCII, so every cut is
-/// between characters.
+/// A single pass of ``Redaction`` over UTF-8 text. Every pattern is ASCII, so each cut falls between characters.
 struct RedactionScan {
     let text: UnsafeRawBufferPointer
-    /// What has been copied so far; `nil` as long as nothing was taken out.
+    /// The output so far, or `nil` if nothing has been removed.
     private var output: [UInt8]?
-    /// Everything before it is in the output, or is to be copied as it is.
+    /// The position up to which input has been copied to the output or removed.
     private var copied = 0
     private var place = 0
-    /// No `@` lies between the place at which one was last looked for and this one.
+    /// The position up to which an earlier search found no `@`.
     private var noAtBefore = 0
 
     init(_ text: UnsafeRawBufferPointer) {
         self.text = text
     }
 
-    /// The text without its secrets, or `nil` when it had none.
+    /// The text without its secrets, or `nil` if it has none.
     var result: [UInt8]? {
         output.map { $0 + text[copied...] }
     }
@@ -113,10 +112,10 @@ struct RedactionScan {
         }
     }
 
-    /// Takes a range out, and goes on behind it.
+    /// Removes a range and continues after it.
     private mutating func redact(_ range: Range<Int>) {
         guard !range.isEmpty else { return }
-        // In place: a second reference would make each addition copy all of it.
+        // In place: a second reference would make each append copy the whole output.
         if output == nil { output = [] }
         output?.append(contentsOf: text[copied..<range.lowerBound])
         output?.append(contentsOf: Redaction.mark.utf8)
@@ -139,7 +138,7 @@ extension RedactionScan {
         }
     }
 
-    /// What follows `Bearer` or `Basic`.
+    /// Redacts the text after `Bearer` or `Basic`.
     private mutating func redactCredentials(of scheme: SecretWord.Scheme) {
         let start = text.skippingBlanks(from: place)
         guard start > place else { return }
@@ -168,7 +167,7 @@ extension RedactionScan {
         }
     }
 
-    /// A value without quotes. What says that there is no secret stays.
+    /// Redacts an unquoted value, unless it is a word such as `null` or `true` that indicates no secret.
     private mutating func redactPlain(_ start: Int, _ scan: ValueScan, isMember: Bool = false) {
         let range = start..<scan.end(from: start, isMember: isMember)
         guard !["null", "nil", "none", "true", "false"].contains(where: { text[range].elementsEqual($0.utf8) }) else {
@@ -181,8 +180,9 @@ extension RedactionScan {
 // MARK: - URLs
 
 extension RedactionScan {
-    /// What stands before the last `@` of an authority. A `/` in a password ends the authority for every reader of URLs, so
-    /// where the text before it is no host with a port, the `@` is looked for as far as the word goes.
+    /// Redacts the text before the last `@` of an authority. A `/` in a password ends the authority for any URL parser.
+    /// If the text before the `/` is not a host with a port, the search for the `@` therefore extends to the end of the
+    /// word.
     private mutating func readAuthority() {
         let start = place + 3
         place = start
@@ -200,9 +200,9 @@ extension RedactionScan {
     }
 }
 
-/// A run of letters, digits, `-`, `_` and `.` in a text, as ``Redaction`` reads it.
+/// A run of letters, digits, `-`, `_` and `.` that ``Redaction`` checks.
 struct SecretWord {
-    /// The longest key that is compared, in bytes; of a longer one the end counts.
+    /// The maximum length of a compared key, in bytes. Only the end of a longer key is compared.
     private static let lengthCompared = 32
 
     private static let keys = [
@@ -213,12 +213,12 @@ struct SecretWord {
     private static let headers = ["authorization", "cookie"]
 
     private let bytes: UnsafeRawBufferPointer
-    /// The end of the word in small letters, without what joins words.
+    /// The end of the word in lowercase, without the characters that join words.
     private let name: [UInt8]
 
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
-        // A scheme or a key has at least four letters, so most words cost no more than this look at their length.
+        // Every scheme and key has at least three letters, so shorter words need no further work.
         guard bytes.count >= 3 else {
             name = []
             return
@@ -230,10 +230,10 @@ struct SecretWord {
         SecretWord.keys.contains { ends(in: $0) } || SecretWord.wholeKeys.contains { name.elementsEqual($0.utf8) }
     }
 
-    /// Whether it is the name of a header whose whole value is secret.
+    /// Whether the word names a header whose whole value is secret.
     var isHeader: Bool { SecretWord.headers.contains { ends(in: $0) } }
 
-    /// Whether it is written as an option of a command: `--token`.
+    /// Whether the word is a command-line option, such as `--token`.
     var isOption: Bool { bytes.starts(with: "--".utf8) }
 
     private func ends(in key: String) -> Bool {
@@ -242,11 +242,11 @@ struct SecretWord {
 }
 
 extension SecretWord {
-    /// A scheme of HTTP authentication (RFC 6750, RFC 7617) that is followed by the secret itself.
+    /// An HTTP authentication scheme (RFC 6750, RFC 7617) that precedes the secret itself.
     enum Scheme {
         case bearer
         case basic
-        /// `basic` in small letters is an English word too.
+        /// `basic` in lowercase, which is also an English word.
         case basicInSmallLetters
 
         private static let plainWords = [
@@ -254,7 +254,7 @@ extension SecretWord {
             "challenge", "access", "and", "or", "of", "is", "was",
         ]
 
-        /// Whether what follows is a word of a sentence and no secret.
+        /// Returns whether the following word is ordinary text and not a secret.
         func isFollowedBy(plainWord word: UnsafeRawBufferPointer) -> Bool {
             let small = word.map(\.inLowerCase)
             if Scheme.plainWords.contains(where: { small.elementsEqual($0.utf8) }) { return true }

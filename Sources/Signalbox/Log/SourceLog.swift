@@ -2,8 +2,7 @@ public import Logging
 public import SignalboxCore
 import Synchronization
 
-/// The log lines about one source's arrivals: which source, action, plugin, why, and what to do. Never the message's
-/// content.
+/// The log lines about a source's arrivals: action, plugin, reason and advice, but never a message's content.
 final class SourceLog: Sendable {
     let logger: Logger
     private let core: SupervisorCore
@@ -27,7 +26,7 @@ final class SourceLog: Sendable {
     }
 
     func deadLetter(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptsMade, plugin: PluginEntry?) {
-        // A stalled lane has a line of its own once a minute, a circuit breaker when it opens. What middleware says has none.
+        // A stalled lane and an open circuit breaker have their own lines; a rejection by middleware does not.
         if case .rejected(let rejection) = outcome, rejection.reason == .unavailable, !attempts.isOutcomeOfLast {
             return
         }
@@ -45,7 +44,7 @@ final class SourceLog: Sendable {
         tellOfReturns(at: core.now)
     }
 
-    /// Writes one line for everything given back since the last such line, as one fault affects every arrival.
+    /// Writes one line for all arrivals given back since the last one, because one fault affects every arrival.
     private func tellOfReturns(at now: UInt64?) {
         let (count, last) = returns.withLock { ($0.report.take(of: $0.total, at: now), $0.last) }
         guard count > 0, let last else { return }
@@ -77,7 +76,7 @@ final class SourceLog: Sendable {
         _ attempts: Int,
         _ plugin: PluginEntry?
     ) {
-        // Before the budget: a line that is not written needs no place in it.
+        // Checked before the budget, so that a line below the log level does not use it up.
         guard logger.logLevel <= kind.level else { return }
         let second = core.secondsRun
         guard case .write(let withheld) = budget.withLock({ $0.ask(inSecond: second) }) else { return }
@@ -95,7 +94,7 @@ final class SourceLog: Sendable {
         logger.write(kind, outcome?.text, fields)
     }
 
-    /// Reports what no later line will: arrivals that were given back, and lines that were withheld.
+    /// Reports the counts that no later line will include: arrivals given back and lines withheld.
     func flush() {
         tellOfReturns(at: nil)
         let withheld = budget.withLock { $0.takeWithheld() }
@@ -105,10 +104,10 @@ final class SourceLog: Sendable {
 }
 
 extension ActionContext {
-    /// A logger that says with each line which source, action and id it is about. Made anew at each use.
+    /// A logger that adds the source, action and id to each line. Each access creates a new logger.
     ///
-    /// It writes what it is given as it is. Text from a message may hold line ends, which forge lines of the log, and secrets:
-    /// log ``Redaction/line(_:)`` of it.
+    /// It writes its input unchanged. Text from a message may contain secrets, or line breaks that forge log lines: log
+    /// ``Redaction/line(_:)`` of such text.
     public var logger: Logger {
         var logger = (host as? SourceIntake)?.log.logger ?? Logger(label: "signalbox")
         let fields: LogFields = [.action: action.name.text, .id: id.text]

@@ -1,4 +1,4 @@
-/// Where the value of a key ends, in a text that ``Redaction`` reads.
+/// A scanner for the end of a key's value in a text that ``Redaction`` reads.
 struct ValueScan {
     private let text: UnsafeRawBufferPointer
 
@@ -6,7 +6,8 @@ struct ValueScan {
         self.text = text
     }
 
-    /// The inside of a value in quotes; to the end of the text when they are not closed. `nil` when no quote opens it.
+    /// Returns the range inside a quoted value, or `nil` if no quote opens at `start`. An unclosed quote extends to the
+    /// end of the text.
     func quoted(from start: Int) -> Range<Int>? {
         let isEscaped = text.byte(at: start) == UInt8(ascii: "\\")
         let open = isEscaped ? start + 1 : start
@@ -14,10 +15,10 @@ struct ValueScan {
         return (open + 1)..<closing(quote, isEscaped: isEscaped, from: open + 1)
     }
 
-    /// The end of a value without quotes: a blank or an `&` outside of brackets, or the quote or bracket that encloses key
-    /// and value. Marks of a sentence behind it are not part of it.
+    /// Returns the end of an unquoted value: white space or an `&` outside brackets, or the quote or bracket that
+    /// encloses both key and value. Trailing sentence punctuation is excluded.
     ///
-    /// - Parameter isMember: whether it is the value of a quoted key, and so ends before a `,` or the object's bracket too.
+    /// - Parameter isMember: Whether the key is quoted, so that a `,` or the object's bracket also ends the value.
     func end(from start: Int, isMember: Bool = false) -> Int {
         var place = start
         var depth = 0
@@ -39,7 +40,7 @@ struct ValueScan {
         return place
     }
 
-    /// The end of a header's line, or of the quotes around it.
+    /// Returns the end of a header's line, or of the quotes around it.
     func endOfLine(from start: Int, isInQuotes: Bool) -> Int {
         var place = start
         while let byte = text.byte(at: place), byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") {
@@ -49,7 +50,7 @@ struct ValueScan {
         return place
     }
 
-    /// The place of the quote that closes, of the backslash before it where quotes are escaped.
+    /// Returns the position of the closing quote, or of the backslash before it if quotes are escaped.
     private func closing(_ quote: UInt8, isEscaped: Bool, from start: Int) -> Int {
         var place = start
         while let byte = text.byte(at: place) {
@@ -66,7 +67,7 @@ struct ValueScan {
     }
 }
 
-/// What ``Redaction`` asks about places in a text; none needs to be within it.
+/// Lookups that ``Redaction`` makes at positions in a text. Unless noted, a position may be out of bounds.
 extension UnsafeRawBufferPointer {
     func byte(at place: Int) -> UInt8? {
         indices.contains(place) ? self[place] : nil
@@ -76,7 +77,7 @@ extension UnsafeRawBufferPointer {
         byte(at: place) == UInt8(ascii: "\"") || byte(at: place) == UInt8(ascii: "'")
     }
 
-    /// `://`, behind which a URL's authority begins (RFC 3986, 3.2).
+    /// Returns whether `://` before a URL's authority (RFC 3986, 3.2) starts at `place`, which must be within the text.
     func isAuthorityMark(at place: Int) -> Bool {
         self[place] == UInt8(ascii: ":") && byte(at: place + 1) == UInt8(ascii: "/")
             && byte(at: place + 2) == UInt8(ascii: "/")
@@ -88,14 +89,14 @@ extension UnsafeRawBufferPointer {
         return place
     }
 
-    /// Behind the quote that closes a key, escaped or not.
+    /// Returns the position after the quote that closes a key, escaped or not.
     func skippingQuote(from start: Int) -> Int {
         let quote = byte(at: start) == UInt8(ascii: "\\") ? start + 1 : start
         return isQuote(at: quote) ? quote + 1 : start
     }
 
-    /// What stands between a key and its value: `=`, `=>`, `:`, or one of them percent-encoded. Neither `==` nor the `://`
-    /// of a URL.
+    /// Returns the separator between a key and its value: `=`, `=>`, `:`, or a percent-encoded `=` or `:`. Neither `==`
+    /// nor a URL's `://` is a separator.
     func separator(at place: Int) -> (length: Int, isColon: Bool)? {
         switch (byte(at: place), byte(at: place + 1)) {
         case (UInt8(ascii: "="), UInt8(ascii: "=")): return nil
@@ -109,12 +110,12 @@ extension UnsafeRawBufferPointer {
         }
     }
 
-    /// Whether only closing marks follow before the next blank, or before the end.
+    /// Returns whether only closing punctuation follows before the next white space or the end of the text.
     func endsSentence(from start: Int) -> Bool {
         var place = start
         while let byte = byte(at: place) {
             if byte.isBlank { return true }
-            // More than a few closing marks are no sentence's end, and looking on from each would be quadratic.
+            // A longer run ends no sentence, and scanning it from each of its bytes would be quadratic.
             guard byte.closesBracket || byte.isSentenceMark || isQuote(at: place), place - start < 16 else {
                 return false
             }
@@ -123,7 +124,7 @@ extension UnsafeRawBufferPointer {
         return true
     }
 
-    /// Whether a quote, escaped or not, stands here that encloses what was before it, as what follows shows.
+    /// Returns whether a quote at `place`, escaped or not, closes the text before it. The byte after the quote decides.
     func endsQuotes(at place: Int) -> Bool {
         let quote = byte(at: place) == UInt8(ascii: "\\") ? place + 1 : place
         guard isQuote(at: quote) else { return false }
@@ -145,7 +146,7 @@ extension UnsafeRawBufferPointer {
         return place
     }
 
-    /// Whether an authority has a `:` that is followed by more than a port's digits, as `user:password` has.
+    /// Returns whether the authority has a `:` followed by anything but a port's digits, as in `user:password`.
     func isNoHostWithPort(_ authority: Range<Int>) -> Bool {
         guard byte(at: authority.lowerBound) != UInt8(ascii: "["),
             let colon = self[authority].firstIndex(of: UInt8(ascii: ":"))
@@ -156,13 +157,13 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// What ``Redaction`` asks about single bytes of UTF-8.
+/// Classifications of single UTF-8 bytes for ``Redaction``.
 extension UInt8 {
     var inLowerCase: UInt8 {
         self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self
     }
 
-    /// `-`, `_`, `.`: they join the words of a key.
+    /// Whether the byte is `-`, `_` or `.`, which join the words of a key.
     var joinsWords: Bool {
         self == UInt8(ascii: "-") || self == UInt8(ascii: "_") || self == UInt8(ascii: ".")
     }
@@ -185,7 +186,7 @@ extension UInt8 {
         self == UInt8(ascii: ")") || self == UInt8(ascii: "]") || self == UInt8(ascii: "}")
     }
 
-    /// `, ; : . ! ?`
+    /// Whether the byte is one of `, ; : . ! ?`.
     var isSentenceMark: Bool {
         switch self {
         case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "!"),
@@ -195,12 +196,12 @@ extension UInt8 {
         }
     }
 
-    /// Whether a value without quotes cannot have it.
+    /// Whether the byte cannot be part of an unquoted value.
     var endsValue: Bool {
         isBlank || self == UInt8(ascii: "&") || self == UInt8(ascii: "<") || self == UInt8(ascii: ">")
     }
 
-    /// Whether a URL's authority ends before it, in whatever text the URL stands.
+    /// Whether the byte ends a URL's authority, whatever text surrounds the URL.
     var endsAuthority: Bool {
         switch self {
         case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "\\"), UInt8(ascii: "\""),

@@ -2,16 +2,16 @@ public import SignalboxCore
 import Synchronization
 
 extension Supervisor {
-    /// Says what would become of an arrival if it were submitted now, and why: nothing is run, and nothing changes.
+    /// Explains what would happen to an arrival if it were submitted at this moment. Runs nothing and changes nothing.
     ///
-    /// Each stage is asked in turn. Only without a plugin is nothing asked beyond it, as all else is the plugin's. The body
-    /// is decoded, as the plugin's `Info` says, also where an earlier stage stops the arrival. What a stage says of its
-    /// state - an open circuit breaker, a stalled lane - may be over when an arrival really comes. What middleware would
-    /// do is not known, as it is not called. While a supervisor drains, when it has stopped, and while the source is being
-    /// removed the verdict is `closed`, and what the stages say would be true of a message that came in.
+    /// Every stage is checked, including those after the one that stops the arrival. Only an unreadable message or a
+    /// missing plugin ends the check early. The body is decoded as the plugin's `Info`, even if an earlier stage stops
+    /// the arrival. The state of a stage, such as an open circuit breaker or a stalled lane, may differ when an arrival
+    /// is submitted. Middleware is not called, so its effect is unknown. While the supervisor drains, after it has
+    /// stopped, and while the source is being removed, the verdict is `closed`; the steps ignore the closure.
     ///
-    /// - Parameter arrival: as an adapter makes it; its origin is believed. Its source's options count where the source
-    ///   has been added.
+    /// - Parameter arrival: An arrival as an adapter creates it; its origin is trusted. The source's options apply if
+    ///   the source has been added.
     public func explain(_ arrival: Arrival) -> Explanation {
         let source = arrival.origin.source
         let (intake, isClosed) = state.withLock { ($0.intakes[source], $0.phase == .draining || $0.phase == .stopped) }
@@ -20,16 +20,16 @@ extension Supervisor {
     }
 }
 
-/// Asks every stage about an arrival, in the order of the path.
+/// An explainer that checks every stage for an arrival, in the order of the path.
 struct ArrivalExplainer {
     let arrival: Arrival
-    /// Of its source, when that has been added.
+    /// The intake of the source, if the source has been added.
     let intake: SourceIntake?
-    /// Whether anything of the source is still taken.
+    /// Whether the source still accepts arrivals.
     let isTaken: Bool
     let core: SupervisorCore
 
-    /// A step, and what becomes of the arrival when it is the first that does not pass.
+    /// A step, and the verdict on the arrival if the step stops it.
     typealias Answer = (step: ExplanationStep, verdict: ExplanationVerdict?)
 
     var explanation: Explanation {
@@ -66,7 +66,7 @@ struct ArrivalExplainer {
         )
     }
 
-    /// With an order by key the body is decoded first, as the lane has to know the key, but for one that takes nothing.
+    /// Returns the plugin's stages. With ordering by key the body comes before the lane, unless the lane is stalled.
     private func answers(about action: Action, _ entry: PluginEntry) -> [Answer] {
         let (lane, body) = (lane(entry), body(action, entry))
         let decodesFirst = entry.options.order == .key && lane.verdict == nil
@@ -118,7 +118,7 @@ struct ArrivalExplainer {
         return stop(.body, .rejected(invalidBody: error))
     }
 
-    /// - Parameter configured: what the stage is told to do, before what it does now.
+    /// - Parameter configured: The stage's configuration, for the detail before its current state.
     func stop(_ stage: ExplanationStage, _ outcome: Outcome, configured: String? = nil) -> Answer {
         let verdict = ExplanationVerdict(outcome)
         let detail = configured.map { "\($0); \(verdict.detail)" } ?? verdict.detail
@@ -127,7 +127,7 @@ struct ArrivalExplainer {
 }
 
 extension ArrivalExplainer {
-    /// Only what its access rule lets through is looked up when it comes; here it is asked in any case.
+    /// The deduplication step. Arrivals that the access rule rejects are looked up too, unlike on submission.
     var repeats: Answer {
         guard let intake else { return unknownSource(.repeats) }
         guard let repeats = intake.admission.repeats else { return (ExplanationStep(.repeats, "not recognised"), nil) }

@@ -1,10 +1,10 @@
 import SignalboxCore
 
 extension DeadLetter {
-    /// What happened to it on its way: each stage that it passed and that was noted, and the one that stopped it.
+    /// The path of the dead letter: the recorded stages that it passed, and the one that stopped it.
     ///
-    /// Made anew at each use from what was noted when it was settled; nothing is decoded again. The access rule is asked
-    /// again, about the same facts.
+    /// Each access builds the explanation from what was recorded at settlement. Nothing is decoded again, but the
+    /// access rule is checked again for the same facts.
     public var explanation: Explanation {
         ExplainedEnd(
             origin: Origin(source: source, facts: facts),
@@ -18,10 +18,10 @@ extension DeadLetter {
 }
 
 extension SettledArrival {
-    /// What ``DeadLetter/explanation`` says of the dead letter that the arrival became; `nil` when it became none: it was
-    /// handled or abandoned, or repeats another.
+    /// The ``DeadLetter/explanation`` of the dead letter that the arrival became, or `nil` if it was handled, abandoned
+    /// or a repeat.
     ///
-    /// Made anew at each use; the access rule is asked again, about the same facts.
+    /// Each access builds the explanation, and checks the access rule again for the same facts.
     public var explanation: Explanation? {
         guard !isRepeat else { return nil }
         switch outcome {
@@ -47,10 +47,10 @@ extension SettledArrival {
     }
 }
 
-/// An arrival that was not handled, as far as an explanation looks at it.
+/// The data of an unhandled arrival for its explanation.
 struct ExplainedEnd {
     let origin: Origin
-    /// Name and id, or `nil` when the message could not be read.
+    /// The name and id, or `nil` if the message could not be read.
     let action: ActionName?
     let id: ActionID?
     let outcome: Outcome
@@ -93,15 +93,15 @@ struct ExplainedEnd {
         ExplanationStep(stage, passes: false, text ?? detail)
     }
 
-    /// Where an attempt ended in the outcome. Only decoding finds what is wrong with a body, and the plugin may have declined
-    /// it besides; whatever else is a rejection, middleware has made.
+    /// The stage at which an attempt determined the outcome. Only decoding reports a body error, and only a plugin
+    /// declines a body; every other rejection comes from middleware.
     private var stageInAttempt: ExplanationStage {
         guard case .rejected(let rejection) = outcome else { return .attempts }
         guard rejection.reason == .invalidBody else { return .middleware }
         return rejection.bodyError == nil ? .attempts : .body
     }
 
-    /// Where the supervisor itself decided: each of its stages has reasons of its own.
+    /// Returns the stage at which the supervisor decided. Its stages have distinct reasons.
     private func stageOfSupervisor(_ plugin: PluginOutline) -> ExplanationStage {
         switch outcome {
         case .handled, .abandoned: .lane
@@ -120,23 +120,23 @@ struct ExplainedEnd {
     }
 }
 
-/// What is noted of a dead letter for its explanation: a few words and references, so that a flood of rejects costs no
-/// more for it.
+/// The record of a dead letter for its explanation. It holds only a few words and references, so a flood of rejections
+/// costs little.
 struct DeadLetterTrace: Sendable {
     let envelope: EnvelopeKind
-    /// The plugin it was meant for, or `nil` when none was found.
+    /// The plugin it was meant for, or `nil` if none was found.
     let plugin: PluginOutline?
-    /// Whether the last attempt ended in the outcome; else the supervisor decided.
+    /// Whether the outcome is that of the last attempt. Otherwise the supervisor decided.
     let isOutcomeOfAttempt: Bool
 }
 
-/// What explanations say of a plugin after it may have been removed: without its code, so that a dead letter keeps
-/// nothing of the application alive but what its access rule holds.
+/// A plugin's description for explanations after its removal. It excludes the plugin's code, so a dead letter keeps
+/// alive only what the access rule holds.
 final class PluginOutline: Sendable {
     let holder: String
     let rule: AccessRule
     let mostAttempts: Int
-    /// What its circuit breaker says while it is open.
+    /// The rejection by the plugin's open circuit breaker.
     let refusal: Outcome.Rejection?
 
     init(_ holder: String, _ rule: AccessRule, _ options: LaneOptions, _ breaker: CircuitBreaker?) {

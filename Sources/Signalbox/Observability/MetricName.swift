@@ -1,8 +1,8 @@
-/// Every metric of a supervisor, with its kind, unit, labels and meaning. The one place where their names are written.
+/// The metrics of a supervisor, with kind, unit, labels and meaning. Their names are defined only here.
 ///
-/// Names are in snake case with the unit at the end and `_total` behind what only grows: the form that Prometheus and
-/// OpenMetrics ask for, and that StatsD and OpenTelemetry take as it is. Dots would be rewritten on the way to Prometheus,
-/// and nobody would find the name they read here.
+/// Names are in snake case, end in the unit and, for counters, in `_total`, as Prometheus and OpenMetrics expect.
+/// StatsD and OpenTelemetry accept them unchanged. Dots would be rewritten for Prometheus, so that the names here could
+/// not be found there.
 enum MetricName: String, CaseIterable, Sendable {
     case outcomes = "signalbox_outcomes_total"
     case attempts = "signalbox_attempts_total"
@@ -15,7 +15,7 @@ enum MetricName: String, CaseIterable, Sendable {
     case windowArrivals = "signalbox_window_arrivals"
     case windowBytes = "signalbox_window_bytes"
 
-    /// What kind of metric it is, in the words of swift-metrics.
+    /// The kind of metric, in the terms of swift-metrics.
     enum Kind: String, Sendable { case counter, timer, meter }
 
     var kind: Kind {
@@ -65,14 +65,14 @@ enum MetricName: String, CaseIterable, Sendable {
     }
 }
 
-/// Every label of a supervisor's metrics. None has a value that comes from a message, so there are never more of them
-/// than the program has sources and plugins.
+/// The labels of a supervisor's metrics. No value comes from a message, so their number is bounded by the program's
+/// sources and plugins.
 enum MetricLabel: String, CaseIterable, Sendable {
     case source, plugin, outcome, code
 
-    /// The plugin of what was meant for none.
+    /// The plugin label of arrivals without a plugin.
     static let noPlugin = "none"
-    /// Source and plugin of what is over ``MetricsMiddleware/seriesLimit``.
+    /// The source and plugin label of series over ``MetricsMiddleware/seriesLimit``.
     static let other = "other"
 
     var meaning: String {

@@ -2,15 +2,15 @@ public import Metrics
 public import SignalboxCore
 import Synchronization
 
-/// Counts and times what a supervisor does, through swift-metrics.
+/// Middleware that counts and times a supervisor's work through swift-metrics.
 ///
-/// One for each supervisor, used before plugins are called: `supervisor.use(MetricsMiddleware())`. It counts every outcome,
-/// those of arrivals that reached no plugin too, and times each call. docs/observability.md lists the metrics. No label
-/// has a value that comes from a message. What it needs is made once for each source and plugin; an action then costs two
-/// look-ups and two readings of the clock, and no memory.
+/// Create one per supervisor, and add it before plugins are called: `supervisor.use(MetricsMiddleware())`. It counts
+/// every outcome, including those of arrivals that reached no plugin, and times each call. docs/observability.md lists
+/// the metrics. No label value comes from a message. Metrics are created once per source and plugin; each action then
+/// costs two lookups, two clock readings and no allocation.
 public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserver {
-    /// The most pairs of a source and a plugin that have metrics of their own: 4,096. What is over it is counted together,
-    /// with the labels `other`.
+    /// The maximum number of source and plugin pairs with separate metrics: 4,096. Further pairs are counted together
+    /// under the label `other`.
     public static let seriesLimit = 4_096
 
     private let cache: MetricCache
@@ -18,8 +18,7 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
     private let callsStalled: Meter
     private let droppedTold = Mutex(0)
 
-    /// - Parameter factory: where the metrics are made; that of `MetricsSystem` at the time of this call when `nil`, so
-    ///   bootstrap that before.
+    /// - Parameter factory: The factory, or `nil` for that of `MetricsSystem`, which must be bootstrapped first.
     public convenience init(factory: (any MetricsFactory)? = nil) {
         self.init(factory: factory ?? MetricsSystem.factory, seriesLimit: MetricsMiddleware.seriesLimit)
     }
@@ -57,8 +56,8 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
         }
     }
 
-    /// Writes the metrics that have no event of their own. The supervisor calls it once a second; call it with
-    /// ``Supervisor/report`` before a scrape where that is too seldom.
+    /// Updates the metrics that have no event. The supervisor calls this method once a second; call it with
+    /// ``Supervisor/report`` before a scrape if that is too infrequent.
     public func reported(_ report: SupervisorReport) {
         for (source, counts) in report.sources {
             cache.metrics(of: source).tell(counts, report.windows[source])
@@ -72,9 +71,9 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
     }
 }
 
-/// The metrics that have been made, found by source and plugin without making anything. Any thread.
+/// The metrics created so far, by source and plugin. A lookup does not allocate. Safe on any thread.
 final class MetricCache: Sendable {
-    /// A source, and the plugin that an arrival of it was meant for.
+    /// A source, and the plugin that an arrival from it was meant for.
     private struct Pair: Hashable {
         let source: SourceName
         let plugin: ActionName?
@@ -83,9 +82,9 @@ final class MetricCache: Sendable {
     private struct State {
         var pairs: [Pair: PluginMetrics] = [:]
         var sources: [SourceName: SourceMetrics] = [:]
-        /// What was asked for last: arrivals come in runs.
+        /// The last lookup, because consecutive arrivals often match.
         var last: (pair: Pair, metrics: PluginMetrics)?
-        /// For all that is over the limit.
+        /// The metrics of everything over the limit.
         var other: PluginMetrics?
         var otherSource: SourceMetrics?
     }
@@ -99,7 +98,7 @@ final class MetricCache: Sendable {
         self.limit = limit
     }
 
-    /// - Parameter plugin: the name that the plugin is registered for, in the registration's own memory; it is kept.
+    /// - Parameter plugin: The plugin's registered name. It is stored, so it must not share the memory of a batch.
     func metrics(of source: SourceName, _ plugin: ActionName?) -> PluginMetrics {
         state.withLock { state in
             if let last = state.last, last.pair.source == source, MetricCache.areEqual(last.pair.plugin, plugin) {
@@ -144,7 +143,7 @@ final class MetricCache: Sendable {
 
     private static func areEqual(_ left: ActionName?, _ right: ActionName?) -> Bool {
         guard let left, let right else { return left == nil && right == nil }
-        // The same registration, nearly always.
+        // Nearly always the same registration.
         let (own, other) = (left.bytes, right.bytes)
         if own.storage === other.storage, own.start == other.start, own.length == other.length { return true }
         return left.bytes.withUnsafeBytes { left in
@@ -153,12 +152,12 @@ final class MetricCache: Sendable {
     }
 }
 
-/// The metrics of one source and one plugin, made once.
+/// The metrics of one source and plugin.
 final class PluginMetrics: Sendable {
     let attempts: Counter
     let duration: Timer
     private let handled: Counter
-    /// By code, as they first occur: there are about a dozen.
+    /// The counters by code, created on first use; about a dozen.
     private let others = Mutex<[String: Counter]>([:])
     private let maker: MetricMaker
     private let source: String
@@ -192,7 +191,7 @@ final class PluginMetrics: Sendable {
     }
 }
 
-/// The metrics of one source, made once.
+/// The metrics of one source.
 final class SourceMetrics: Sendable {
     let repeats: Counter
     let deadLetters: Counter
@@ -209,7 +208,7 @@ final class SourceMetrics: Sendable {
         windowBytes = maker.meter(.windowBytes, [source])
     }
 
-    /// - Parameter window: `nil` of a source that was removed, which has nothing inside any more.
+    /// - Parameter window: The window use, or `nil` for a removed source without unsettled arrivals.
     func tell(_ counts: OutcomeCounts, _ window: WindowUse?) {
         let new = lateReturnsTold.withLock { told in
             defer { told = max(told, counts.lateReturns) }
@@ -221,11 +220,11 @@ final class SourceMetrics: Sendable {
     }
 }
 
-/// Makes the metrics of ``MetricName`` with their labels.
+/// A maker of the metrics in ``MetricName`` with their labels.
 struct MetricMaker: Sendable {
     let factory: any MetricsFactory
 
-    /// - Parameter values: one for each label of the metric, in order.
+    /// - Parameter values: The label values, in the order of the metric's labels.
     func counter(_ name: MetricName, _ values: [String] = []) -> Counter {
         Counter(label: name.rawValue, dimensions: MetricMaker.dimensions(name, values), factory: factory)
     }

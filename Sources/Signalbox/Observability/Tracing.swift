@@ -1,32 +1,34 @@
 public import SignalboxCore
 public import Tracing
 
-/// Makes spans of what a supervisor does, through swift-distributed-tracing.
+/// Middleware that creates spans for a supervisor's work through swift-distributed-tracing.
 ///
-/// - Each call of a plugin has a span of the kind `consumer`, named `ACTION process` (OpenTelemetry, semantic conventions
-///   for messaging), from before the call to its return, in which spans of the plugin are children. A failed call has
-///   the status error, with the failure as its text. A call that timed out goes on, and so does its span.
-/// - What the supervisor decides by itself has a span of no length of its own: an arrival that was not called for, one that
-///   was settled without waiting for its call, one that came again. It has no attempt.
+/// - Each call of a plugin has a span of kind `consumer` named `ACTION process` (OpenTelemetry, semantic conventions
+///   for messaging). It lasts until the call returns, even after a timeout, and is the parent of the plugin's spans. A
+///   failed call has status error, with the failure as its message.
+/// - Each decision of the supervisor has a span of zero length and no attempt number: an arrival that was not called,
+///   that was settled before its call returned, or that repeats another.
 ///
-/// The action of a span's name is the one that the plugin is registered for; where none was found the name is `process`,
-/// so that nobody outside can make names. Use it before other middleware: what middleware answers that stands around it has no
-/// span, as the supervisor takes it for the call's answer. Where the source's facts are `TraceCarrying` and have a W3C
-/// `traceparent`, the span is a child of it. docs/observability.md lists the attributes. The body is never in a span.
+/// The action in a span's name is the one the plugin is registered for, so that outsiders cannot create names; without
+/// a plugin the name is `process`. Add this middleware before any other: an outcome that outer middleware returns has
+/// no span, because the supervisor treats it as the call's. If the source's facts are `TraceCarrying` and carry a W3C
+/// `traceparent`, the span is a child of it. docs/observability.md lists the attributes. Spans never contain the body.
 public struct TracingMiddleware: Middleware, OutcomeObserver {
     private let tracer: any Tracer
     private let takesParents: Bool
 
+    /// Creates the middleware.
+    ///
     /// - Parameters:
-    ///   - tracer: that of `InstrumentationSystem` at the time of this call when `nil`, so bootstrap that before.
-    ///   - takesParents: whether a message may say which trace it belongs to. Who may not be trusted to choose the traces
-    ///     in which the program's spans are found, and whether they are kept, should not be asked.
+    ///   - tracer: The tracer, or `nil` for that of `InstrumentationSystem`, which must be bootstrapped first.
+    ///   - takesParents: Whether a message may name its parent trace. Set `false` if senders are not trusted to choose
+    ///     the traces of the program's spans, or whether these are sampled.
     public init(tracer: (any Tracer)? = nil, takesParents: Bool = true) {
         self.tracer = tracer ?? InstrumentationSystem.tracer
         self.takesParents = takesParents
     }
 
-    /// Makes the span of one call.
+    /// Creates the span of one call.
     public func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
         let span = begin(context.arrival, plugin: next.plugin)
         let outcome = await ServiceContext.$current.withValue(span.context) { await next(context) }
@@ -38,7 +40,7 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
         return outcome
     }
 
-    /// Makes the span of an arrival that no span of a call tells of.
+    /// Creates the span of an arrival that is not described by the span of a call.
     public func settled(_ arrival: SettledArrival) {
         guard !arrival.isToldOfByItsCall else { return }
         let span = begin(arrival.arrival, plugin: arrival.plugin)
@@ -60,11 +62,11 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
 }
 
 extension SettledArrival {
-    /// Whether the last attempt has decided it, so that its span says all.
+    /// Whether the last attempt decided the arrival, so that its span is complete.
     fileprivate var isToldOfByItsCall: Bool { isOutcomeOfAttempt && !isRepeat }
 }
 
-/// Every attribute that a span of ``TracingMiddleware`` may have. The one place where their names are written.
+/// The attributes of the spans of ``TracingMiddleware``. Their names are defined only here.
 enum SpanField: String, CaseIterable, Sendable {
     case system = "messaging.system"
     case operation = "messaging.operation.type"
@@ -91,7 +93,7 @@ enum SpanField: String, CaseIterable, Sendable {
     }
 }
 
-/// Writes into a span what an arrival was and what became of it.
+/// Adds the attributes of an arrival and its outcome to a span.
 enum SpanText {
     static func describe(_ span: any Span, _ arrival: Arrival, _ outcome: Outcome) {
         span.updateAttributes { attributes in
@@ -111,20 +113,20 @@ enum SpanText {
     }
 }
 
-/// What a message says about the trace it belongs to, as W3C Trace Context has it: the carrier that a tracer reads.
+/// The W3C Trace Context of a message: the carrier that a tracer reads.
 ///
-/// A message is not trusted: a `traceparent` that is not in the form is as good as none, and no other key is ever
-/// answered, baggage least of all.
+/// Messages are not trusted. A malformed `traceparent` counts as missing. Only `traceparent` and `tracestate`
+/// are passed on, never baggage.
 struct TraceParent: Sendable {
     private static let parentKey = "traceparent"
     private static let stateKey = "tracestate"
-    /// The most bytes of a `tracestate` that are passed on (W3C Trace Context, 3.3.1.5).
+    /// The maximum length of a `tracestate` that is passed on, in bytes (W3C Trace Context, 3.3.1.5).
     private static let stateLimit = 512
 
     private let parent: String
     private let state: String?
 
-    /// - Returns: `nil` when the facts carry no trace, or none in the form.
+    /// - Returns: `nil` if the facts carry no well-formed `traceparent`.
     init?(_ facts: any OriginFacts) {
         guard let facts = facts as? any TraceCarrying,
             let parent = facts.traceValue(forKey: TraceParent.parentKey), TraceParent.isParent(parent)
@@ -133,7 +135,7 @@ struct TraceParent: Sendable {
         state = facts.traceValue(forKey: TraceParent.stateKey).flatMap { TraceParent.isState($0) ? $0 : nil }
     }
 
-    /// What a tracer gets for a key.
+    /// The value of a key for the tracer.
     subscript(key: String) -> String? {
         switch key {
         case TraceParent.parentKey: parent
@@ -142,8 +144,8 @@ struct TraceParent: Sendable {
         }
     }
 
-    /// Version, trace id, parent id and flags in small hexadecimal digits, joined by `-`; only version 00, as nobody knows
-    /// what others will mean (W3C Trace Context, 3.2.2). Ids of zeros alone are none.
+    /// Returns whether the text is version, trace id, parent id and flags in lowercase hexadecimal, joined by `-`. Only
+    /// version 00 is valid, because later ones are undefined (W3C Trace Context, 3.2.2). All-zero ids are invalid.
     private static func isParent(_ text: String) -> Bool {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.map(\.count) == [2, 32, 16, 2], parts[0].elementsEqual("00".utf8) else { return false }
@@ -160,7 +162,7 @@ struct TraceParent: Sendable {
     }
 }
 
-/// Hands the keys of a ``TraceParent`` to a tracer.
+/// An extractor that passes the keys of a ``TraceParent`` to a tracer.
 struct TraceParentExtractor: Extractor {
     func extract(key: String, from carrier: TraceParent) -> String? { carrier[key] }
 }

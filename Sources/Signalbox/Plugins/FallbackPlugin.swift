@@ -1,9 +1,9 @@
 public import SignalboxCore
 
-/// Two plugins for one action: what the first declines the second takes.
+/// Two plugins for one action: the second handles what the first declines.
 ///
-/// The second is asked when the body is not the first's `Info`, and when the first throws ``PluginDeclined``. It is
-/// registered like any plugin, and one of the two may be composed itself:
+/// The second is called if the body is not the first's `Info`, or if the first throws ``PluginDeclined``. The
+/// composition is registered like any plugin, and either plugin may itself be a composition:
 ///
 /// ```swift
 /// struct CardPayment: Plugin {
@@ -26,32 +26,32 @@ public import SignalboxCore
 /// try supervisor.register(FallbackPlugin(InvoicePayment(), otherwise: CardPayment()), from: .source("page"))
 /// ```
 ///
-/// When neither takes it the outcome is `rejected(invalidBody)` and says what kept each from it. Both calls together have
-/// the one timeout of the action. Whatever else the first throws is its failure, and the second is not asked.
+/// If both decline, the outcome is `rejected(invalidBody)` with the reasons of both. The action's timeout covers both
+/// calls together. Any other error of the first is its failure, and the second is not called.
 public struct FallbackPlugin<First: Plugin, Second: Plugin>: Plugin where First.Reply == Second.Reply {
-    /// A body that one of the two takes.
+    /// A body that one of the two plugins takes.
     public typealias Info = FallbackInfo<First, Second>
-    /// What both answer with.
+    /// The reply type of both plugins.
     public typealias Reply = First.Reply
 
-    /// The first plugin's. The second may be made for another name; it is not looked at.
+    /// The first plugin's action. The second plugin's own action is ignored.
     public let action: ActionName
     private let first: First
     private let second: Second
 
     /// - Parameters:
-    ///   - first: asked first; its action counts.
-    ///   - second: asked for what the first declines.
+    ///   - first: The plugin to call first; its action applies.
+    ///   - second: The plugin for actions that the first declines.
     public init(_ first: First, otherwise second: Second) {
         action = first.action
         self.first = first
         self.second = second
     }
 
-    /// Asks the first plugin, or else the second.
+    /// Calls the first plugin, or the second if the first declines.
     ///
-    /// - Throws: ``PluginDeclined`` when neither takes the action, with the reasons of both; any other error of the one that
-    ///   was called.
+    /// - Throws: ``PluginDeclined`` with both reasons if neither takes the action, or any other error of the plugin
+    ///   that was called.
     public func callAsAction(_ info: Info, context: ActionContext) async throws -> Reply {
         switch info.choice {
         case .first(let info):
@@ -85,20 +85,20 @@ public struct FallbackPlugin<First: Plugin, Second: Plugin>: Plugin where First.
 
 extension FallbackPlugin: ComposedPlugin {}
 
-/// The body of an action as the first of two plugins takes it, else as the second does.
+/// The body of an action, decoded for the first of two plugins, or else for the second.
 public struct FallbackInfo<First: Plugin, Second: Plugin>: Decodable, Sendable {
     enum Choice: Sendable {
         case first(First.Info)
-        /// With what kept the body from being the first's.
+        /// The second's `Info`, with the error that kept the body from being the first's.
         case second(Second.Info, instead: BodyError)
     }
 
     let choice: Choice
 
-    /// Reads the first's `Info`, or else the second's.
+    /// Decodes the first plugin's `Info`, or else the second's.
     ///
-    /// - Throws: `BodyError` with both findings when neither fits. What they have in common of code, place and offset is
-    ///   the error's; else it is an `invalidValue` of the whole body.
+    /// - Throws: `BodyError` with both findings if neither fits. Code, path and offset are each kept if the findings
+    ///   agree, and otherwise are `invalidValue`, `body` and `nil`.
     public init(from decoder: any Decoder) throws {
         let body = try decoder.singleValueContainer()
         let finding: BodyError
@@ -122,7 +122,7 @@ public struct FallbackInfo<First: Plugin, Second: Plugin>: Decodable, Sendable {
     }
 }
 
-/// Why a plugin did not take an action, with the plugin's name. One that consists of plugins has named each of them.
+/// The reasons why plugins declined, each with the plugin's name. A composed plugin has already named its parts.
 enum FallbackText {
     static func of(_ plugin: any Plugin.Type, _ finding: BodyError) -> String {
         plugin is any ComposedPlugin.Type ? finding.detail : "\(plugin): \(finding)"
@@ -133,5 +133,5 @@ enum FallbackText {
     }
 }
 
-/// A plugin that consists of plugins.
+/// A plugin composed of other plugins.
 protocol ComposedPlugin {}

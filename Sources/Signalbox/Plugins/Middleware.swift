@@ -1,34 +1,34 @@
 public import SignalboxCore
 import Synchronization
 
-/// Stands around the calls of plugins: sees each before and after, and may answer in the plugin's place.
+/// A handler around the calls of plugins, which can inspect each call before and after, or return an outcome in the
+/// plugin's place.
 ///
-/// It is the innermost part of the path of an action: access rules, repeats, deadline, rate limit, circuit breaker, lane,
-/// attempts and timeout lie before it, so it is called once per attempt, on the plugin's lane, within the plugin's
-/// timeout, and only for actions that may call the plugin. Of several the first that was used is the outermost; those
-/// for all plugins lie around those of one. What the supervisor decides by itself, a refusal or a timeout, passes no
-/// middleware: one that is an ``OutcomeObserver`` too is told of it.
+/// Middleware is the innermost stage before the plugin, after access rules, deduplication, deadline, rate limit,
+/// circuit breaker, lane, attempts and timeout. It therefore runs once per attempt, on the plugin's lane, within the
+/// plugin's timeout, and only for actions that may call the plugin. The first middleware added is the outermost;
+/// middleware for all plugins surrounds that for one plugin. Decisions of the supervisor, such as a rejection or a
+/// timeout, do not pass through middleware. Middleware that also conforms to ``OutcomeObserver`` is notified of them.
 ///
-/// Behind it the body is decoded. With ``LaneOrder/key(_:)`` that is done before the lane, as the lane has to know the key:
-/// an action whose body does not decode then passes no middleware.
+/// The body is decoded inside the middleware. With ``LaneOrder/key(_:)`` it is decoded before the lane, which needs the
+/// key, so an action whose body does not decode does not reach middleware.
 ///
-/// The calls of a `BatchPlugin` pass none, as one call is for many actions.
+/// Calls of a `BatchPlugin` pass through no middleware, because one call handles many actions.
 public protocol Middleware: Sendable {
-    /// Passes the action on, or not, and answers with what became of it.
+    /// Handles one attempt, usually by passing the action on.
     ///
     /// - Parameters:
-    ///   - context: the action; its body is not decoded yet, but with an order by key.
-    ///   - next: what lies behind: further middleware, then the plugin. Called at most once.
-    /// - Returns: the outcome of `next`, or another. A `Outcome.failed` that says it is retryable is
-    ///   retried where the plugin has a ``RetryPolicy``; `Outcome.abandoned` lets the action go
-    ///   unacknowledged.
+    ///   - context: The action. Its body is not decoded yet, except with ordering by key.
+    ///   - next: The rest of the chain: further middleware, then the plugin. Call it at most once.
+    /// - Returns: The outcome of `next`, or another. A retryable `Outcome.failed` is retried if the plugin has a
+    ///   ``RetryPolicy``. `Outcome.abandoned` leaves the action unacknowledged.
     func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome
 }
 
-/// What lies behind a middleware: further middleware, then the plugin.
+/// The rest of a middleware chain: further middleware, then the plugin.
 public struct MiddlewareNext: Sendable {
-    /// The action that the plugin is registered for, in memory of its own: what a middleware may keep, or name its numbers
-    /// by, as it never comes from a message.
+    /// The action the plugin is registered for. It never comes from a message and shares no memory with one, so
+    /// middleware may store it or use it as a metric label.
     public let plugin: ActionName
     private let middleware: ArraySlice<any Middleware>
     private let call: @Sendable (ActionContext) async -> Outcome
@@ -45,76 +45,77 @@ public struct MiddlewareNext: Sendable {
 
     /// Passes the action on.
     ///
-    /// - Parameter context: the one the middleware was given.
-    /// - Returns: the outcome of this attempt. `rejected(invalidBody)` when the body is not what the plugin takes; with
-    ///   ``LaneOrder/key(_:)`` such an action does not get here.
+    /// - Parameter context: The context that the middleware received.
+    /// - Returns: The outcome of this attempt, or `rejected(invalidBody)` if the body does not match the plugin's
+    ///   `Info`. With ``LaneOrder/key(_:)`` such an action does not get here.
     public func callAsFunction(_ context: ActionContext) async -> Outcome {
         guard let first = middleware.first else { return await call(context) }
         return await first.handle(context, next: MiddlewareNext(middleware.dropFirst(), plugin: plugin, call: call))
     }
 }
 
-/// Told of every arrival when it is decided: those that reached a plugin, and those that did not.
+/// An observer of every decided arrival, whether or not it reached a plugin.
 ///
-/// A ``Middleware`` that conforms too is told as soon as it is used: with ``Supervisor/use(_:)`` of everything, for one plugin
-/// of what was meant for that plugin.
+/// Adding ``Middleware`` that also conforms to this protocol registers it as an observer: of all arrivals with
+/// ``Supervisor/use(_:)``, or of the arrivals for one plugin if it is added to that plugin.
 public protocol OutcomeObserver: Sendable {
-    /// Called once per arrival before its adapter is told, on any thread, also at the same time on several; must not
-    /// block.
+    /// Notifies the observer of a decided arrival, once and before its adapter is notified. Called on any thread,
+    /// possibly concurrently; must not block.
     func settled(_ arrival: SettledArrival)
 }
 
-/// An arrival and what became of it, as told to ``SupervisorConfiguration/onOutcome``.
+/// An arrival and its outcome, as passed to ``SupervisorConfiguration/onOutcome``.
 public struct SettledArrival: Sendable {
     /// The arrival, with its origin and original bytes.
     public let arrival: Arrival
-    /// The plugin it was meant for, or `nil` when none was found.
+    /// The plugin the arrival was meant for, or `nil` if none was found.
     public let plugin: ActionName?
-    /// What became of it.
+    /// The outcome of the arrival.
     public let outcome: Outcome
-    /// How many attempts at a call were begun for it, middleware and decoding included; 0 when something else decided
-    /// before the first, and for a repeat. With an order by key the body is decoded before the first attempt.
+    /// The number of attempts that were started, including middleware and decoding; 0 for a repeat, or if it was
+    /// decided before the first. With ordering by key the body is decoded before the first attempt.
     public let attempts: Int
-    /// Whether it repeats an earlier arrival, by source and id, and was settled with that one's outcome: the plugin was not
-    /// called for it, and it is no dead letter of its own.
+    /// Whether the arrival repeats an earlier one, by source and id, and received its outcome. The plugin was not
+    /// called, and no dead letter was added.
     public let isRepeat: Bool
-    /// Whether the last attempt ended in the outcome, as a plugin or middleware made it; else the supervisor decided.
+    /// Whether a plugin or middleware made the outcome in the last attempt. Otherwise the supervisor decided.
     var isOutcomeOfAttempt = false
-    /// What ``explanation`` says of the plugin.
+    /// The plugin's description for ``explanation``.
     var outline: PluginOutline?
 }
 
-/// Told once a second what a supervisor has done so far, and once more when it ends.
+/// An observer of a supervisor's reports, once a second and once at the end of the run.
 ///
-/// For numbers that have no event, such as how full the windows are. A ``Middleware`` or ``OutcomeObserver`` that conforms
-/// too is told as soon as it is used.
+/// Suited to gauges that have no event, such as window use. A ``Middleware`` or ``OutcomeObserver`` that also conforms
+/// to this protocol is registered by ``Supervisor/use(_:)`` and ``Supervisor/observe(_:)``.
 public protocol ReportObserver: Sendable {
-    /// Called on the supervisor's timer, one call at a time; must not block.
+    /// Notifies the observer of a report. Called on the supervisor's timer, one call at a time; must not block.
     func reported(_ report: SupervisorReport)
 }
 
 extension Supervisor {
-    /// Puts middleware around the calls of all plugins, inside what was used before.
+    /// Adds middleware around the calls of all plugins, inside any added before.
     ///
-    /// It counts for every batch of actions that a lane begins from now on. One that is an ``OutcomeObserver`` too is told
-    /// of every outcome from now on, one that is a ``ReportObserver`` of every report.
+    /// It applies to every slice of a batch that a lane starts afterwards. Middleware that also conforms to
+    /// ``OutcomeObserver`` or ``ReportObserver`` receives every later outcome or report.
     public func use(_ middleware: any Middleware) {
         core.middleware.add(middleware)
     }
 
-    /// Tells somebody of every outcome from now on, and of every report if it is a ``ReportObserver`` too.
+    /// Adds an observer of every later outcome, and of every later report if it also conforms to ``ReportObserver``.
     public func observe(_ observer: any OutcomeObserver) {
         core.middleware.add(observer)
     }
 
-    /// Puts middleware around the calls of one plugin, inside that for all plugins and inside what it has already. A plugin
-    /// that replaces this one begins with its own. One that is an ``OutcomeObserver`` too is told of the outcomes of actions
-    /// that were meant for the plugin.
+    /// Adds middleware around the calls of one plugin, inside the middleware for all plugins and the plugin's existing
+    /// middleware. It does not carry over to a plugin that replaces this one. Middleware that also conforms to
+    /// ``OutcomeObserver`` is notified of the outcomes of actions for the plugin.
     ///
-    /// Inside `reconfigure` it is put at once around what is registered there, and stays there if nothing else comes of it.
+    /// Inside `reconfigure` it is added immediately to the plugin in the draft, and is not removed if the
+    /// reconfiguration fails.
     ///
-    /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action,
-    ///   ``RegistrationError/passesNoMiddleware(_:)`` when it is a `BatchPlugin`.
+    /// - Throws: ``RegistrationError/noSuchAction(_:)`` if no plugin is registered for the action, or
+    ///   ``RegistrationError/passesNoMiddleware(_:)`` if it is a `BatchPlugin`.
     public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
         let draft = RegistryDraft.open(for: core.registry)
         let found = draft.map { $0.entry(named: action) } ?? core.registry.snapshot.entry(named: action)
@@ -124,7 +125,7 @@ extension Supervisor {
     }
 }
 
-/// What stands around calls, and who is told of their outcomes. Any thread.
+/// The middleware around calls and the observers of their outcomes. Safe on any thread.
 final class MiddlewareList: Sendable {
     private struct State {
         var middleware: [any Middleware] = []
@@ -133,7 +134,7 @@ final class MiddlewareList: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Looked at for every run and every settlement, so that a program without middleware takes no lock.
+    /// Checked for every slice and settlement, so that a program without middleware takes no lock.
     private let holdsMiddleware = Atomic<Bool>(false)
     private let holdsObservers = Atomic<Bool>(false)
 
@@ -157,12 +158,12 @@ final class MiddlewareList: Sendable {
 
     var isEmpty: Bool { !holdsMiddleware.load(ordering: .acquiring) }
 
-    /// The outermost first.
+    /// The middleware, outermost first.
     var all: [any Middleware] {
         isEmpty ? [] : state.withLock { $0.middleware }
     }
 
-    /// Asked for once a second.
+    /// The report observers, read once a second.
     var reportObservers: [any ReportObserver] { state.withLock { $0.reportObservers } }
 
     var hasObservers: Bool { holdsObservers.load(ordering: .acquiring) }

@@ -1,15 +1,15 @@
 public import SignalboxCore
 
-/// How a registered plugin is called: its body decoded, its work done, its answer written.
+/// The call of a registered plugin: decoding the body, running the handler and encoding the reply.
 ///
-/// Made by inlinable code, so that decoding is compiled for the plugin's own `Info` in the module that registers it.
+/// It is built by inlinable code, so that decoding is specialized for the plugin's `Info` in the registering module.
 @usableFromInline
 enum PluginCall: Sendable {
     case sync(@Sendable (ActionContext) -> Outcome)
     case async(@Sendable (ActionContext) async -> Outcome)
-    /// The body is decoded first, as the lane has to know the action's key.
+    /// Decodes the body first, because the lane needs the action's key.
     case keyed(@Sendable (ActionContext) -> PreparedCall)
-    /// Answers with as many outcomes as it is given contexts, in the same order.
+    /// Returns one outcome per context, in the same order.
     case batch(@Sendable ([ActionContext]) async -> [Outcome])
 
     var takesWholeRuns: Bool {
@@ -17,9 +17,9 @@ enum PluginCall: Sendable {
     }
 }
 
-// MARK: - By the plugin's form
+// MARK: - Plugin forms
 
-// Each form is written out: one more asynchronous closure between lane and plugin costs a tenth of a whole dispatch.
+// Each form is written out: another asynchronous closure between lane and plugin costs a tenth of a dispatch.
 extension PluginCall {
     @inlinable
     static func make<Info: Decodable & Sendable>(
@@ -129,7 +129,7 @@ extension PluginCall {
     }
 }
 
-// MARK: - With a key
+// MARK: - Keyed calls
 
 extension PluginCall {
     @inlinable
@@ -152,7 +152,7 @@ extension PluginCall {
 }
 
 extension Outcome {
-    /// An `Info` that checks its own values may say in its error what they were, at any length.
+    /// Redacts and bounds the error: an `Info` that validates itself may quote its values, at any length.
     @usableFromInline
     static func rejected(invalidBody error: BodyError) -> Outcome {
         let (path, detail) = (Redaction.detail(error.path), Redaction.detail(error.detail))
@@ -161,8 +161,8 @@ extension Outcome {
         return .rejected(Rejection(.invalidBody, shown))
     }
 
-    /// What an error says is shown to people and sent to callers, so it has no secrets, and its length is bounded. A plugin
-    /// that declines has not failed.
+    /// Returns the outcome for a thrown error. Its text is shown to people and sent to callers, so it is redacted and
+    /// its length is bounded. A plugin that declines has not failed.
     @usableFromInline
     static func failed(threw error: any Error) -> Outcome {
         if let failure = error as? Failure {
@@ -189,21 +189,21 @@ extension Outcome {
 /// A call whose body has been decoded.
 @usableFromInline
 enum PreparedCall: Sendable {
-    /// The action's key, and what calls the plugin.
+    /// The action's key and the call of the plugin.
     case keyed(LaneKey, @Sendable (ActionContext) async -> Outcome)
-    /// The body is not what the plugin takes.
+    /// The body does not match the plugin's `Info`.
     case refused(Outcome)
 }
 
-/// Thrown by a plugin whose body fits although the action is not its own: a ``FallbackPlugin`` asks the next.
+/// An error with which a plugin declines an action although its body fits. A ``FallbackPlugin`` then tries the next.
 ///
-/// Where nobody else is asked the outcome is `rejected(invalidBody)` with this reason, as no plugin took the action: it
-/// is no failure, so it is not retried and says nothing to a circuit breaker.
+/// If no plugin takes the action, the outcome is `rejected(invalidBody)` with this reason. It is not a failure, so it
+/// is not retried and does not affect a circuit breaker.
 public struct PluginDeclined: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Why, in words, without the message's own content: it is logged and answered.
+    /// The reason, in words. It is logged and sent as a reply, so it must not contain the message's content.
     public let reason: String
 
-    /// - Parameter reason: why, in words, without the message's own content.
+    /// - Parameter reason: The reason, in words, without the message's content.
     public init(_ reason: String) {
         self.reason = reason
     }

@@ -1,24 +1,24 @@
 public import SignalboxCore
 
-/// How the calls of one plugin are bounded and ordered.
+/// The limits and the order of one plugin's calls.
 public struct PluginOptions<Info>: Sendable {
-    /// How long one call may take, each attempt for itself, above zero; the supervisor's own when `nil`.
+    /// The timeout of each attempt, above zero, or `nil` for the supervisor's default.
     public var timeout: Duration? { didSet { check() } }
-    /// Which actions wait for each other; those of one source by default.
+    /// The order of the plugin's actions; by source by default.
     public var order: LaneOrder<Info>
-    /// The most calls at once, of all sources together, 1 to 10,000; 1 by default.
+    /// The maximum number of concurrent calls for all sources together, 1 to 10,000; 1 by default.
     public var maxConcurrent: Int { didSet { check() } }
-    /// Whether a failed call is made again; never when `nil`, which is the default.
+    /// The policy for retrying failed calls, or `nil`, the default, for no retries.
     public var retry: RetryPolicy?
-    /// Whether the plugin is left alone after failures; never when `nil`, which is the default.
+    /// The policy for the circuit breaker, or `nil`, the default, for no circuit breaker.
     public var circuitBreaker: CircuitBreakerPolicy?
-    /// What happens to an action whose call timed out, or was not made because an earlier call has not returned or the circuit
-    /// breaker is open; a dead letter by default.
+    /// The treatment of an action whose call timed out, or was not made because an earlier call has not returned or the
+    /// circuit breaker is open; a dead letter by default.
     public var whenUnavailable: RetryExhaustion
-    /// What stands around each call of this plugin, the outermost first.
+    /// The middleware around each call of this plugin, outermost first.
     public var middleware: [any Middleware]
 
-    /// - Precondition: the values are in their ranges.
+    /// - Precondition: All values are in their ranges.
     public init(
         timeout: Duration? = nil,
         order: LaneOrder<Info> = .source,
@@ -44,9 +44,9 @@ public struct PluginOptions<Info>: Sendable {
     }
 }
 
-/// Which actions of a plugin must wait for each other.
+/// A rule for which actions of a plugin wait for each other.
 ///
-/// In every order at most `maxConcurrent` calls run at once.
+/// With every rule at most `maxConcurrent` calls run at once.
 public struct LaneOrder<Info>: Sendable {
     @usableFromInline
     enum Rule: Sendable {
@@ -61,29 +61,29 @@ public struct LaneOrder<Info>: Sendable {
     @usableFromInline
     init(_ rule: Rule) { self.rule = rule }
 
-    /// Those of one source, in the order in which they were submitted. Sources take turns.
+    /// Actions of one source run in the order of submission. Sources are served in turn.
     public static var source: LaneOrder { LaneOrder(.source) }
 
-    /// None: they begin in the order in which they were submitted, and end as they end.
+    /// Actions start in the order of submission and end in any order.
     public static var none: LaneOrder { LaneOrder(.none) }
 
-    /// Those with equal keys, from whatever source, in the order in which they were submitted: `.key(\.customer)`.
+    /// Returns an order in which actions with equal keys run as submitted, whatever their sources: `.key(\.customer)`.
     ///
-    /// The body is decoded once, before the action waits for its turn: before the lane, attempts and middleware. One that does
-    /// not decode is rejected there, without an attempt. Decoding has the plugin's timeout for itself.
+    /// The body is decoded once, before the action joins its group and before attempts and middleware. A body that does
+    /// not decode is rejected there, without an attempt. Decoding has a separate timeout, equal to the plugin's.
     ///
-    /// - Parameter key: called once per action, on any thread; must not block. The key's `hash(into:)` and `==` are called while the
-    ///   lane is locked: they must be quick, and must not call the supervisor.
+    /// - Parameter key: A closure that is called once per action on any thread and must not block. The key's
+    ///   `hash(into:)` and `==` run while the lane is locked: they must be fast and must not call the supervisor.
     @inlinable
     public static func key<Key: Hashable & Sendable>(_ key: @escaping @Sendable (Info) -> Key) -> LaneOrder {
         LaneOrder(.key { LaneKey(key($0)) })
     }
 }
 
-/// What tells apart the actions of one plugin that need not wait for each other.
+/// The key that separates the actions of one plugin into independent groups.
 ///
-/// Texts and integers, which are most keys, are compared as what they are; anything else as `AnyHashable`, which has to find
-/// out each time what it holds.
+/// Strings and integers, the most common keys, are compared directly. Other types are compared as `AnyHashable`, which
+/// must determine the dynamic type each time.
 @usableFromInline
 enum LaneKey: Sendable {
     case text(String)
@@ -123,22 +123,22 @@ extension LaneKey: Hashable {
     }
 }
 
-/// How often and when a plugin is called again after it failed in a way that it calls retryable.
+/// A policy for retrying failures that the plugin marks as retryable, with back-off.
 ///
-/// The wait before a further attempt is random between zero and a limit that doubles each time ("full jitter"), counted
-/// in ticks of the supervisor's timer. A source that redelivers holds an arrival for
-/// ``SupervisorConfiguration/holdLimit`` only: an attempt that could begin only after it, or after the action's deadline, is
-/// not made, and the action has failed. The plugin's error then decides what happens to it: `RetryExhaustion`.
-/// A call that timed out is not retried, as it may still be running.
+/// The wait before a retry is random between zero and a limit that doubles each time ("full jitter"), counted in ticks
+/// of the supervisor's timer. A source that redelivers holds an arrival no longer than
+/// ``SupervisorConfiguration/holdLimit``. A retry that could start only after this ack deadline or the action's
+/// deadline is not made, and the action fails. The error's `RetryExhaustion` then determines how the action is
+/// treated. A call that timed out is not retried, because it may still be running.
 public struct RetryPolicy: Sendable, Hashable {
-    /// The most calls for one action, the first included, 1 to 100; 3 by default.
+    /// The maximum number of calls for one action, including the first, 1 to 100; 3 by default.
     public var attempts: Int { didSet { check() } }
-    /// The longest wait before the second call, above zero; 200 ms by default. ``longestDelay`` bounds it too.
+    /// The maximum wait before the second call, above zero; 200 ms by default. ``longestDelay`` bounds it too.
     public var firstDelay: Duration { didSet { check() } }
-    /// The longest wait before any call, above zero; 5 s by default.
+    /// The maximum wait before any call, above zero; 5 s by default.
     public var longestDelay: Duration { didSet { check() } }
 
-    /// - Precondition: the values are in their ranges.
+    /// - Precondition: All values are in their ranges.
     public init(
         attempts: Int = 3,
         firstDelay: Duration = .milliseconds(200),
@@ -157,7 +157,7 @@ public struct RetryPolicy: Sendable, Hashable {
 }
 
 extension RetryPolicy {
-    /// The longest wait after so many attempts, in ticks.
+    /// Returns the maximum wait after the given attempt, in ticks.
     func longestTicks(afterAttempt attempt: Int, _ tick: Duration) -> UInt64 {
         var longest = firstDelay
         var doublings = attempt - 1
@@ -169,18 +169,19 @@ extension RetryPolicy {
     }
 }
 
-/// When a plugin that fails again and again is left alone for a while.
+/// A policy for pausing the calls of a plugin that fails repeatedly.
 ///
-/// After so many failed actions in a row the breaker opens: what comes for the plugin is `rejected(unavailable)`. When
-/// ``openFor`` is over one action is let through; if it is handled the breaker closes, if it fails it stays open for as
-/// long again. An action counts once, after its last attempt; a rejected one says nothing about the plugin.
+/// After ``failures`` failed actions in a row the breaker opens, and actions for the plugin are
+/// `rejected(unavailable)`. After ``openFor`` it lets one action through. If the action is handled, the breaker closes;
+/// if it fails, the breaker stays open for the same time again. An action counts once, after its last attempt. Rejected
+/// and abandoned actions do not count; nor, while the breaker is closed, do failures with `RetryExhaustion.abandon`.
 public struct CircuitBreakerPolicy: Sendable, Hashable {
-    /// How many failed actions in a row open it, 1 to 1,000,000; 5 by default.
+    /// The number of consecutive failed actions that open the breaker, 1 to 1,000,000; 5 by default.
     public var failures: Int { didSet { check() } }
-    /// How long it stays open before one action is tried, above zero; 30 s by default.
+    /// The time the breaker stays open before it lets one action through, above zero; 30 s by default.
     public var openFor: Duration { didSet { check() } }
 
-    /// - Precondition: the values are in their ranges.
+    /// - Precondition: All values are in their ranges.
     public init(failures: Int = 5, openFor: Duration = .seconds(30)) {
         self.failures = failures
         self.openFor = openFor
@@ -193,7 +194,7 @@ public struct CircuitBreakerPolicy: Sendable, Hashable {
     }
 }
 
-/// ``PluginOptions`` without what depends on the plugin's `Info`.
+/// The part of ``PluginOptions`` that does not depend on the plugin's `Info`.
 @usableFromInline
 struct LaneOptions: Sendable {
     let timeout: Duration?
@@ -203,8 +204,8 @@ struct LaneOptions: Sendable {
     let circuitBreaker: CircuitBreakerPolicy?
     let whenUnavailable: RetryExhaustion
     let middleware: [any Middleware]
-    /// What decoding a body as the plugin's `Info` finds wrong, or `nil`. For explanations: it calls no plugin, and is
-    /// slower than the plugin's own decoding.
+    /// Decodes a body as the plugin's `Info` and returns the error, or `nil`. For explanations only: it does not call
+    /// the plugin, and is slower than the plugin's own decoding.
     let check: @Sendable (Body) -> BodyError?
 
     enum Order: Sendable { case source, none, key }

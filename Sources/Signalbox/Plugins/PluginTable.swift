@@ -1,9 +1,9 @@
 import SignalboxCore
 
-/// An immutable snapshot of the registered plugins, found by the bytes of a name.
+/// An immutable snapshot of the registered plugins, keyed by the bytes of their names.
 ///
-/// Open addressing, at most half full: the cost of a look-up does not grow with the number of plugins. The names are the
-/// program's own, so nobody outside can choose them to collide.
+/// A hash table with open addressing, at most half full, so that the cost of a lookup does not grow with the number of
+/// plugins. The program chooses the names, so outsiders cannot cause collisions.
 final class PluginTable: Sendable {
     let entries: [PluginEntry]
     private let slots: [Int32]
@@ -58,7 +58,7 @@ final class PluginTable: Sendable {
         PluginTable(entries: entries.filter { $0 !== entry })
     }
 
-    /// FNV-1a, folded: names are short and few.
+    /// Returns the folded FNV-1a hash, which suffices for few, short names.
     private static func hash(_ bytes: UnsafeRawBufferPointer) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -72,20 +72,20 @@ extension PluginEntry {
     }
 }
 
-/// One registration: a name, who may call it, and how.
+/// A registration: an action name, its access rule and its call.
 final class PluginEntry: Sendable {
     let action: ActionName
     let nameBytes: [UInt8]
-    /// Who holds the name, in words, for the error a second registration gets.
+    /// A description of the plugin, for the error of a second registration.
     let holder: String
     let rule: AccessRule
     let options: LaneOptions
     let timeout: Duration
     let call: PluginCall
     let breaker: CircuitBreaker?
-    /// What stands around its calls alone.
+    /// The middleware for this plugin's calls only.
     let middleware = MiddlewareList()
-    /// What explanations say of it.
+    /// The plugin's description in explanations.
     let outline: PluginOutline
 
     init(

@@ -2,20 +2,19 @@ public import SignalboxCore
 import Synchronization
 
 extension Supervisor {
-    /// Registers a closure that works without waiting. A closure without `await` picks this form.
+    /// Registers a synchronous closure. A closure without `await` selects this overload.
     ///
     /// - Parameters:
-    ///   - action: the name it is called for.
-    ///   - info: what the body is decoded into; a body that does not fit is rejected and the closure is not called.
-    ///   - rule: which origins may call it; nothing else may.
-    ///   - options: timeout, order, calls at once, retries, circuit breaker, middleware.
-    ///   - replacing: take the place of the plugin that holds the action, while messages flow: what waits for the old one
-    ///     is still handled by it, what arrives from now on goes to the new one. Where both promise an order the new one
-    ///     begins when nothing of the old one is left unsettled, so that the order is kept; a call that was overdue and has
-    ///     not returned is not waited for.
-    ///   - handler: called in the order and as many at once as the options say; on any thread.
-    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` when the action is held and not to be replaced, so that
-    ///   the first registration stays; ``RegistrationError/noSuchAction(_:)`` when there is none to replace.
+    ///   - action: The action to handle.
+    ///   - info: The type to decode the body as. A body that does not match is rejected without calling the closure.
+    ///   - rule: The origins that may call the plugin; all others are rejected.
+    ///   - options: Timeout, order, concurrency, retries, circuit breaker and middleware.
+    ///   - replacing: Whether to replace the plugin registered for the action, while messages flow. The old plugin
+    ///     handles the actions that wait for it; the new one receives later arrivals. If both are ordered, the new one
+    ///     starts after everything of the old one is settled. An overdue call that has not returned is not awaited.
+    ///   - handler: The closure, called on any thread with the order and concurrency of the options.
+    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` if the action is taken and `replacing` is `false`;
+    ///   the first registration stays. ``RegistrationError/noSuchAction(_:)`` if there is no plugin to replace.
     @inlinable
     public func register<Info: Decodable & Sendable>(
         _ action: ActionName,
@@ -35,7 +34,7 @@ extension Supervisor {
         )
     }
 
-    /// Registers a closure that works without waiting and answers with a value that is sent as JSON.
+    /// Registers a synchronous closure whose return value is sent as a JSON reply.
     @inlinable
     public func register<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ action: ActionName,
@@ -55,7 +54,7 @@ extension Supervisor {
         )
     }
 
-    /// Registers a closure that may wait. It is called in the isolation it was written in.
+    /// Registers an asynchronous closure. It is called in its own isolation.
     @inlinable
     public func register<Info: Decodable & Sendable>(
         _ action: ActionName,
@@ -75,7 +74,7 @@ extension Supervisor {
         )
     }
 
-    /// Registers a closure that may wait and answers with a value that is sent as JSON.
+    /// Registers an asynchronous closure whose return value is sent as a JSON reply.
     @inlinable
     public func register<Info: Decodable & Sendable, Reply: Encodable & Sendable>(
         _ action: ActionName,
@@ -97,14 +96,14 @@ extension Supervisor {
 }
 
 extension Supervisor {
-    /// Registers a plugin for the action it names.
+    /// Registers a plugin for its action.
     ///
     /// - Parameters:
-    ///   - plugin: called in the order and as many at once as the options say.
-    ///   - rule: which origins may call it; nothing else may.
-    ///   - options: timeout, order, calls at once, retries, circuit breaker, middleware.
-    ///   - replacing: take the place of the plugin that holds the action, as with a closure.
-    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` or ``RegistrationError/noSuchAction(_:)``, as with a
+    ///   - plugin: The plugin, called with the order and concurrency of the options.
+    ///   - rule: The origins that may call the plugin; all others are rejected.
+    ///   - options: Timeout, order, concurrency, retries, circuit breaker and middleware.
+    ///   - replacing: Whether to replace the plugin registered for the action, as for a closure.
+    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` or ``RegistrationError/noSuchAction(_:)``, as for a
     ///   closure.
     @inlinable
     public func register<P: Plugin>(
@@ -133,7 +132,7 @@ extension Supervisor {
         try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
     }
 
-    /// Registers a plugin that works without waiting.
+    /// Registers a synchronous plugin.
     @inlinable
     public func register<P: SyncPlugin>(
         _ plugin: P,
@@ -147,7 +146,7 @@ extension Supervisor {
         try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
     }
 
-    /// Registers a plugin that works without waiting and whose reply is sent as JSON.
+    /// Registers a synchronous plugin whose reply is sent as JSON.
     @inlinable
     public func register<P: SyncPlugin>(
         _ plugin: P,
@@ -163,15 +162,15 @@ extension Supervisor {
 }
 
 extension Supervisor {
-    /// Registers a plugin that handles what a batch holds for it together.
+    /// Registers a plugin that handles its actions of a batch together.
     ///
     /// - Parameters:
-    ///   - plugin: called one batch at a time per source, in order.
-    ///   - rule: which origins may call it; nothing else may.
-    ///   - options: as with other plugins; the timeout is that of the whole batch, and what failed is retried in one call.
-    ///   - replacing: take the place of the plugin that holds the action, as with a closure.
-    /// - Precondition: the options have no key and no middleware, as one call is for many actions.
-    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` or ``RegistrationError/noSuchAction(_:)``, as with a
+    ///   - plugin: The plugin, called with one batch at a time per source, in order.
+    ///   - rule: The origins that may call the plugin; all others are rejected.
+    ///   - options: As for other plugins. The timeout covers the batch, and failed actions are retried in one call.
+    ///   - replacing: Whether to replace the plugin registered for the action, as for a closure.
+    /// - Precondition: The options have no key and no middleware, because one call handles many actions.
+    /// - Throws: ``RegistrationError/duplicateAction(_:holder:)`` or ``RegistrationError/noSuchAction(_:)``, as for a
     ///   closure.
     @inlinable
     public func register<P: BatchPlugin>(
@@ -190,9 +189,9 @@ extension Supervisor {
         try register(plugin.action, "\(P.self)", rule, LaneOptions(options), replacing, call)
     }
 
-    /// Removes the plugin of an action, while messages flow. What waits for it is still handled.
+    /// Removes the plugin of an action, while messages flow. It still handles the actions that wait for it.
     ///
-    /// - Throws: ``RegistrationError/noSuchAction(_:)`` when nothing is registered for the action.
+    /// - Throws: ``RegistrationError/noSuchAction(_:)`` if no plugin is registered for the action.
     public func remove(_ action: ActionName) throws(RegistrationError) {
         if try RegistryDraft.take(.remove(action), of: core.registry) { return }
         retire(try core.registry.remove(action))
@@ -225,15 +224,15 @@ extension Supervisor {
     }
 
     func retire(_ entry: PluginEntry) {
-        // The registry has let go of it: an intake that still routes by the old table ends before it forgets the lane.
+        // The registry has dropped it: an intake that still routes by the old table ends before it forgets the lane.
         for intake in state.withLock({ Array($0.intakes.values) }) { intake.forgetLane(of: entry) }
         core.lanes.retire(entry)
     }
 }
 
 extension Supervisor {
-    /// Changes many plugins in one step, while messages flow: each message finds all of them as they were before, or all as
-    /// they are afterwards, and never meets a missing plugin between two.
+    /// Changes several plugins in one step, while messages flow. Each message is routed either by all the old plugins
+    /// or by all the new ones, and never finds a plugin missing in between.
     ///
     /// ```swift
     /// try supervisor.reconfigure {
@@ -243,13 +242,13 @@ extension Supervisor {
     /// }
     /// ```
     ///
-    /// What waits for a plugin that was replaced or removed is still handled by it, and one that takes the place of another
-    /// begins after it, as `register` says; to remove and register an action in one step is the same as to replace it. Changes that another task makes meanwhile
-    /// stay; when the two do not go together this one is not made. Inside another `reconfigure` of the same supervisor it is
-    /// a part of that one.
+    /// A replaced or removed plugin still handles the actions that wait for it, and a replacement starts after it, as
+    /// with `register`. Removing and registering an action in one step is the same as replacing it. Concurrent changes
+    /// by another task are kept; if they conflict with this one, this one fails. A nested `reconfigure` of the same
+    /// supervisor becomes part of the outer one.
     ///
-    /// - Parameter changes: registers and removes plugins of this supervisor, in its own task.
-    /// - Throws: what `changes` throws, and ``RegistrationError``; then nothing has changed.
+    /// - Parameter changes: A closure that registers and removes plugins of this supervisor, within the current task.
+    /// - Throws: The error of `changes`, or ``RegistrationError``; nothing has changed then.
     public func reconfigure(_ changes: () throws -> Void) throws {
         if RegistryDraft.open(for: core.registry) != nil { return try changes() }
         let draft = RegistryDraft(of: core.registry)
@@ -259,20 +258,20 @@ extension Supervisor {
     }
 }
 
-/// Why a plugin or a source was not registered.
+/// The reason a plugin or a source could not be registered.
 public enum RegistrationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The action already has a plugin; the first one stays.
+    /// The action already has a plugin, which stays registered.
     case duplicateAction(ActionName, holder: String)
-    /// The action has no plugin that could be replaced or removed.
+    /// The action has no plugin to replace or remove.
     case noSuchAction(ActionName)
-    /// The action's plugin takes whole batches, and its calls pass no middleware.
+    /// The action's plugin handles whole batches, so its calls pass through no middleware.
     case passesNoMiddleware(ActionName)
-    /// The source is already there; the first one stays.
+    /// The source is already present and stays.
     case duplicateSource(SourceName)
-    /// The supervisor drains or has stopped.
+    /// The supervisor is draining or has stopped.
     case closed
 
-    /// What is wrong and what to do.
+    /// The problem and its remedy.
     public var description: String {
         switch self {
         case .duplicateAction(let action, let holder):

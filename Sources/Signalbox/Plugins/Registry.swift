@@ -1,19 +1,19 @@
 import SignalboxCore
 import Synchronization
 
-/// The plugins by action name: a snapshot that is replaced as a whole, while messages flow.
+/// The plugins by action name, as a snapshot that is replaced as a whole while messages flow.
 final class Registry: Sendable {
     private let table = Mutex(PluginTable(entries: []))
     private let lanes: LaneTable
 
-    /// - Parameter lanes: told which plugin takes the place of which before any arrival can find it there.
+    /// - Parameter lanes: The lanes, which record each replacement before an arrival can reach the new plugin.
     init(lanes: LaneTable) {
         self.lanes = lanes
     }
 
     var snapshot: PluginTable { table.withLock { $0 } }
 
-    /// Puts another table in the place of the one there is.
+    /// Replaces the table with the result of `change`.
     func exchange<Result>(
         _ change: (PluginTable) throws(RegistrationError) -> (PluginTable, Result)
     ) throws(RegistrationError) -> Result {
@@ -37,7 +37,7 @@ final class Registry: Sendable {
         }
     }
 
-    /// Puts the entry in the place of the one that holds its name, and returns that one.
+    /// Replaces the entry with the same name, and returns the old one.
     func replace(with entry: PluginEntry) throws(RegistrationError) -> PluginEntry {
         try table.withLock { (table) throws(RegistrationError) in
             guard let held = table.entry(named: entry.action) else { throw .noSuchAction(entry.action) }
@@ -57,9 +57,9 @@ final class Registry: Sendable {
 }
 
 extension Registry {
-    /// Carries out changes in their order: all in one step, or none.
+    /// Applies the changes in order, either all in one step or none.
     ///
-    /// - Returns: the plugins that lost their places.
+    /// - Returns: The plugins that were replaced or removed.
     func update(_ changes: [RegistryChange]) throws(RegistrationError) -> [PluginEntry] {
         try exchange { (table) throws(RegistrationError) in
             var list = PluginList(table)
@@ -72,15 +72,15 @@ extension Registry {
     }
 }
 
-/// One step of what becomes of the registered plugins.
+/// A single registry change: add, replace or remove.
 enum RegistryChange: Sendable {
     case add(PluginEntry)
-    /// Takes the place of the plugin that holds the name.
+    /// Replaces the plugin with the same action.
     case replace(PluginEntry)
     case remove(ActionName)
 }
 
-/// The registered plugins while many of them change: each change costs the same, however many there are.
+/// A list of registered plugins for applying many changes. The cost of a change is independent of their number.
 struct PluginList: Sendable {
     private var entries: [PluginEntry?]
     private var positions: [ActionName: Int] = [:]
@@ -90,7 +90,7 @@ struct PluginList: Sendable {
         for (position, entry) in table.entries.enumerated() { positions[entry.action] = position }
     }
 
-    /// - Returns: the plugin that lost its place.
+    /// - Returns: The plugin that was replaced or removed.
     mutating func apply(_ change: RegistryChange) throws(RegistrationError) -> PluginEntry? {
         switch change {
         case .add(let entry):
@@ -116,19 +116,19 @@ struct PluginList: Sendable {
     var table: PluginTable { PluginTable(entries: entries.compactMap { $0 }) }
 }
 
-/// Changes of a registry that are gathered, and carried out in one step.
+/// A set of registry changes that are collected and then applied in one step.
 final class RegistryDraft: Sendable {
-    /// The one that the current task gathers changes in.
+    /// The draft that collects the current task's changes.
     @TaskLocal static var current: RegistryDraft?
 
-    /// Whose plugins these are.
+    /// The registry to be changed.
     let registry: Registry
     private let state: Mutex<State>
 
     private struct State {
         var entries: PluginList
         var changes: [RegistryChange] = []
-        /// Nothing more is gathered: a task that was begun meanwhile may still know of the draft.
+        /// Whether the draft accepts no more changes. A task started during collection may still refer to the draft.
         var isClosed = false
     }
 
@@ -137,15 +137,15 @@ final class RegistryDraft: Sendable {
         state = Mutex(State(entries: PluginList(registry.snapshot)))
     }
 
-    /// The one in which the current task gathers changes of this registry.
+    /// Returns the open draft of the current task for this registry.
     static func open(for registry: Registry) -> RegistryDraft? {
         guard let current, current.registry === registry, !current.state.withLock(\.isClosed) else { return nil }
         return current
     }
 
-    /// Gathers a change, when the current task gathers those of this registry.
+    /// Adds a change to the current task's draft for this registry.
     ///
-    /// - Returns: `false` when it does not.
+    /// - Returns: `false` if there is no open draft.
     static func take(_ change: RegistryChange, of registry: Registry) throws(RegistrationError) -> Bool {
         guard let current, current.registry === registry else { return false }
         return try current.add(change)
@@ -160,12 +160,12 @@ final class RegistryDraft: Sendable {
         }
     }
 
-    /// The plugin that holds the name after the changes so far.
+    /// Returns the plugin of an action after the changes so far.
     func entry(named action: ActionName) -> PluginEntry? { state.withLock { $0.entries.entry(named: action) } }
 
-    /// Ends the gathering.
+    /// Closes the draft.
     ///
-    /// - Returns: the changes in their order.
+    /// - Returns: The changes in order.
     @discardableResult
     func close() -> [RegistryChange] {
         state.withLock { state in

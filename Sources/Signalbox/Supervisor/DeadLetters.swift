@@ -2,27 +2,27 @@ import Logging
 public import SignalboxCore
 import Synchronization
 
-/// An arrival that was accepted and not handled, with the bytes as they came. It keeps no batch alive.
+/// An arrival that was accepted and not handled, with its original bytes. It does not keep its batch alive.
 public struct DeadLetter: Sendable {
-    /// The source it came from.
+    /// The source of the arrival.
     public let source: SourceName
-    /// The facts the adapter knew.
+    /// The facts the adapter supplied.
     public let facts: any OriginFacts
-    /// The action's name, or `nil` when the message could not be read.
+    /// The action's name, or `nil` if the message could not be read.
     public let action: ActionName?
-    /// The action's id, or `nil` when the message could not be read.
+    /// The action's id, or `nil` if the message could not be read.
     public let id: ActionID?
-    /// When it was received, by the calendar.
+    /// The time of receipt, by the wall clock.
     public let receivedAt: WallTime
-    /// The message as it came.
+    /// The message as received.
     public let original: Bytes
-    /// Why it was not handled: `rejected` or `failed`.
+    /// The reason it was not handled: `rejected` or `failed`.
     public let outcome: Outcome
-    /// How many attempts at a call were begun for it, middleware and decoding included; 0 when something else decided
-    /// before the first. With an order by key the body is decoded before the first attempt.
+    /// The number of attempts that were started, including middleware and decoding; 0 if it was decided before the
+    /// first. With ordering by key the body is decoded before the first attempt.
     public let attempts: Int
 
-    /// What ``explanation`` is made of.
+    /// The data for ``explanation``.
     let trace: DeadLetterTrace
 
     init(_ arrival: Arrival, outcome: Outcome, plugin: PluginOutline?, _ attempts: AttemptsMade) {
@@ -44,10 +44,10 @@ public struct DeadLetter: Sendable {
     }
 }
 
-/// The dead letters of a supervisor, in memory, bounded. Safe on any thread.
+/// A bounded in-memory store of a supervisor's dead letters. Safe on any thread.
 public final class DeadLetterStore: Sendable {
     private struct State {
-        /// Dropped ones are `nil` until the array is compacted, so that their bytes are free at once.
+        /// Dropped letters are `nil` until the array is compacted, which frees their bytes at once.
         var letters: [DeadLetter?] = []
         var first = 0
         var bytes = 0
@@ -78,28 +78,27 @@ public final class DeadLetterStore: Sendable {
         self.limits = limits
     }
 
-    /// The dead letters kept, oldest first.
+    /// The stored dead letters, oldest first.
     public var letters: [DeadLetter] {
         state.withLock { state in state.letters[state.first...].compactMap { $0 } }
     }
 
-    /// How many there have been, dropped ones included.
+    /// The number of dead letters so far, dropped ones included.
     public var total: Int { state.withLock { $0.total } }
 
-    /// How many were dropped because the store was full. A log line tells of them, at most once a minute.
+    /// The number of letters dropped because the store was full. They are logged at most once a minute.
     public var dropped: Int { state.withLock { $0.dropped } }
 
-    /// How many did not reach a listener of ``stream(limit:)`` because it was too slow, each counted once for each such
-    /// listener.
+    /// The number of letters that slow listeners of ``stream(limit:)`` missed, counted once for each such listener.
     public var undelivered: Int { listeners.undelivered }
 
-    /// Every dead letter from now on, as it is stored, also one that the store drops at once. Any number of listeners, each
-    /// with a stream of its own, which ends when the supervisor's run does.
+    /// Returns a stream of future dead letters, including those the store drops immediately. Each call returns a
+    /// separate stream for one listener, which ends with the supervisor's run.
     ///
-    /// Those of one source's messages come in the order in which they were decided, as far as one thread decided them.
+    /// Letters of one source that were decided on the same thread arrive in the order of their decisions.
     ///
-    /// - Parameter limit: how many wait for a slow listener, at least 1. Beyond it the oldest of them are dropped, and
-    ///   counted in ``undelivered``; the store keeps its own.
+    /// - Parameter limit: The maximum number of letters buffered for a slow listener, at least 1. Beyond it the oldest
+    ///   are dropped from the stream and counted in ``undelivered``; the store is not affected.
     public func stream(limit: Int = 256) -> AsyncStream<DeadLetter> {
         listeners.add(limit: limit)
     }
@@ -108,7 +107,7 @@ public final class DeadLetterStore: Sendable {
         let size = letter.original.count
         state.withLock { state in
             state.total += 1
-            // One that is larger than the whole store must not drive out all others.
+            // A letter larger than the whole store must not evict all others.
             guard size <= limits.bytes else {
                 state.dropped += 1
                 return
@@ -121,18 +120,18 @@ public final class DeadLetterStore: Sendable {
         listeners.tell(letter)
     }
 
-    /// Ends the streams, when no dead letter comes any more.
+    /// Ends the streams, after the last dead letter.
     func endStreams() { listeners.end() }
 }
 
-/// How much the store of dead letters keeps. When either bound is exceeded the oldest are dropped, and counted.
+/// The capacity of a dead letter store. When either limit is exceeded, the oldest letters are dropped and counted.
 public struct DeadLetterLimits: Sendable, Hashable {
-    /// The most dead letters, at least 1; 1,000 by default.
+    /// The maximum number of dead letters, at least 1; 1,000 by default.
     public var count: Int { didSet { check() } }
-    /// The most bytes of their originals, at least 1; 16 MiB by default.
+    /// The maximum size of their originals, in bytes, at least 1; 16 MiB by default.
     public var bytes: Int { didSet { check() } }
 
-    /// - Precondition: both are at least 1.
+    /// - Precondition: Both limits are at least 1.
     public init(count: Int = 1_000, bytes: Int = 16 * 1024 * 1024) {
         self.count = count
         self.bytes = bytes
@@ -144,7 +143,7 @@ public struct DeadLetterLimits: Sendable, Hashable {
     }
 }
 
-/// Whoever listens to the dead letters of a supervisor. Any thread.
+/// The listeners to a supervisor's dead letters. Safe on any thread.
 final class DeadLetterListeners: Sendable {
     private struct State {
         var all: [Int: AsyncStream<DeadLetter>.Continuation] = [:]
@@ -153,11 +152,11 @@ final class DeadLetterListeners: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Looked at for every dead letter, so that a program without listeners takes no lock.
+    /// Checked for every dead letter, so that a program without listeners takes no lock.
     private let isAnyone = Atomic<Bool>(false)
     private let lost = Atomic<Int>(0)
 
-    /// How many letters listeners were too slow for.
+    /// The number of letters that listeners were too slow for.
     var undelivered: Int { lost.load(ordering: .relaxed) }
 
     func add(limit: Int) -> AsyncStream<DeadLetter> {
@@ -181,7 +180,7 @@ final class DeadLetterListeners: Sendable {
         return stream
     }
 
-    /// Without a lock held: a listener may be woken from here.
+    /// Delivers a letter to every listener. Call without holding a lock, because it may resume a listener.
     func tell(_ letter: DeadLetter) {
         guard isAnyone.load(ordering: .acquiring) else { return }
         for continuation in state.withLock({ Array($0.all.values) }) {
@@ -206,9 +205,9 @@ final class DeadLetterListeners: Sendable {
 }
 
 extension SupervisorCore {
-    /// Tells of dead letters that the store dropped, at most once a minute.
+    /// Logs the dead letters that the store dropped, at most once a minute.
     ///
-    /// - Parameter now: the tick, or `nil` at the end of the run.
+    /// - Parameter now: The current tick, or `nil` at the end of the run.
     func tellOfDrops(at now: UInt64? = nil) {
         let dropped = deadLetters.dropped
         let count = drops.withLock { $0.take(of: dropped, at: now) }

@@ -3,19 +3,19 @@ public import SignalboxCore
 import Synchronization
 
 extension Supervisor {
-    /// Stops one source while the others go on, and forgets it: its name is free when this returns.
+    /// Removes one source while the others continue. Its name is free when this method returns.
     ///
-    /// The end is a graceful one: nothing more of the source is taken, what was taken is handled within
-    /// ``SupervisorConfiguration/drainLimit``, and its adapter ends as it does in a drain. After the limit what has not begun
-    /// is abandoned, and a call that goes on is not waited for: it is settled when it returns or is overdue, and the adapter
-    /// ends then. A source that redelivers brings what was abandoned again when it is added anew; which of its messages came
-    /// before is then not known any more.
+    /// The source ends gracefully. It accepts no more arrivals, pending ones are handled within
+    /// ``SupervisorConfiguration/drainLimit``, and its adapter ends as in a drain. After the limit, arrivals whose call
+    /// has not started are abandoned, and calls in progress are not awaited: each is settled when it returns or times
+    /// out, and the adapter ends then. A redelivering source redelivers abandoned messages when it is added again. Its
+    /// deduplication state is lost.
     ///
-    /// A source that has ended by itself is forgotten too. That the last source is removed does not end ``run()``: another
-    /// may come. The counts of ``report`` stay. Cancelling the caller's task does not make it return earlier.
+    /// A source that has ended by itself is removed too. Removing the last source does not end ``run()``, since another
+    /// may be added. ``report`` keeps the counts. Cancelling the caller's task does not shorten the removal.
     ///
-    /// - Parameter source: the name that its adapter has, or that an intake was made for.
-    /// - Returns: `false` when there is no such source, or it is being removed already.
+    /// - Parameter source: The name of an adapter or of an intake's source.
+    /// - Returns: `false` if there is no such source, or if it is already being removed.
     @discardableResult
     public func remove(source: SourceName) async -> Bool {
         guard let intake = beginRemoval(of: source) else { return false }
@@ -33,11 +33,11 @@ extension Supervisor {
         return true
     }
 
-    /// Whether it drains or has stopped, so that nothing can be added any more.
+    /// Whether the supervisor is draining or has stopped, so that nothing can be added.
     package var isEnding: Bool { state.withLock { $0.phase == .draining || $0.phase == .stopped } }
 
-    /// Lets the run go on although no adapter runs, as long as the body removes and adds some. When none runs afterwards the
-    /// run ends.
+    /// Keeps the run alive without a running adapter while `body` removes and adds sources. If no adapter is running
+    /// afterwards, the run ends.
     package func whileSourcesChange(_ body: () async throws -> Void) async rethrows {
         state.withLock { state in
             state.runningAdapters += 1
@@ -59,13 +59,13 @@ extension Supervisor {
         return state.withLock { state in
             guard let intake = state.intakes[source], intake.life.ask(until: core.now + limit) else { return nil }
             state.leaving.append(intake)
-            // Nobody ticks any more, and all that can be settled is.
+            // The timer has stopped and everything that could settle has.
             if state.phase == .stopped { intake.stop(.removal) }
             return intake
         }
     }
 
-    /// What the timer does at each tick: what a source has left when its time is over is let go of.
+    /// Abandons, at each tick, what remains of the sources whose removal is overdue.
     func tickLeavingSources(_ now: UInt64) {
         let overdue = state.withLock { state in
             state.forgetEmptySources()
@@ -81,7 +81,7 @@ extension Supervisor {
         }
     }
 
-    /// Lets every removal return, as nothing will be settled any more.
+    /// Resumes every pending removal, since nothing else will be settled.
     func endRemovals() {
         for intake in state.withLock({ $0.leaving }) {
             intake.life.end()
@@ -91,30 +91,30 @@ extension Supervisor {
 }
 
 extension Supervisor.State {
-    /// Everything that has something inside or may get it.
+    /// The intakes with unsettled arrivals, or open to new ones.
     var everyIntake: [SourceIntake] {
         intakesByName + leaving.filter { intakes[$0.source] !== $0 }
     }
 
-    /// The outcomes by source, those of removed ones included.
+    /// The outcomes by source, including removed sources.
     var counts: [SourceName: OutcomeCounts] {
         counters.mapValues(\.counts)
     }
 
-    /// Lets go of removed sources with nothing left inside.
+    /// Forgets removed sources whose window is empty.
     fileprivate mutating func forgetEmptySources() {
         leaving.removeAll { $0.window.isEmpty && intakes[$0.source] !== $0 }
     }
 }
 
-/// Whether the adapter of a source runs, and whether it is asked to end before the others. Any thread.
+/// The life cycle of one source's adapter, including an early stop. Safe on any thread.
 final class SourceLife: Sendable {
     private struct State {
         var hasBegun = false
-        /// The adapter has returned, or is not waited for any longer.
+        /// Whether the adapter has returned, or is no longer awaited.
         var hasEnded = false
         var isAsked = false
-        /// The tick from which on what is left is let go of.
+        /// The tick at which the remaining arrivals are abandoned.
         var end: UInt64?
         var waiters: [UnsafeContinuation<Void, Never>] = []
     }
@@ -127,9 +127,9 @@ final class SourceLife: Sendable {
         (asks, asker) = AsyncStream.makeStream(of: Void.self)
     }
 
-    /// The adapter is about to be run.
+    /// Marks the adapter as started.
     ///
-    /// - Returns: `false` when it was asked to end before.
+    /// - Returns: `false` if a stop was requested first.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isAsked else { return false }
@@ -138,10 +138,10 @@ final class SourceLife: Sendable {
         }
     }
 
-    /// Asks the adapter to end.
+    /// Requests that the adapter stop.
     ///
-    /// - Parameter end: the tick from which on what is left is let go of.
-    /// - Returns: `false` when it was asked before.
+    /// - Parameter end: The tick at which the remaining arrivals are abandoned.
+    /// - Returns: `false` if a stop was requested before.
     func ask(until end: UInt64) -> Bool {
         let isFirst = state.withLock { state in
             guard !state.isAsked else { return false }
@@ -153,19 +153,19 @@ final class SourceLife: Sendable {
         return isFirst
     }
 
-    /// Returns when the adapter is asked to end, or the task is cancelled.
+    /// Waits for a stop request or for the cancellation of the task.
     func untilAsked() async {
         for await _ in asks {}
     }
 
     var isAsked: Bool { state.withLock { $0.isAsked } }
 
-    /// Whether what is left is let go of.
+    /// Returns whether the remaining arrivals are to be abandoned.
     func isOverdue(at now: UInt64) -> Bool {
         state.withLock { $0.end.map { now >= $0 } ?? false }
     }
 
-    /// The adapter has returned, or is not waited for any longer.
+    /// Marks the adapter as ended, or as no longer awaited.
     func end() {
         let waiters = state.withLock { state in
             state.hasEnded = true
@@ -175,7 +175,7 @@ final class SourceLife: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns after ``end()``; at once when the adapter was never run.
+    /// Waits for ``end()``. Returns immediately if the adapter never ran.
     func untilEnded() async {
         await withUnsafeContinuation { continuation in
             let hasEnded = state.withLock { state in

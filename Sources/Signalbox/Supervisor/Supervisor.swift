@@ -3,11 +3,11 @@ public import ServiceLifecycle
 public import SignalboxCore
 import Synchronization
 
-/// Routes every action to the plugin registered for it, bounds the call, and reports the one outcome of each arrival.
+/// A service that routes each action to its registered plugin, bounds the call, and reports one outcome per arrival.
 ///
-/// It knows no transport. Sources come in through `add` or `intake(for:)`, plugins through `register`; both also while
-/// messages flow. Nothing is routed before ``run()``: what arrives earlier waits in its source's window. The name comes
-/// from the plugin pattern: it supervises calls and does not restart anything.
+/// A supervisor is independent of transports. Add sources with `add` or `intake(for:)` and plugins with `register`, at
+/// any time, including while messages flow. Nothing is routed before ``run()``: earlier arrivals wait in their source's
+/// window. A supervisor supervises calls, as in the plugin pattern; it does not restart anything.
 public final class Supervisor: Service, Sendable {
     let core: SupervisorCore
     let clock: any Clock<Duration>
@@ -18,26 +18,28 @@ public final class Supervisor: Service, Sendable {
     struct State: Sendable {
         var phase = Phase.initial
         var intakes: [SourceName: SourceIntake] = [:]
-        /// Adapters on their way to ``run()``; finishing it is what begins the drain.
+        /// The adapters waiting to be run. Finishing the stream starts the drain.
         let starter: AsyncStream<SourceStart>.Continuation
         var starts: AsyncStream<SourceStart>?
         var runningAdapters = 0
-        /// Sources were changed in one step, so that nobody is about to add one in the place of one that was removed.
+        /// Whether the run ends when a removal stops the last adapter, because no replacement is about to be added.
         var endsWithRemovals = false
-        /// Those that are being removed, and those that were and still have something inside.
+        /// The sources being removed, and removed sources with unsettled arrivals.
         var leaving: [SourceIntake] = []
-        /// Of every source that was ever there: one that is added again goes on with its own, and a call that returns when
-        /// its source is long removed is still counted.
+        /// The counters of every source ever added. A source that is added again continues its counts, and a late
+        /// return is counted after its source is removed.
         var counters: [SourceName: OutcomeCounters] = [:]
         var firstFailure: (any Error)?
-        /// The tick from which on a drain abandons what is left.
+        /// The tick at which a drain abandons the remaining arrivals.
         var drainEnd: UInt64?
     }
 
+    /// Creates a supervisor.
+    ///
     /// - Parameters:
-    ///   - configuration: bounds and waits.
-    ///   - logger: where dead letters, stalls and lifetime are reported.
-    ///   - clock: what the timer of calls waits on; tests pass one they move by hand.
+    ///   - configuration: The limits and timeouts.
+    ///   - logger: The logger for dead letters, stalls and life cycle events.
+    ///   - clock: The clock of the timer; tests pass a manual clock.
     public init(
         configuration: SupervisorConfiguration = SupervisorConfiguration(),
         logger: Logger,
@@ -49,7 +51,7 @@ public final class Supervisor: Service, Sendable {
         state = Mutex(State(starter: starter, starts: starts))
     }
 
-    /// A supervisor whose tasks and random numbers are the caller's, so that a run can be repeated.
+    /// Creates a supervisor whose task executor and random seed are given, so that a run can be repeated.
     package init(
         configuration: SupervisorConfiguration,
         logger: Logger,
@@ -62,10 +64,10 @@ public final class Supervisor: Service, Sendable {
         state = Mutex(State(starter: starter, starts: starts))
     }
 
-    /// The dead letters kept in memory.
+    /// The dead letters in memory.
     public var deadLetters: DeadLetterStore { core.deadLetters }
 
-    /// What has become of all arrivals so far.
+    /// The outcomes of all arrivals so far, and the open work.
     public var report: SupervisorReport {
         let (intakes, counts) = state.withLock { ($0.everyIntake, $0.counts) }
         let running = core.lanes.all.flatMap { lane in lane.stalledSources.map { "\($0)/\(lane.entry.action)" } }
@@ -84,15 +86,15 @@ public final class Supervisor: Service, Sendable {
 // MARK: - Sources
 
 extension Supervisor {
-    /// Adds an adapter, which runs as long as the supervisor does, or until ``remove(source:)``.
+    /// Adds an adapter, which runs until the supervisor ends or ``remove(source:)`` removes it.
     ///
     /// - Parameters:
-    ///   - adapter: its source must not be there yet.
-    ///   - window: how much of it may be inside at once.
-    ///   - rateLimit: how much of it is let in; all of it when `nil`.
-    ///   - repeats: whether messages that come again are recognised.
-    /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` when the supervisor drains or has
-    ///   stopped.
+    ///   - adapter: The adapter; its source must not be present yet.
+    ///   - window: The maximum amount of unsettled work from the source.
+    ///   - rateLimit: The source's rate limit, or `nil` for none.
+    ///   - repeats: Whether redelivered messages are deduplicated.
+    /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` if the supervisor is
+    ///   draining or has stopped.
     public func add(
         _ adapter: any Adapter,
         window: WindowLimits = WindowLimits(),
@@ -104,7 +106,7 @@ extension Supervisor {
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             let known = state.counters[source]
             let intake = try state.insert(source, features, options, core)
-            // A drain that has begun has finished the stream, and nobody would run the adapter.
+            // A drain that has started has finished the stream, so the adapter would never run.
             guard case .enqueued = state.starter.yield(SourceStart(adapter: adapter, intake: intake)) else {
                 state.intakes[source] = nil
                 state.counters[source] = known
@@ -116,10 +118,10 @@ extension Supervisor {
         if phase == .running { intake.open() }
     }
 
-    /// The way in for a source that the caller runs itself.
+    /// Returns an intake for a source that the caller runs itself.
     ///
-    /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` when the supervisor drains or has
-    ///   stopped.
+    /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` if the supervisor is
+    ///   draining or has stopped.
     public func intake(
         for source: SourceName,
         features: AdapterFeatures = [],
@@ -137,7 +139,7 @@ extension Supervisor {
 }
 
 extension Supervisor.State {
-    /// In an order that is the same in each run.
+    /// The intakes in an order that is the same in each run.
     var intakesByName: [SourceIntake] { intakes.values.sorted { "\($0.source)" < "\($1.source)" } }
 
     mutating func insert(
@@ -156,36 +158,36 @@ extension Supervisor.State {
     }
 }
 
-/// An adapter on its way to the run, and where its arrivals go.
+/// An adapter to run, and the intake for its arrivals.
 package struct SourceStart: Sendable {
     let adapter: any Adapter
     let intake: SourceIntake
 }
 
-/// The bounds and waits of a supervisor, which traps when one is not in its range.
+/// The limits and timeouts of a supervisor. Creating a supervisor with a value out of range traps.
 public struct SupervisorConfiguration: Sendable {
-    /// How long a plugin's call may take when its registration names no other time, above zero; 3 s by default. A call has at least
-    /// this long and at most two ticks more.
+    /// The timeout of a call whose plugin sets none, above zero; 3 s by default. A call is allowed at least its timeout
+    /// and at most two ticks more.
     public var timeout: Duration = .seconds(3)
-    /// How long a drain waits for what has begun or waits, at least zero; 10 s by default. What is left then is abandoned.
+    /// The maximum duration of a drain, at least zero; 10 s by default. Arrivals left after it are abandoned.
     public var drainLimit: Duration = .seconds(10)
-    /// How long a source that can redeliver holds an arrival that has not begun, from its submission, at least zero; 5 s by
-    /// default. What has not begun by then is abandoned, so that the source sends it again; a call that has begun has its
-    /// timeout, so that the longest hold is both together and two ticks.
+    /// The ack deadline of a source that redelivers, at least zero; 5 s by default. An arrival whose call has not
+    /// started this long after its submission is abandoned, so that the source redelivers it. A call in progress has
+    /// its own timeout, so the longest hold is the sum of both plus two ticks.
     public var holdLimit: Duration = .seconds(5)
-    /// How often the one timer looks at the lanes, 1 ms to 60 s; 100 ms by default. Waits that begin between two ticks may be
-    /// shorter by up to a tick; a call's timeout never is.
+    /// The interval of the timer that checks the lanes, 1 ms to 60 s; 100 ms by default. A wait that starts between two
+    /// ticks may be up to a tick too short; a call's timeout never is.
     public var tick: Duration = .milliseconds(100)
-    /// What the store of dead letters keeps.
+    /// The limits of the dead letter store.
     public var deadLetters = DeadLetterLimits()
-    /// The most log lines a second that a source's dead letters may cause, at least 1; 50 by default. What is over is
-    /// counted and told in one line.
+    /// The maximum number of log lines per second about one source's arrivals, at least 1; 50 by default. Lines over
+    /// the limit are counted, and a later line reports the count.
     public var logLinesPerSecond = 50
-    /// Told of every arrival when it is decided, before its adapter is. Called on any thread, also at the same time on
-    /// several; must not block.
+    /// A closure that is called for each arrival when it is decided, before its adapter is notified. It runs on any
+    /// thread, concurrently with itself, and must not block.
     public var onOutcome: (@Sendable (SettledArrival) -> Void)?
 
-    /// The defaults.
+    /// Creates a configuration with the default values.
     public init() {}
 
     func check() {

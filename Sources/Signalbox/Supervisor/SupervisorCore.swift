@@ -2,7 +2,7 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-/// What the supervisor, its intakes and its lanes share.
+/// The state that a supervisor shares with its intakes and lanes.
 final class SupervisorCore: Sendable {
     let configuration: SupervisorConfiguration
     let logger: Logger
@@ -10,11 +10,11 @@ final class SupervisorCore: Sendable {
     let registry: Registry
     let middleware = MiddlewareList()
     let deadLetters: DeadLetterStore
-    /// When the log tells of dead letters that were dropped.
+    /// The limit on log lines about dropped dead letters.
     let drops: Mutex<CountReport>
     private let ticks = Atomic<UInt64>(0)
 
-    /// Where the lanes' tasks run; anywhere when `nil`.
+    /// The executor of the lanes' tasks, or `nil` for the default executor.
     let executor: (any TaskExecutor)?
     private let random: Mutex<SeededRandom>
 
@@ -31,32 +31,32 @@ final class SupervisorCore: Sendable {
         drops = Mutex(CountReport(ticksBetweenLines: ticksBetweenStallLines))
     }
 
-    /// The timer's count of ticks: the supervisor's only clock for waits.
+    /// The current tick: the supervisor's only clock for waits.
     var now: UInt64 { ticks.load(ordering: .relaxed) }
 
-    /// How many ticks lie between two reports to ``ReportObserver``s: a second.
+    /// The number of ticks between two reports to ``ReportObserver``s: one second.
     let ticksBetweenReports: UInt64
 
-    /// How many ticks lie between two log lines about one stalled lane: a minute.
+    /// The number of ticks between two log lines about one stalled lane: one minute.
     let ticksBetweenStallLines: UInt64
 
-    /// Whole seconds by the timer's count.
+    /// The whole seconds since the start, counted in ticks.
     var secondsRun: Int64 { Int64((Double(now) * (configuration.tick / .seconds(1))).rounded(.down)) }
 
-    /// A random number of the range, for waits.
+    /// Returns a random number in the range, for the jitter of waits.
     func random(in range: ClosedRange<UInt64>) -> UInt64 {
         random.withLock { .random(in: range, using: &$0) }
     }
 
-    /// The timer's next tick.
+    /// Advances the timer and returns the new tick.
     func advance() -> UInt64 { ticks.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// What makes a run of a supervisor repeatable: where its lanes' tasks run, and where its random numbers begin.
+/// The inputs that make a run repeatable: the executor of the lanes' tasks and the random seed.
 package struct Determinism: Sendable {
-    /// Runs the lanes' tasks.
+    /// The executor of the lanes' tasks.
     package let executor: any TaskExecutor
-    /// The seed of the waits between attempts.
+    /// The seed for the waits between attempts.
     package let seed: UInt64
 
     package init(executor: any TaskExecutor, seed: UInt64) {
@@ -65,7 +65,7 @@ package struct Determinism: Sendable {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood, 2014): small, repeatable, good enough for waits, of no use for secrets.
+/// SplitMix64 (Steele, Lea, Flood, 2014): small, repeatable, adequate for jitter, unsuitable for secrets.
 struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -80,9 +80,10 @@ struct SeededRandom: RandomNumberGenerator, Sendable {
     }
 }
 
-/// Waits, counted in ticks of the supervisor's timer.
+/// Conversion of durations to ticks of the supervisor's timer.
 enum TickCount {
-    /// Rounded up, at least one. What counts from the running tick may be up to one tick shorter than the wait.
+    /// Returns the number of ticks, rounded up and at least one. Counted from the current tick, the wait may be up to
+    /// one tick too short.
     static func ticks(in wait: Duration, of tick: Duration) -> UInt64 {
         let ticks = (wait / tick).rounded(.up)
         return ticks < 1 ? 1 : UInt64(min(ticks, 9e18))

@@ -1,45 +1,45 @@
 public import SignalboxCore
 import Synchronization
 
-/// What a supervisor has done so far, and whether anything is still open.
+/// The outcomes of a supervisor so far, and the work that is still open.
 public struct SupervisorReport: Sendable, Hashable {
     /// The outcomes of all sources together.
     public let total: OutcomeCounts
     /// The outcomes by source.
     public let sources: [SourceName: OutcomeCounts]
-    /// How much of each source is inside.
+    /// The use of each source's window.
     public let windows: [SourceName: WindowUse]
-    /// How many arrivals are inside and not settled.
+    /// The number of arrivals that are taken and not settled.
     public let unsettled: Int
-    /// The plugins with a call that was settled without waiting for it and has not returned, as `source/action`, sorted.
+    /// The plugins with a call that was settled before it returned and is still running, as `source/action`, sorted.
     public let callsStillRunning: [String]
-    /// How many dead letters there were, and how many of them the store had to drop.
+    /// The number of dead letters, dropped ones included.
     public let deadLetters: Int
-    /// How many of the dead letters were dropped because the store was full.
+    /// The number of dead letters that were dropped because the store was full.
     public let deadLettersDropped: Int
 
-    /// Whether nothing was abandoned except what plugins gave back, and no call is left running: what a drain should end in.
+    /// Whether a drain was clean: all is settled, no call is running, and only arrivals given back were abandoned.
     public var isClean: Bool { total.abandoned == total.givenBack && unsettled == 0 && callsStillRunning.isEmpty }
 }
 
-/// How many arrivals ended in each outcome since the supervisor was made.
+/// The number of arrivals with each outcome since the supervisor was created.
 public struct OutcomeCounts: Sendable, Hashable {
-    /// The plugin did its work.
+    /// The number of arrivals whose plugin completed its work.
     public var handled: Int
-    /// The plugin was not called.
+    /// The number of arrivals that were refused.
     public var rejected: Int
-    /// The plugin threw or did not return in time.
+    /// The number of arrivals whose plugin threw or did not return in time.
     public var failed: Int
-    /// Let go of undecided, not acknowledged.
+    /// The number of arrivals that were released without a decision and not acknowledged.
     public var abandoned: Int
-    /// How many of the abandoned arrivals a plugin gave back. Not an outcome of its own.
+    /// The number of abandoned arrivals that a plugin gave back. Not a separate outcome.
     public var givenBack: Int
-    /// Calls that returned after they had been settled; their results were not sent. Not an outcome of its own.
+    /// The number of calls that returned after they were settled, so that their results were not sent. Not an outcome.
     public var lateReturns: Int
-    /// How many of the arrivals repeated an earlier one and had its outcome without a call. Not an outcome of its own.
+    /// The number of arrivals that received the outcome of an earlier one without a call. Not a separate outcome.
     public var repeats: Int
 
-    /// Counts, each at least 0.
+    /// Creates counts, each at least 0.
     public init(
         handled: Int = 0,
         rejected: Int = 0,
@@ -58,7 +58,7 @@ public struct OutcomeCounts: Sendable, Hashable {
         self.repeats = repeats
     }
 
-    /// All arrivals settled.
+    /// The number of settled arrivals.
     public var settled: Int { handled + rejected + failed + abandoned }
 
     static func + (left: OutcomeCounts, right: OutcomeCounts) -> OutcomeCounts {
@@ -74,7 +74,7 @@ public struct OutcomeCounts: Sendable, Hashable {
     }
 }
 
-/// How many arrivals of a source ended in each outcome. Any thread.
+/// The counters of a source's outcomes. Safe on any thread.
 final class OutcomeCounters: Sendable {
     let handled = Atomic<Int>(0)
     let rejected = Atomic<Int>(0)
@@ -109,7 +109,7 @@ final class OutcomeCounters: Sendable {
 }
 
 extension Outcome {
-    /// Whether the arrival is done with and may be acknowledged.
+    /// Whether the outcome is final, so that the arrival may be acknowledged.
     var isDecided: Bool {
         if case .abandoned = self { false } else { true }
     }

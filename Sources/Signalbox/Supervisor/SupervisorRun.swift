@@ -7,17 +7,17 @@ import Synchronization
 extension Supervisor {
     /// Opens the sources, runs the adapters, and drains on graceful shutdown or when all adapters have ended.
     ///
-    /// Draining takes nothing more, lets what has begun or waits be handled within the drain limit and abandons the rest.
-    /// It ends also when a plugin never returns; ``report`` then says which. Cancelling the task stops at once: what is
-    /// not settled is abandoned. A supervisor runs once.
+    /// A drain accepts no more arrivals, handles pending ones within the drain limit and abandons the rest. It ends
+    /// even if a plugin never returns; ``report`` then lists that plugin. Cancelling the task stops at once and
+    /// abandons everything unsettled. A supervisor runs only once.
     ///
-    /// - Throws: the error of the first adapter that failed, after the drain; ``RegistrationError/closed`` when the
-    ///   supervisor has run before.
+    /// - Throws: The error of the first adapter that failed, after the drain; ``RegistrationError/closed`` if the
+    ///   supervisor has already run.
     public func run() async throws {
         try await run(try open())
     }
 
-    /// The rest of ``run()``, after ``open()``: for whoever must know that the run begins before anything else does.
+    /// Continues ``run()`` after ``open()``, for callers that need the sources open before anything else starts.
     package func run(_ starts: AsyncStream<SourceStart>) async throws {
         let timer = DispatchTicks(clock, every: core.configuration.tick) { self.tick() }
         defer { timer?.stop() }
@@ -38,15 +38,15 @@ extension Supervisor {
         if let failure = finish() { throw failure }
     }
 
-    /// Begins the graceful end of ``run()``, as the graceful shutdown of its service does. Any thread, any number of times.
+    /// Starts a graceful shutdown, like the service's own. Safe on any thread; repeated calls have no effect.
     package func shutDown() {
         state.withLock { $0.starter }.finish()
     }
 
-    /// Begins the one run and opens the sources; ``run(_:)`` must follow.
+    /// Starts the only run and opens the sources. The caller must call ``run(_:)`` next.
     ///
-    /// - Returns: the adapters to run.
-    /// - Throws: ``RegistrationError/closed`` when the supervisor runs or has run.
+    /// - Returns: The adapters to run.
+    /// - Throws: ``RegistrationError/closed`` if the supervisor is running or has run.
     package func open() throws -> AsyncStream<SourceStart> {
         let (starts, intakes) = try state.withLock { state throws -> (AsyncStream<SourceStart>, [SourceIntake]) in
             guard state.phase == .initial, let starts = state.starts else { throw RegistrationError.closed }
@@ -54,12 +54,12 @@ extension Supervisor {
             state.starts = nil
             return (starts, state.intakesByName)
         }
-        // A task that was cancelled before it began opens nothing: what waits is abandoned by the drain.
+        // A task cancelled before it starts opens nothing: the drain abandons what waits.
         if !Task.isCancelled { for intake in intakes { intake.open() } }
         return starts
     }
 
-    /// Runs an adapter until it ends, or is asked to end as its source is removed.
+    /// Runs an adapter until it ends or its source is removed.
     private func run(_ start: SourceStart) async {
         let life = start.intake.life
         if life.begin() {
@@ -111,7 +111,7 @@ extension Supervisor {
         } onCancel: {
             for intake in intakes { intake.stop(.drain) }
         }
-        // A cancelled task has no timer any more, so what is left is let go of from here.
+        // A cancelled task has no timer, so this loop abandons the rest.
         while Task.isCancelled, intakes.contains(where: { !$0.window.isEmpty }) {
             for lane in core.lanes.all { lane.abandon(.stop) }
             await Task.yield()
@@ -134,16 +134,16 @@ extension Supervisor {
         }
         tellReport()
         for intake in intakes { intake.forgetLanes() }
-        // A lane whose plugin never returns stays, so that it can be reported.
+        // The lane of a plugin that never returns stays open, so that it can be reported.
         for lane in core.lanes.all { core.lanes.retire(lane.entry) }
         return failure
     }
 }
 
-// MARK: - The timer
+// MARK: - Timer
 
 extension Supervisor {
-    /// Ticks by a clock that is not the system's.
+    /// Advances the timer by a clock other than the system's.
     private func keepTime(by clock: (any Clock<Duration>)?) async {
         guard let clock else { return }
         while (try? await clock.sleep(for: core.configuration.tick)) != nil {
@@ -165,7 +165,7 @@ extension Supervisor {
         core.tellOfDrops(at: now)
         for intake in intakes { intake.tick(now) }
         if now.isMultiple(of: core.ticksBetweenReports) { tellReport() }
-        // Before their lanes are asked to call again what waits for its next attempt.
+        // Before the lanes wake the retries that are due.
         tickLeavingSources(now)
         for lane in core.lanes.all {
             lane.tick(now, wakesSleepers: !isDrainOver)
@@ -174,14 +174,14 @@ extension Supervisor {
     }
 }
 
-/// The ticks of the system's clock, on a queue of their own: plugins that block every thread of the pool do not stop them.
+/// The system clock's ticks on a separate dispatch queue, which plugins that block the whole thread pool cannot stop.
 final class DispatchTicks {
     private let timer: any DispatchSourceTimer
 
-    /// Begins at once.
+    /// Starts the timer immediately.
     ///
-    /// - Parameter tick: called on the queue, one call after the other.
-    /// - Returns: `nil` when the clock is not the system's continuous one, and only the clock itself can say when.
+    /// - Parameter tick: A closure that is called on the queue, one call at a time.
+    /// - Returns: `nil` if the clock is not a `ContinuousClock`, in which case the clock itself must time the ticks.
     init?(_ clock: any Clock<Duration>, every interval: Duration, tick: @escaping @Sendable () -> Void) {
         guard clock is ContinuousClock else { return nil }
         let (seconds, attoseconds) = interval.components
@@ -193,6 +193,6 @@ final class DispatchTicks {
         timer.resume()
     }
 
-    /// No tick begins any more; one may still be in progress.
+    /// Stops the timer. A tick in progress may still complete.
     func stop() { timer.cancel() }
 }

@@ -104,36 +104,36 @@ struct BridgeCommand: AsyncParsableCommand {
     }
 }
 
-/// What `bridge` was asked for.
+/// The arguments of `bridge`.
 struct BridgeRequest: Sendable {
-    /// What the page runs in.
+    /// The engine that runs the page.
     let engine: BridgeEngineChoice
-    /// The scripts to run, in this order; of an engine with documents one page: a file, a folder or a URL.
+    /// The scripts to run, in this order. For an engine with documents, one page: a file, a folder or a URL.
     let pages: [String]
     /// The origins whose pages get the bridge, besides the page's own.
     let origins: [WebOrigin]
-    /// The configuration, where there is one.
+    /// The path of the configuration, if any.
     let config: String?
-    /// Which of its script sources the page is.
+    /// The name of the script source in the configuration that the page stands for.
     let source: String?
-    /// The recorded run.
+    /// The path of the recorded run.
     let expect: String?
-    /// When the page has to end.
+    /// The maximum time the page runs.
     let timeout: Duration?
-    /// After how many messages it ends.
+    /// The number of messages after which the page ends.
     let count: Int?
 }
 
-/// What a page of `bridge` runs in.
+/// The engine that runs a page of `bridge`.
 enum BridgeEngineChoice: String, CaseIterable, Sendable, ExpressibleByArgument {
-    /// Scripts without a document.
+    /// JavaScriptCore, for scripts without a document.
     case jsc
-    /// A web view of this program.
+    /// A web view in this process.
     case webkitgtk
-    /// Whatever browser the user opens the page in.
+    /// Any browser in which the user opens the page.
     case browser
 
-    /// What a page in it cannot have, or the engine cannot do, in words; said before the page begins.
+    /// Returns descriptions of the engine's limitations, which are logged before the page starts.
     func limits(of features: AdapterFeatures) -> [String] {
         let navigation = features.contains(.navigates) ? [] : ["navigation: not asked"]
         return switch self {

@@ -6,9 +6,9 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 
-/// A page from start to exit status.
+/// The `bridge` command, from start to exit status.
 enum BridgeProgram {
-    /// What a page is made of, whatever it runs in.
+    /// The parts of a run that are the same for every engine.
     struct Parts {
         let request: BridgeRequest
         let configuration: RunConfiguration
@@ -17,7 +17,7 @@ enum BridgeProgram {
         let logger: Logger
     }
 
-    /// Runs the page to its end, and says how it went. Its diagnostics are out when it returns.
+    /// Runs the page to its end and returns the exit status. All diagnostics are written when it returns.
     static func status(of request: BridgeRequest, logger: Logger) async -> CommandStatus {
         do {
             var configuration = RunConfiguration()
@@ -66,7 +66,7 @@ enum BridgeProgram {
         }
     }
 
-    /// - Parameter isOpenEnded: a page that ends when it is asked to, and not by itself.
+    /// - Parameter isOpenEnded: Whether the page ends only on request.
     static func judge(
         _ report: SingleSourceReport,
         _ parts: Parts,
@@ -95,7 +95,7 @@ enum BridgeProgram {
 }
 
 extension BridgeProgram.Parts {
-    /// The run of the page, after telling what its engine cannot do.
+    /// Logs the engine's limitations and returns the run of the page.
     func run(_ adapter: any Adapter, recorded: RecordedRun? = nil) -> SingleSourceRun {
         for limit in request.engine.limits(of: adapter.features) {
             logger.info("engine \(request.engine.rawValue): \(limit)")
@@ -114,13 +114,13 @@ extension BridgeProgram.Parts {
 }
 
 extension SingleSourceReport {
-    /// Whether the scripts used more time or memory than they may.
+    /// Whether the scripts exceeded their time or memory limit.
     fileprivate var isClosedByLimit: Bool {
         guard case .failed(let error as JSBridgeError) = source else { return false }
         return error.code == .executionTimeLimit || error.code == .heapLimit
     }
 
-    /// Whether nothing else ended it than what it was asked to end by, or its own end.
+    /// Whether the source stopped on request and nothing failed.
     fileprivate var endedAsAsked: Bool {
         guard case .stopped = source, lost == nil else { return false }
         if case .failed = session { return false }
@@ -130,7 +130,7 @@ extension SingleSourceReport {
 
 extension BridgeProgram {
     #if WebKitGTK
-    /// A page in a window of this program.
+    /// Runs a page in a window of this program.
     static func webView(_ parts: Parts) async throws -> CommandStatus {
         let page = parts.request.pages[0]
         if page.hasPrefix("http://") || page.hasPrefix("https://") {
@@ -168,7 +168,7 @@ extension BridgeProgram {
         var configurator = BridgeConfigurator()
         if let own = url.origin { configurator.set(origins: [own] + parts.request.origins) }
         configurator.set(title: parts.source.script.title)
-        // What the page may post to by name is what it may call.
+        // The page gets a handler for each action that it may call.
         for plugin in parts.configuration.plugins.prefix(BridgeConfigurator.maximumHandlers) {
             configurator.add(handler: BridgeHandler(plugin.action))
         }
@@ -189,7 +189,7 @@ extension BridgeProgram {
 }
 
 extension BridgeProgram {
-    /// A page in the browser of whoever opens the address.
+    /// Serves a page to the browser that opens its address.
     static func browser(_ parts: Parts) async throws -> CommandStatus {
         let site = try SiteFiles.read(parts.request.pages[0])
         var browser = BrowserConfiguration(source: parts.source.name, documents: site.documents)
@@ -201,7 +201,7 @@ extension BridgeProgram {
             parts.source.script.messagesWithoutListener ?? browser.messagesWithoutListener
         let engine = try BrowserEngine(browser, logger: parts.logger.withoutSecrets)
         let run = parts.run(engine)
-        // To stderr itself and not to a log: the address lets whoever has it in.
+        // Written to stderr and not logged, because the address grants access.
         let address = Task {
             if let url = try? await engine.url() { DiagnosticOutput.shared.tell("open \(url)") }
         }
@@ -210,18 +210,18 @@ extension BridgeProgram {
     }
 }
 
-/// The source that a page of `bridge` stands for: its name and bounds.
+/// The source that a page of `bridge` stands for: its name and limits.
 struct PageSource: Sendable {
     let name: SourceName
     let script: ScriptSection
     let window: WindowLimits
 
-    /// A page that no configuration tells of.
+    /// The source of a page without a configuration.
     static let unconfigured = PageSource(name: "page", script: ScriptSection(), window: WindowLimits())
 
-    /// The script source of a configuration, or the one with this name.
+    /// Returns the script source with the given name, or the only one if the name is `nil`.
     ///
-    /// - Throws: ``CommandRefusal`` when there is none, or several and no name.
+    /// - Throws: ``CommandRefusal`` if there is no such source, or if there are several and no name is given.
     static func find(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandRefusal)
         -> PageSource
     {

@@ -1,17 +1,17 @@
 import BrowserBridge
 import Foundation
 
-/// Reads a page, or a folder of pages, to be served from memory.
+/// A page, or the pages of a folder, read into memory to be served.
 struct SiteFiles {
-    /// By path; the first page is at `/`.
+    /// The documents by path. The first page is at `/`.
     let documents: [String: BrowserDocument]
 
-    /// The most files of a folder: what a server's table holds besides the bridge's script.
+    /// The maximum number of files in a folder: the capacity of the server's table without the bridge's script.
     static let fileLimit = 98
 
-    /// The page itself, or all files of a folder, whose `index.html` is the first page too; hidden files are left out.
+    /// Reads one page, or all files of a folder except hidden ones. The folder's `index.html` is the first page.
     ///
-    /// - Throws: ``NamedFileError`` when there is none, or too much.
+    /// - Throws: ``NamedFileError`` if a file is missing, unreadable or too large, or if the folder has too many files.
     static func read(_ path: String) throws(NamedFileError) -> SiteFiles {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -36,7 +36,7 @@ struct SiteFiles {
         return SiteFiles(documents: documents)
     }
 
-    /// Relative to the folder, in an order that does not depend on the file system.
+    /// Returns names relative to the folder, sorted, so that the order does not depend on the file system.
     private static func names(in folder: String) throws(NamedFileError) -> [String] {
         let root = URL(fileURLWithPath: folder, isDirectory: true)
         let options: FileManager.DirectoryEnumerationOptions = [.skipsHiddenFiles]

@@ -4,9 +4,9 @@ import Logging
 import SignalboxCore
 import WebSocketChat
 
-/// Serves documents on a port of this machine for as long as something needs them. Nobody can open a WebSocket to it.
+/// Serves documents on a loopback port while a task needs them. It refuses every WebSocket handshake.
 enum SiteServer {
-    /// - Parameter body: is given the port.
+    /// - Parameter body: Called with the port.
     static func serving(
         _ documents: [String: BrowserDocument],
         _ logger: Logger,
@@ -18,7 +18,7 @@ enum SiteServer {
         site.pages = documents.mapValues {
             WebSocketPage(contentType: $0.contentType, body: $0.body, policy: .siteWithInlineCode)
         }
-        // Who serves the page is no news.
+        // The address of the page is not worth a log line.
         var quiet = logger.withoutSecrets
         quiet.logLevel = max(quiet.logLevel, .warning)
         let server = try WebSocketServer(site, logger: quiet)

@@ -2,7 +2,7 @@ import ArgumentParser
 import MQTTPush
 import SignalboxCore
 
-/// The options about a broker and the way to connect and log in there. A secret is never an argument, as other users see those.
+/// The options for connecting and logging in to a broker. No secret is an argument, as other users can see those.
 struct BrokerArguments: ParsableArguments {
     @Option(help: "The user name at the broker.")
     var user: String?
@@ -58,9 +58,9 @@ struct BrokerArguments: ParsableArguments {
     @Flag(help: "Try again when the first connection fails; else that is an error.")
     var retry = false
 
-    /// The broker and the login, checked as far as they can be without a connection.
+    /// Returns the broker and the login, validated as far as possible without a connection.
     ///
-    /// - Parameter url: the broker's; never repeated in a message, as people write passwords into it.
+    /// - Parameter url: The broker's URL. Never part of an error message, because it may contain a password.
     func login(at url: String) throws(ValidationError) -> BrokerLogin {
         let broker = try BrokerArguments.checked { () throws(MQTTPushError) in try MQTTBroker(url: url) }
         return BrokerLogin(
@@ -73,14 +73,14 @@ struct BrokerArguments: ParsableArguments {
         )
     }
 
-    /// Says on stderr what it means that no certificate is checked.
+    /// Warns on stderr about the effect of `--insecure`.
     func warn() {
         guard insecure else { return }
         let danger = "whoever is on the way can read and change everything"
         DiagnosticOutput.shared.tell("--insecure: no certificate is checked, so \(danger)")
     }
 
-    /// Asks the adapter itself about values that do not go together.
+    /// Converts the adapter's validation errors.
     static func checked<Value>(_ make: () throws(MQTTPushError) -> Value) throws(ValidationError) -> Value {
         do throws(MQTTPushError) {
             return try make()
@@ -153,17 +153,17 @@ struct BrokerArguments: ParsableArguments {
     }
 }
 
-/// A broker, and how to connect and log in there.
+/// A broker with the login and connection options.
 struct BrokerLogin: Sendable, Hashable {
     let broker: MQTTBroker
     let version: MQTTVersion
     let security: MQTTSecurity
     let user: String?
     let password: Secret?
-    /// Whether a first connection that fails is tried again.
+    /// Whether the first connection is retried if it fails.
     let retries: Bool
 
-    /// Takes it over into a source's configuration.
+    /// Applies the options to a source's configuration.
     func apply(to push: inout MQTTPushConfiguration) {
         push.version = version
         push.security = security
@@ -172,7 +172,7 @@ struct BrokerLogin: Sendable, Hashable {
         push.firstConnectionMustSucceed = !retries
     }
 
-    /// Takes it over into a publisher's configuration.
+    /// Applies the options to a publisher's configuration.
     func apply(to publisher: inout MQTTPublisherConfiguration) {
         publisher.version = version
         publisher.security = security
@@ -182,10 +182,10 @@ struct BrokerLogin: Sendable, Hashable {
     }
 }
 
-/// Reads the option `--qos`.
+/// Parses the option `--qos`.
 enum QualityOption {
-    /// - Returns: at least once, where nothing is said.
-    /// - Throws: `ValidationError` for a number that is no quality of service, and for 2, which is neither asked for nor sent.
+    /// - Returns: At least once if the option is absent.
+    /// - Throws: `ValidationError` for a number other than 0 and 1. QoS 2 is not supported.
     static func quality(_ number: Int?) throws(ValidationError) -> MQTTQuality {
         guard let number else { return .atLeastOnce }
         guard let quality = MQTTQuality(rawValue: number) else {

@@ -3,7 +3,7 @@ import MQTTPush
 import SignalboxCore
 import SignalboxRoutes
 
-/// The options about where a message goes and how.
+/// The options for the destination and properties of a message.
 struct MessageArguments: ParsableArguments {
     @Option(name: [.customShort("t"), .customLong("topic")], help: "The topic; it has no wildcards.")
     var topic: String
@@ -22,9 +22,9 @@ struct MessageArguments: ParsableArguments {
     )
     var expiry: String?
 
-    /// The message without what it says.
+    /// Returns the message without its payload.
     ///
-    /// - Throws: `ValidationError` for what cannot be published.
+    /// - Throws: `ValidationError` if the options are invalid.
     func emptyMessage(retain: Bool, version: MQTTVersion) throws(ValidationError) -> MQTTMessage {
         do throws(TopicError) {
             _ = try TopicName(topic)
@@ -54,7 +54,7 @@ struct MessageArguments: ParsableArguments {
     }
 }
 
-/// The options about what one message says.
+/// The options for the payload of a single message.
 struct PayloadArguments: ParsableArguments {
     @Option(
         parsing: .unconditional,
@@ -65,9 +65,9 @@ struct PayloadArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The file whose bytes the message is; '-' is stdin.", valueName: "path"))
     var file: String?
 
-    /// What was given; none when `nil`.
+    /// Returns the source of the payload, or `nil` if none was given.
     ///
-    /// - Throws: `ValidationError` when both were.
+    /// - Throws: `ValidationError` if both options were given.
     func source() throws(ValidationError) -> PublishRequest.Payload? {
         guard payload == nil || file == nil else { throw ValidationError("--payload and --file exclude each other") }
         if let file { return file == "-" ? .standardInput : .file(file) }
@@ -75,15 +75,15 @@ struct PayloadArguments: ParsableArguments {
     }
 }
 
-/// What `publish` was asked for, checked.
+/// The validated arguments of `publish` and `request`.
 struct PublishRequest: Sendable {
     static let source: SourceName = "publisher"
-    /// The most bytes of a payload.
+    /// The maximum size of a payload, in bytes.
     static let payloadLimit = 64 << 20
-    /// The most bytes of a line that is a message.
+    /// The maximum length of a line that is published, in bytes.
     static let lineLimit = 8 << 20
 
-    /// Where payloads come from.
+    /// The source of the payloads.
     enum Payload: Sendable, Hashable {
         case text(String)
         case file(String)
@@ -93,12 +93,12 @@ struct PublishRequest: Sendable {
     }
 
     let login: BrokerLogin
-    /// The messages, but for what they say.
+    /// The messages without their payload.
     let message: MQTTMessage
     let payload: Payload
     let timeout: Duration?
 
-    /// The publisher, with a client id that nobody else has.
+    /// The publisher, with a unique client id.
     var publisher: MQTTPublisherConfiguration {
         var publisher = MQTTPublisherConfiguration(source: PublishRequest.source, broker: login.broker)
         login.apply(to: &publisher)

@@ -3,9 +3,9 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 
-/// Writes a line for each message to stdout until enough are out; what comes then is not shown.
+/// Writes a line for each message to stdout until enough are written. Later messages are discarded.
 final class MessagePlugin: Plugin {
-    /// Why nothing more is shown.
+    /// The reason messages are discarded.
     enum Closing: Sendable {
         case enough
         case time
@@ -24,9 +24,9 @@ final class MessagePlugin: Plugin {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - count: after so many messages nothing more is shown.
-    ///   - line: what is written for a message, with its newline.
-    ///   - enough: called once, when the last message asked for is out.
+    ///   - count: The number of messages to write, or `nil` for no limit.
+    ///   - line: Returns the output for a message, with its newline.
+    ///   - enough: Called once, after the last message of `count` is written.
     init(
         action: ActionName,
         count: Int?,
@@ -41,12 +41,12 @@ final class MessagePlugin: Plugin {
         self.enough = enough
     }
 
-    /// How many messages are out.
+    /// The number of messages written.
     var shown: Int { state.withLock { $0.shown } }
-    /// Why nothing more is shown, or `nil` while messages are.
+    /// The reason messages are discarded, or `nil` while they are written.
     var closing: Closing? { state.withLock { $0.closing } }
 
-    /// From now on nothing is shown.
+    /// Discards all further messages. The first reason is kept.
     func close(because reason: Closing) {
         state.withLock { if $0.closing == nil { $0.closing = reason } }
     }
@@ -64,7 +64,7 @@ final class MessagePlugin: Plugin {
     }
 }
 
-/// A message as `subscribe` shows it.
+/// A message as `subscribe` prints it.
 struct MessageRecord {
     let payload: Bytes
     let context: ActionContext
@@ -100,7 +100,7 @@ struct MessageRecord {
         return Array((columns.joined(separator: "  ") + "\n").utf8)
     }
 
-    /// What the first pattern that matches named in the topic, as a JSON object.
+    /// The captures of the first pattern that matches the topic, as a JSON object.
     private var captures: [UInt8]? {
         guard let topic = (context.origin.facts as? PushFacts)?.topic,
             let found = patterns.lazy.compactMap({ $0.match(topic) }).first, !found.isEmpty
@@ -111,14 +111,14 @@ struct MessageRecord {
     }
 }
 
-/// Payloads that are JSON, by the package's own strict reader.
+/// Recognizes JSON payloads with the package's strict parser.
 enum JSONPayload {
     private static let pool = ArrivalPool()
 
-    /// The payload without needless white space, or `nil` when it is empty or not JSON: then also for a member written
-    /// twice, or more than 64 levels.
+    /// Returns the payload without insignificant white space, or `nil` if it is empty or not JSON. Duplicate members
+    /// and more than 64 levels of nesting are not accepted either.
     ///
-    /// - Parameter limits: the bounds of the message that it came by.
+    /// - Parameter limits: The limits of the message.
     static func compact(_ payload: Bytes, origin: Origin, limits: MessageLimits) -> [UInt8]? {
         guard !payload.isEmpty else { return nil }
         var batch = ArrivalBatch(pool: pool, limits: limits)

@@ -55,7 +55,7 @@ struct PublishCommand: AsyncParsableCommand {
         throw await PublishProgram.status(of: try request(), logger: logLevel.logger).code
     }
 
-    /// What the options say.
+    /// Returns the validated options.
     func request() throws -> PublishRequest {
         let payload = try content.source()
         guard payload == nil || !lines else {
@@ -76,9 +76,9 @@ struct PublishCommand: AsyncParsableCommand {
     }
 }
 
-/// Messages of the command line, from what they say to the exit status.
+/// The `publish` command, from reading the payload to the exit status.
 enum PublishProgram {
-    /// Publishes, and says what was not. Its diagnostics are out when it returns.
+    /// Publishes the messages and reports failures. All diagnostics are written when it returns.
     static func status(of request: PublishRequest, logger: Logger) async -> CommandStatus {
         do {
             let signals = await SignalWatch.begin()
@@ -89,7 +89,7 @@ enum PublishProgram {
                 status = try await single(request, signals, logger)
             }
             await DiagnosticOutput.shared.flush()
-            // Until here a second signal ends the program, whatever it waits for.
+            // Until here a second signal ends the program, regardless of what it waits for.
             withExtendedLifetime(signals) {}
             return status
         } catch {
@@ -97,7 +97,7 @@ enum PublishProgram {
         }
     }
 
-    /// The bytes of one message.
+    /// Returns the bytes of one message.
     static func payload(_ source: PublishRequest.Payload) async throws(CommandRefusal) -> [UInt8] {
         let limit = PublishRequest.payloadLimit
         do throws(FileReadError) {

@@ -1,15 +1,15 @@
 import MQTTPush
 
-/// Publishes each line of stdin, in their order, as fast as the broker takes them: no more of it is read than that.
+/// Publishes the lines of stdin in order. Reads only as fast as the broker accepts messages.
 struct PublishedLines: Sendable {
-    /// How long it waits until it looks again whether the publisher has room, or is done.
+    /// The interval at which the publisher is checked for room, or for the end of its work.
     private static let pause: Duration = .milliseconds(2)
 
     let publisher: MQTTPublisher
-    /// The messages, but for what they say.
+    /// The messages without their payload.
     let message: MQTTMessage
 
-    /// Reads stdin to its end, and returns when everything taken has been published or has failed, or the task is cancelled.
+    /// Reads stdin to its end. Returns when every accepted message was published or has failed, or on cancellation.
     func run() async -> LineCounts {
         var counts = LineCounts()
         let reader = PieceReader(.standardInput)
@@ -53,7 +53,7 @@ struct PublishedLines: Sendable {
                 counts.taken += 1
                 return
             } catch {
-                // When the task is cancelled nothing is waited for any more.
+                // A cancelled task gives up immediately.
                 if error.code == .queueFull, (try? await Task.sleep(for: PublishedLines.pause)) != nil { continue }
                 counts.refused += 1
                 return
@@ -62,21 +62,21 @@ struct PublishedLines: Sendable {
     }
 }
 
-/// What came of the lines of stdin, and the status that stands for it.
+/// The results for the lines of stdin, and the exit status they lead to.
 struct PublishReport: Sendable {
     let topic: String
     let lines: LineCounts
-    /// Messages that the broker took.
+    /// The number of messages that the broker accepted.
     var published = 0
-    /// Messages that were taken and are not known to be published.
+    /// The number of accepted messages that are not known to be published.
     var failed = 0
-    /// Of these: what the broker denied.
+    /// The number of those that the broker denied.
     var denied = 0
 
-    /// How many were read and not published.
+    /// The number of lines that were read and not published.
     var unpublished: Int { lines.refused + failed }
 
-    /// What is told on stderr.
+    /// The lines for stderr.
     var words: [String] {
         var words: [String] = []
         if let fault = lines.fault { words.append(fault) }
@@ -93,7 +93,7 @@ struct PublishReport: Sendable {
         return words
     }
 
-    /// The status.
+    /// The exit status.
     var status: CommandStatus {
         if lines.fault != nil { return .unreadableFile }
         if denied > 0 { return .refused }
@@ -102,7 +102,7 @@ struct PublishReport: Sendable {
 }
 
 extension PublishReport {
-    /// - Parameter counts: what the publisher did.
+    /// - Parameter counts: The publisher's results.
     init(topic: String, lines: LineCounts, counts: MQTTPublishCounts) {
         self.init(
             topic: topic,
@@ -114,16 +114,16 @@ extension PublishReport {
     }
 }
 
-/// What became of lines before the publisher had them.
+/// The numbers of lines by result, before the publisher processes them.
 struct LineCounts: Sendable, Hashable {
-    /// Lines that the publisher took.
+    /// Lines that the publisher accepted.
     var taken = 0
-    /// Lines that cannot be messages, or that nobody could take any more.
+    /// Lines that are too long, and lines that the publisher did not accept.
     var refused = 0
-    /// Lines without a byte, which are no messages.
+    /// Empty lines, which are not published.
     var empty = 0
-    /// Whether stdin came to its end.
+    /// Whether stdin was read to its end.
     var isComplete = false
-    /// Why stdin could not be read to its end.
+    /// The reason stdin could not be read to its end.
     var fault: String?
 }

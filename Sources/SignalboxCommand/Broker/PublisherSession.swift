@@ -1,14 +1,14 @@
 import MQTTPush
 
-/// A publisher that runs as long as something is done with it.
+/// A publisher that runs while some work uses it.
 struct PublisherSession<Value: Sendable>: Sendable {
-    /// How it ended.
+    /// How the session ended.
     struct End: Sendable {
-        /// What the work came to, when it came to its own end or noticed that it was cancelled.
+        /// The result of the work, if it returned, possibly after cancellation.
         var value: Value?
-        /// What made the publisher give up.
+        /// The error that ended the publisher.
         var failure: (any Error)?
-        /// A signal, or the time, that came before the work was done.
+        /// The exit status of a signal or timeout that preceded the end of the work.
         var interruption: CommandStatus?
 
         fileprivate var isOpen: Bool { value == nil && failure == nil && interruption == nil }
@@ -22,14 +22,14 @@ struct PublisherSession<Value: Sendable>: Sendable {
     }
 
     let publisher: MQTTPublisher
-    /// When it is given up; never when `nil`.
+    /// The time limit for the work, or `nil` for none.
     let timeout: Duration?
 
-    /// Does the work while the publisher runs. Then what is queued is published, within the publisher's own bound.
+    /// Does the work while the publisher runs, then publishes the queued messages within the publisher's stop timeout.
     ///
     /// - Parameters:
-    ///   - signals: the first one cancels the work.
-    ///   - work: looks whether it is cancelled.
+    ///   - signals: The first signal cancels the work.
+    ///   - work: The work, which must return when cancelled.
     func run(_ signals: SignalWatch, _ work: @escaping @Sendable () async -> Value) async -> End {
         await withTaskGroup(of: Event.self) { group in
             group.addTask { .done(await work()) }

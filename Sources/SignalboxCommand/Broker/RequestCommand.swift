@@ -54,7 +54,7 @@ struct RequestCommand: AsyncParsableCommand {
         throw await RequestProgram.status(of: try request(), raw: raw, logger: logLevel.logger).code
     }
 
-    /// What the options say.
+    /// Returns the validated options.
     func request() throws -> PublishRequest {
         guard let payload = try content.source() else {
             throw ValidationError("say what is asked: --payload TEXT or --file FILE")
@@ -74,12 +74,12 @@ struct RequestCommand: AsyncParsableCommand {
     }
 }
 
-/// One request, from what it says to the exit status.
+/// The `request` command, from reading the payload to the exit status.
 enum RequestProgram {
-    /// How much longer than a reply is waited for the whole may take, so that the request itself says why there is none.
+    /// The time the command may exceed the reply timeout, so that the request itself reports a missing reply.
     private static let margin: Duration = .seconds(5)
 
-    /// Asks, shows the reply, and says how it went. Its diagnostics are out when it returns.
+    /// Publishes the request and prints the reply. All diagnostics are written when it returns.
     static func status(of request: PublishRequest, raw: RawOutput?, logger: Logger) async -> CommandStatus {
         do {
             let signals = await SignalWatch.begin()
@@ -88,7 +88,7 @@ enum RequestProgram {
             let lost = await output.finish()
             if let lost, lost != .closed { DiagnosticOutput.shared.tell("\(lost)") }
             await DiagnosticOutput.shared.flush()
-            // Until here a second signal ends the program, whatever it waits for.
+            // Until here a second signal ends the program, regardless of what it waits for.
             withExtendedLifetime(signals) {}
             return lost == nil || lost == .closed ? status : .outputFailed
         } catch {
@@ -135,11 +135,11 @@ enum RequestProgram {
     }
 }
 
-/// A reply as `request` shows it.
+/// A reply as `request` prints it.
 struct ReplyRecord {
     let reply: MQTTReply
 
-    /// Whether what was asked for was done, as far as the reply tells.
+    /// The exit status: `done` if the reply's outcome is `handled` or absent.
     var status: CommandStatus {
         reply.outcome.map { $0 == "handled" } ?? true ? .done : .notAsExpected
     }
@@ -157,7 +157,7 @@ struct ReplyRecord {
         return object.line
     }
 
-    /// The outcome, where there is one, and the payload.
+    /// The outcome, if present, and the payload.
     var terminalLine: [UInt8] {
         let text =
             json.map { String(decoding: $0, as: UTF8.self) }
@@ -167,7 +167,7 @@ struct ReplyRecord {
         return TerminalText.line(outcome + [text])
     }
 
-    /// A payload that is JSON, without needless white space.
+    /// The payload without insignificant white space, or `nil` if it is not JSON.
     private var json: [UInt8]? {
         guard !reply.payload.isEmpty, (try? Body(json: Bytes(reply.payload))) != nil else { return nil }
         return JSONText.compact(reply.payload)

@@ -121,13 +121,13 @@ struct SubscribeCommand: AsyncParsableCommand {
     }
 }
 
-/// What `subscribe` was asked for, checked.
+/// The validated arguments of `subscribe`.
 struct SubscribeRequest: Sendable {
     static let source: SourceName = "subscription"
     static let action: ActionName = "message"
-    /// The most bytes of a message; a larger one is told on stderr.
+    /// The maximum size of a message. A larger one is reported on stderr.
     static let limits = MessageLimits(bytes: 1 << 20)
-    /// How long a message may wait for a reader of stdout that pauses.
+    /// The maximum time that a message waits for a slow reader of stdout.
     static let patience: Duration = .seconds(3_600)
 
     let login: BrokerLogin
@@ -137,24 +137,24 @@ struct SubscribeRequest: Sendable {
     let count: Int?
     let timeout: Duration?
     let raw: RawOutput?
-    /// Whether the number of messages is told once a second.
+    /// Whether the message rate is reported once a second.
     let showsRate: Bool
 
-    /// What is written for a message, with its newline.
+    /// Returns the output for a message, with its newline.
     func line(for body: RawBody, _ context: ActionContext, isTerminal: Bool) -> [UInt8] {
         if let raw { return raw.line(Array(body.bytes), isTerminal: isTerminal) }
         let message = MessageRecord(payload: body.bytes, context: context, patterns: patterns)
         return isTerminal ? message.terminalLine : message.jsonLine
     }
 
-    /// Whether it was said when the request is fulfilled; else any end is in order.
+    /// Whether the user set a condition for success. Otherwise every end is a success.
     var hasNeed: Bool { count != nil || timeout != nil }
 
-    /// How many messages make the request fulfilled.
+    /// The number of messages required for success.
     var needed: Int { count ?? 1 }
 
-    /// The source, without a session. The patterns' captures are found when a message is shown: here `{action}` and
-    /// `{id}` have no meaning of their own.
+    /// The source, without a session. Captures are matched when a message is printed, so `{action}` and `{id}` have no
+    /// special meaning here.
     var push: MQTTPushConfiguration {
         let topics = patterns.compactMap { pattern in
             (try? TopicPattern(pattern.filter.text)).map { filter in
@@ -176,10 +176,10 @@ struct SubscribeRequest: Sendable {
     }
 }
 
-/// One subscription from its start to its exit status.
+/// The `subscribe` command, from start to exit status.
 enum SubscribeProgram {
-    /// Receives until enough messages are out, the time has passed, nobody reads, or a signal comes. Its diagnostics are
-    /// out when it returns.
+    /// Receives until enough messages are written, the timeout expires, stdout is closed, or a signal arrives. All
+    /// diagnostics are written when it returns.
     static func status(of request: SubscribeRequest, logger: Logger) async -> CommandStatus {
         let output = StandardOutput()
         let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
@@ -209,7 +209,7 @@ enum SubscribeProgram {
         timer.cancel()
         let result = status(end, await output.finish(), signals.first, plugin, request)
         await DiagnosticOutput.shared.flush()
-        // Until here a second signal ends the program, whatever it waits for.
+        // Until here a second signal ends the program, regardless of what it waits for.
         withExtendedLifetime(signals) {}
         return result
     }
@@ -258,14 +258,14 @@ enum SubscribeProgram {
     }
 }
 
-/// Says on stderr once a second how many messages came, as long as it runs.
+/// Reports the message rate on stderr once a second.
 struct RateNotes: Sendable {
     private static let interval: Duration = .seconds(1)
 
-    /// How many messages came since the beginning.
+    /// Returns the number of messages since the start.
     let count: @Sendable () -> Int
 
-    /// Writes one line a second, until the task is cancelled.
+    /// Writes one line a second until the task is cancelled.
     func run() async {
         let clock = ContinuousClock()
         var (before, moment) = (count(), clock.now)
@@ -281,7 +281,7 @@ struct RateNotes: Sendable {
         }
     }
 
-    /// The line about a time that may have been longer than a second.
+    /// Returns the line for an interval, which may be longer than a second.
     static func line(new: Int, within time: Duration, all: Int) -> String {
         let perSecond = time > .zero ? Int((Double(new) / (time / .seconds(1))).rounded()) : 0
         return "\(perSecond) messages/s, \(all) in all"

@@ -5,53 +5,53 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// One entry of a plugin's `from`, or a part of one.
+/// An entry of a plugin's `from`, or a part of one.
 indirect enum AccessSection: Sendable, Hashable {
-    /// A source, or a part of what it brings.
+    /// A source, or a subset of its arrivals.
     case origin(SourceName, Part)
-    /// One of these must allow.
+    /// At least one of the rules must allow.
     case any([AccessSection])
-    /// Each of these must allow.
+    /// All of the rules must allow.
     case all([AccessSection])
-    /// This must not allow.
+    /// The rule must not allow.
     case not(AccessSection)
 
-    /// What of the source's arrivals is meant.
+    /// The arrivals of the source that a rule matches.
     enum Part: Sendable, Hashable {
         case all
         case push(PushPart)
         case script(ScriptPart)
-        /// Links of an application's own scheme.
+        /// Links with an application scheme.
         case scheme(String)
-        /// Links of `https` and `http` for this host.
+        /// `https` and `http` links to this host.
         case host(String)
         case chat(ChatPart)
-        /// Messages of a feed's server over TLS, or of one without.
+        /// Messages of a feed whose connection uses TLS, or of one without TLS.
         case feed(tls: Bool)
     }
 
-    /// What is asked of a broker's message; all that is given.
+    /// Conditions on a broker's message. All conditions that are not `nil` must hold.
     struct PushPart: Sendable, Hashable {
         var topic: TopicFilter?
         var qos: Int?
         var retained: Bool?
     }
 
-    /// What is asked of the page that a message came from; all that is given.
+    /// Conditions on the page that sent a message. All conditions that are given must hold.
     struct ScriptPart: Sendable, Hashable {
         var origin: WebOrigin?
-        /// Whether frames within the page are left out.
+        /// Whether messages from subframes are excluded.
         var mainFrame: Bool
     }
 
-    /// What is asked of the client that a message came from; all that is given.
+    /// Conditions on the client that sent a message. All conditions that are not `nil` must hold.
     struct ChatPart: Sendable, Hashable {
         var principal: String?
         var authenticated: Bool?
         var origin: WebOrigin?
     }
 
-    /// Every source that it names, from left to right.
+    /// The sources that the rule names, from left to right.
     var sources: [SourceName] {
         switch self {
         case .origin(let source, _): [source]
@@ -62,7 +62,7 @@ indirect enum AccessSection: Sendable, Hashable {
 }
 
 extension PluginSection {
-    /// Who may call the plugin: one of the entries of `from` must allow it.
+    /// The rule that decides who may call the plugin: at least one entry of `from` must allow.
     var rule: AccessRule { .any(from.map(\.rule)) }
 }
 

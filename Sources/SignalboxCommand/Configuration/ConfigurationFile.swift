@@ -1,13 +1,14 @@
 import AppScheme
 import SignalboxCore
 
-/// Reads the configuration file that a command names.
+/// Reads the configuration file of a command.
 enum ConfigurationFile {
-    /// The configuration, or why it is of no use and the status to end with.
+    /// Returns the configuration.
     ///
     /// - Parameters:
-    ///   - path: relative to the working directory.
-    ///   - use: what must be in it.
+    ///   - path: A path, relative to the working directory.
+    ///   - use: The purpose, which decides what the file must contain.
+    /// - Throws: ``CommandRefusal`` with the reason and the exit status.
     static func read(_ path: String, for use: ConfigurationUse) throws(CommandRefusal) -> RunConfiguration {
         let text = try content(of: path)
         return try refusing { () throws(ConfigurationError) in
@@ -15,11 +16,11 @@ enum ConfigurationFile {
         }
     }
 
-    /// The routes of links in a file of routes, or in a configuration that has a source of links.
+    /// Returns the link routes of a route file, or of a configuration with a links source.
     ///
     /// - Parameters:
-    ///   - path: relative to the working directory.
-    ///   - source: which source of links, where there are several.
+    ///   - path: A path, relative to the working directory.
+    ///   - source: The name of the links source; required if there are several.
     static func routes(_ path: String, source: String?) throws(CommandRefusal) -> AppRoutes {
         let text = try content(of: path)
         let found = try refusing { () throws(ConfigurationError) in
@@ -35,9 +36,9 @@ enum ConfigurationFile {
         }
     }
 
-    /// The text of a configuration file.
+    /// Returns the text of a configuration file.
     ///
-    /// - Throws: ``CommandRefusal``, whose description begins with the path.
+    /// - Throws: ``CommandRefusal``; its description begins with the path.
     static func content(of path: String) throws(CommandRefusal) -> String {
         switch FileContent.read(path, limit: FileContent.configurationLimit) {
         case .failure(let error): throw CommandRefusal(.unreadableFile, "\(path): cannot be read: \(error)")
@@ -60,33 +61,33 @@ enum ConfigurationFile {
     }
 }
 
-/// What a command reads a configuration for, and so what must be in it.
+/// The purpose for which a command reads a configuration, which decides what the file must contain.
 enum ConfigurationUse: Sendable {
-    /// All of it is brought to life.
+    /// Starts everything in the configuration.
     case run
-    /// All of it is looked at, what it names included, and what is doubtful is told too. Nothing is brought to life.
+    /// Checks the configuration and the files it names, and reports likely mistakes. Starts nothing.
     case check
-    /// Its plugins and routes are used, and no source is run.
+    /// Uses the plugins and routes, and runs no source.
     case plugins
-    /// Its navigation chain is asked; sources and plugins may be missing.
+    /// Uses the navigation chain; sources and plugins may be missing.
     case navigation
 
-    /// Whether each source must say where its scripts or links come from.
+    /// Whether each source must specify its scripts or links.
     var runsSources: Bool { self == .run || self == .check }
 }
 
-/// The one source of a kind that a command is about.
+/// Selects the source of one kind that a command uses.
 struct SourceChoice {
-    /// What such a source is called in messages, such as `script source`.
+    /// The kind of source in messages, such as `script source`.
     let kind: String
-    /// What to say when there is none.
+    /// The message if the configuration has no such source.
     let none: String
-    /// The configuration's file, for messages.
+    /// The configuration file, for messages.
     let file: String
 
-    /// The one among them, or the one with this name.
+    /// Returns the only source, or the source with the name.
     ///
-    /// - Throws: ``CommandRefusal`` when there is none, or several and no name.
+    /// - Throws: ``CommandRefusal`` if no source matches, or if there are several and `name` is `nil`.
     func one<Source>(_ name: String?, of sources: [(name: String, value: Source)]) throws(CommandRefusal) -> Source {
         let found = name.map { wanted in sources.filter { $0.name == wanted } } ?? sources
         if found.count == 1, let source = found.first { return source.value }
@@ -104,11 +105,11 @@ struct SourceChoice {
     }
 }
 
-/// The source of links whose routes `parse` asks.
+/// Finds the links source whose routes `parse` uses.
 enum LinkSource {
-    /// The routes of a configuration's source of links, or of the one with this name.
+    /// Returns the routes of the only links source, or of the links source with the name.
     ///
-    /// - Throws: ``CommandRefusal`` when there is none, or several and no name.
+    /// - Throws: ``CommandRefusal`` if no source matches, or if there are several and `name` is `nil`.
     static func find(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandRefusal)
         -> AppRoutes
     {

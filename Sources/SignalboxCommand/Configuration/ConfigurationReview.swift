@@ -4,22 +4,22 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// Looks at what a configuration says as a whole: whether what is right by itself comes to anything.
+/// Checks a valid configuration as a whole for settings that have no effect.
 struct ConfigurationReview {
     private let configuration: RunConfiguration
     private let places: ConfigurationPlaces
     private let ways: [MessageWay]
 
     /// - Parameters:
-    ///   - configuration: one without mistakes.
-    ///   - places: where its parts stand.
+    ///   - configuration: A configuration without errors.
+    ///   - places: The positions of its parts in the file.
     init(configuration: RunConfiguration, places: ConfigurationPlaces) {
         self.configuration = configuration
         self.places = places
         ways = MessageWay.all(into: configuration)
     }
 
-    /// Notes all doubts.
+    /// Adds a warning for each likely mistake.
     func tell() {
         for source in configuration.sources { tell(of: source) }
         for plugin in configuration.plugins { tell(of: plugin) }
@@ -46,7 +46,7 @@ struct ConfigurationReview {
         )
     }
 
-    /// What a plugin publishes to topics of its own source comes back to it, for ever.
+    /// Warns about a plugin that publishes to topics its own source subscribes to, which creates an endless loop.
     private func tellOfLoop(_ plugin: PluginSection, _ naming: [MessageWay]) {
         guard case .publish(let section) = plugin.use, let filter = section.topic.filter else { return }
         let target = TopicShape(filter)
@@ -90,13 +90,13 @@ extension PluginSection {
     }
 }
 
-/// One way by which messages come in: a topic, a route of links, a page, or the program itself.
+/// A route by which messages arrive: a topic, a link route, a page, a WebSocket source, or the program itself.
 struct MessageWay {
     enum Kind {
         case topic(TopicSection)
-        /// What a broker's source tells of its own connection.
+        /// Events about a broker connection, such as a lost session.
         case session
-        /// Links of a route, or of the fallback: by the scheme or the host that a rule may name.
+        /// Links of a route or of the fallback, by the scheme or host that a rule may name.
         case links(scheme: String?, host: String?)
         case page
         case feed(isSecure: Bool)
@@ -104,12 +104,12 @@ struct MessageWay {
         case program
     }
 
-    /// Which actions its messages can be.
+    /// The actions that its messages can name.
     enum Naming {
         case fixed(ActionName)
-        /// Any, as the sender says.
+        /// Any action; the sender names it.
         case sender
-        /// None that could have a plugin.
+        /// No action that a plugin could have.
         case nothing
     }
 
@@ -117,23 +117,23 @@ struct MessageWay {
     let kind: Kind
     let naming: Naming
 
-    /// Whether a message by this way can be the action.
+    /// Returns whether a message on this route can have the action.
     func canName(_ action: ActionName) -> Bool {
         switch naming {
         case .fixed(let name): name == action
-        // What is our own no peer can name.
+        // Peers cannot name internal actions.
         case .sender: ![.chatConnected, .chatClosed, .pushSessionLost].contains(action)
         case .nothing: false
         }
     }
 
-    /// The topics of its messages of one action, or of all.
+    /// Returns the topics of its messages with the action, or of all its messages if `action` is `nil`.
     func shape(of action: ActionName?) -> TopicShape? {
         guard case .topic(let topic) = kind else { return nil }
         return TopicShape(topic.pattern, action: action)
     }
 
-    /// Every way into a program with these sources.
+    /// Returns every route into a program with these sources.
     static func all(into configuration: RunConfiguration) -> [MessageWay] {
         configuration.sources.flatMap(ways) + [
             MessageWay(source: SourceSection.internalName, kind: .program, naming: .sender)
@@ -189,20 +189,20 @@ struct MessageWay {
         places.schemes.map { .links(scheme: $0, host: nil) } + places.hosts.map { .links(scheme: nil, host: $0) }
     }
 
-    /// Whether what stands for the action is a number, which no action begins with.
+    /// Returns whether the action's capture accepts only integers, which are never action names.
     private static func isNumber(_ pattern: String) -> Bool { pattern.contains("{action:int}") }
 }
 
-/// What a rule says to the messages of one way, as far as that is known without one.
+/// The verdict of a rule on the messages of a route, as far as it is known without a message.
 enum RuleAnswer: Int, Comparable {
     case never
-    /// It depends on the message.
+    /// The verdict depends on the message.
     case perhaps
     case always
 
     static func < (left: RuleAnswer, right: RuleAnswer) -> Bool { left.rawValue < right.rawValue }
 
-    /// What the opposite rule says.
+    /// The verdict of the negated rule.
     var opposite: RuleAnswer {
         switch self {
         case .never: .always
@@ -213,12 +213,12 @@ enum RuleAnswer: Int, Comparable {
 }
 
 extension AccessSection {
-    /// Whether messages of the way are let in.
+    /// Returns whether the rule allows messages on the route.
     ///
-    /// - Parameter action: the action they are; any when `nil`.
+    /// - Parameter action: The action of the messages, or `nil` for any.
     func answer(to way: MessageWay, of action: ActionName?) -> RuleAnswer {
         let answer = answers(to: way, action)
-        // A link must be named: see `LeastTrustedFacts`.
+        // A rule must name a link to allow it: see `LeastTrustedFacts`.
         if case .links = way.kind { return answer.named }
         return answer.permits
     }
@@ -256,7 +256,7 @@ extension AccessSection.Part {
 }
 
 extension AccessSection.ChatPart {
-    /// Where there are principals every client is one of them.
+    /// If the server has principals, every client is one of them.
     fileprivate func answer(_ section: ChatSection) -> RuleAnswer {
         let hasPrincipals = !section.principals.isEmpty
         if authenticated.map({ $0 != hasPrincipals }) ?? false { return .never }

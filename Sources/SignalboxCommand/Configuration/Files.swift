@@ -2,39 +2,39 @@ import Dispatch
 import Foundation
 import Signalbox
 
-/// What a configuration may refer to outside itself.
+/// The environment and files that a configuration may refer to.
 struct Surroundings: Sendable {
-    /// The value of an environment variable, or `nil` when it is not set.
+    /// Returns the value of an environment variable, or `nil` if it is not set.
     let variable: @Sendable (String) -> String?
-    /// The content of a file.
+    /// Returns the content of a file.
     let content: @Sendable (String) -> Result<[UInt8], FileReadError>
-    /// What there is at a path.
+    /// Returns what exists at a path.
     var presence: @Sendable (String) -> FilePresence = { FilePresence(path: $0) }
-    /// Whether every user may read the file.
+    /// Returns whether every user can read the file.
     var isOpenToOthers: @Sendable (String) -> Bool = { FilePresence.isOpenToOthers($0) }
 
-    /// The process's own environment and files.
+    /// The environment and files of this process.
     static let process = Surroundings(
         variable: { ProcessInfo.processInfo.environment[$0] },
         content: { FileContent.read($0, limit: FileContent.valueLimit) }
     )
 }
 
-/// What there is at a path, as far as a check of a configuration wants to know.
+/// What exists at a path, as far as configuration checks need it.
 enum FilePresence: Sendable, Hashable {
     case nothing
     case folder
-    /// A file or a FIFO that this process may read.
+    /// A file or FIFO that this process can read.
     case readable
     case unreadable
 
-    /// Whether every user of the machine may read the file at the path.
+    /// Returns whether every user of the machine can read the file.
     static func isOpenToOthers(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IROTH != 0
     }
 
-    /// - Parameter path: relative to the working directory.
+    /// - Parameter path: A path, relative to the working directory.
     init(path: String) {
         var status = stat()
         if stat(path, &status) != 0 {
@@ -47,26 +47,26 @@ enum FilePresence: Sendable, Hashable {
     }
 }
 
-/// Reads whole small files, with a bound.
+/// Reads whole small files, up to a size limit.
 enum FileContent {
-    /// The most bytes of a configuration file.
+    /// The maximum size of a configuration file, in bytes.
     static let configurationLimit = 1 << 20
-    /// The most bytes of a file that holds one value.
+    /// The maximum size of a file that holds one value, in bytes.
     static let valueLimit = 64 << 10
-    /// The most bytes of one script of a page.
+    /// The maximum size of one page script, in bytes.
     static let scriptLimit = 16 << 20
-    /// The most bytes of a document that a chat server hands out.
+    /// The maximum size of a document that a chat server serves, in bytes.
     static let documentLimit = 1 << 20
-    /// The most bytes of a recorded run.
+    /// The maximum size of a recorded run, in bytes.
     static let recordLimit = 64 << 20
-    /// The most bytes of a message that `explain` is asked about.
+    /// The maximum size of a message for `explain`, in bytes.
     static let payloadLimit = 16 << 20
 
-    /// The bytes of a file.
+    /// Returns the content of a file.
     ///
     /// - Parameters:
-    ///   - path: relative to the working directory.
-    ///   - limit: the most bytes; a larger file is refused.
+    ///   - path: A path, relative to the working directory.
+    ///   - limit: The maximum size in bytes; a larger file is refused.
     static func read(_ path: String, limit: Int) -> Result<[UInt8], FileReadError> {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return .failure(FileReadError(description: SystemError.last.description)) }
@@ -74,7 +74,7 @@ enum FileContent {
         return read(descriptor, limit: limit)
     }
 
-    /// The bytes of an open file up to its end. Blocks as long as whoever writes to it takes.
+    /// Reads an open file to its end. Blocks until the writer of a FIFO or pipe closes it.
     static func read(_ descriptor: Int32, limit: Int) -> Result<[UInt8], FileReadError> {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 64 << 10)
@@ -90,7 +90,7 @@ enum FileContent {
         }
     }
 
-    /// Reads on a thread that may wait, as whoever writes may take any time.
+    /// Runs a blocking read on a dispatch queue, because a pipe's writer may take any time.
     static func waiting(
         for read: @escaping @Sendable () -> Result<[UInt8], FileReadError>
     ) async -> Result<[UInt8], FileReadError> {
@@ -100,27 +100,27 @@ enum FileContent {
     }
 }
 
-/// Why a file was not read.
+/// The reason that a file could not be read.
 struct FileReadError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What the system says, or which limit was passed.
+    /// The system's error, or the limit that was exceeded.
     let description: String
 }
 
-/// A file that the user named and that is of no use: which one, and why.
+/// An unusable file named by the user, and the reason.
 struct NamedFileError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file as the user named it.
+    /// The file name as given by the user.
     let path: String
-    /// Why it is of no use.
+    /// The reason that the file is unusable.
     let reason: String
 
-    /// One line. A URL in the place of a path may hold a secret.
+    /// One line. The path is redacted, because a URL given by mistake may contain a secret.
     var description: String { "\(Redaction.redacted(path)): \(reason)" }
 
-    /// The content of a file as text.
+    /// Returns the content of a file as text.
     ///
     /// - Parameters:
-    ///   - path: relative to the working directory.
-    ///   - limit: the most bytes; a larger file is refused.
+    ///   - path: A path, relative to the working directory.
+    ///   - limit: The maximum size in bytes; a larger file is refused.
     static func text(of path: String, limit: Int) throws(NamedFileError) -> String {
         switch FileContent.read(path, limit: limit) {
         case .failure(let error): throw NamedFileError(path: path, reason: "cannot be read: \(error)")

@@ -3,16 +3,16 @@ import SignalboxRoutes
 
 /// The `navigation` part of a configuration.
 struct NavigationSection: Sendable {
-    /// Who is asked, in this order.
+    /// The handlers, in the order in which they are called.
     let chain: [NavigationHandlerSection]
-    /// What is decided when none of them decides.
+    /// The policy for a URL that no handler decides.
     let fallback: NavigationPolicy
-    /// How long each may take.
+    /// The time limit of each handler.
     let handlerDeadline: Duration
 
-    /// The chain whose openers do nothing, and whose reasons say so.
+    /// Returns a chain that opens nothing; its reasons name what would be opened.
     ///
-    /// - Throws: `NavigationChainError` when the handlers do not go together.
+    /// - Throws: `NavigationChainError` if the handlers conflict.
     func rehearsal() throws(NavigationChainError) -> NavigationRouter {
         var handlers: [any NavigationHandler] = []
         for section in chain { handlers.append(try section.rehearsal()) }
@@ -27,7 +27,7 @@ struct NavigationSection: Sendable {
 
 /// One entry of a navigation chain.
 struct NavigationHandlerSection: Sendable {
-    /// Which handler it is, and what it is told.
+    /// The kind of handler and its settings.
     enum Kind: Sendable {
         case schemes([String], dangerous: [String])
         case hosts([String], ports: HostPorts, policy: NavigationPolicy)
@@ -38,12 +38,12 @@ struct NavigationHandlerSection: Sendable {
     }
 
     let kind: Kind
-    /// The name in verdicts.
+    /// The name in verdicts, unique in the chain.
     let name: String
 
-    /// The handler with openers that do nothing; its reasons then say what would be opened.
+    /// Returns a handler that opens nothing; its reasons name what would be opened.
     ///
-    /// - Throws: `NavigationChainError` when it was told what cannot be meant.
+    /// - Throws: `NavigationChainError` if a setting is invalid.
     func rehearsal() throws(NavigationChainError) -> any NavigationHandler {
         switch kind {
         case .schemes(let schemes, let dangerous):
@@ -64,7 +64,7 @@ struct NavigationHandlerSection: Sendable {
     }
 }
 
-/// A handler that opens nothing: what it says it opened would be opened.
+/// A handler whose openers do nothing and whose reasons say what would be opened.
 struct RehearsedHandler: NavigationHandler {
     private let handler: any NavigationHandler
 
@@ -79,10 +79,10 @@ struct RehearsedHandler: NavigationHandler {
     }
 }
 
-/// A clock on which no deadline ever passes, and a wait ends only when it is cancelled.
+/// A clock on which no deadline passes; a sleep ends only when it is cancelled.
 ///
-/// For handlers that open nothing and so never wait. The system's clock keeps a cancelled wait until its time has come,
-/// and a million of them take memory.
+/// It serves handlers that open nothing and therefore never wait. `ContinuousClock` keeps a cancelled sleep until its
+/// deadline, so a million of them take up memory.
 struct UntimedClock: Clock {
     private let base = ContinuousClock()
 

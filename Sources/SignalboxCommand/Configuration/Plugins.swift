@@ -2,53 +2,53 @@ import MQTTPush
 import Signalbox
 import SignalboxCore
 
-/// One entry of `plugins`.
+/// An entry of `plugins`.
 struct PluginSection: Sendable, Hashable {
-    /// The action it is registered for.
+    /// The action that the plugin handles.
     let action: ActionName
-    /// What it does.
+    /// The built-in plugin and its settings.
     let use: PluginUse
-    /// Who may call it; at least one, and one that allows is enough.
+    /// The rules that decide who may call the plugin. At least one rule must allow.
     let from: [AccessSection]
-    /// How long its call may take, or `nil` for the configuration's timeout.
+    /// The timeout of a call, or `nil` for the configuration's timeout.
     var timeout: Duration?
-    /// Which actions wait for each other.
+    /// The ordering of the plugin's actions.
     var order = OrderSection.source
-    /// The most calls at once.
+    /// The maximum number of concurrent calls.
     var maxConcurrent = 1
-    /// Whether a failed call is made again.
+    /// The retry policy of failed calls, if any.
     var retry: RetryPolicy?
-    /// Whether it is left alone after failures.
+    /// The circuit breaker, if any.
     var circuitBreaker: CircuitBreakerPolicy?
 }
 
-/// What a plugin of a configuration does.
+/// A built-in plugin and its settings.
 enum PluginUse: Sendable, Hashable {
     /// Writes a log line to stderr.
     case log
-    /// Writes a line to stdout; in `bridge` and `send`, whose stdout is outcomes, to stderr.
+    /// Writes a line to stdout, or to stderr in `bridge` and `send`, which print outcomes on stdout.
     case print
-    /// Appends a line to the file at this path and returns when it is durable.
+    /// Appends a line to the file at the path and returns when the line is durable.
     case file(path: String)
-    /// Throws, in a way that calls for another attempt or not: for trying what happens to failures.
+    /// Throws an error that is retryable or not, to test the handling of failures.
     case fail(retryable: Bool)
-    /// Never returns and ignores cancellation: for trying what happens to calls that hang.
+    /// Never returns and ignores cancellation, to test the handling of calls that hang.
     case suspend
-    /// Does nothing and answers this.
+    /// Replies with a fixed value.
     case reply(ReplyValue)
 
-    /// Sends the same back: text and bytes as a message, JSON as the reply.
+    /// Sends the body back: text and bytes as a message, JSON as the reply.
     case echo
-    /// Sends the action to every connection that has the tag; `nil`: the tag that the body names.
+    /// Sends the action to every connection with the tag; `nil` for the tag in the body.
     case broadcast(tag: String?)
-    /// Gives the connection the tag; `nil`: the one that the body names.
+    /// Adds the tag to the connection; `nil` for the tag in the body.
     case join(tag: String?)
-    /// Takes the tag away; `nil`: the one that the body names.
+    /// Removes the tag from the connection; `nil` for the tag in the body.
     case leave(tag: String?)
-    /// Publishes the action's body through a broker's source, and returns when the broker has it.
+    /// Publishes the action's body through a broker source and returns when the broker has accepted it.
     case publish(PublishSection)
 
-    /// What happens to an action while the plugin does not answer: one that must not be lost is given back.
+    /// What happens to an action while the plugin is unavailable: `file` and `publish` abandon it, for redelivery.
     var whenUnavailable: RetryExhaustion {
         switch self {
         case .file, .publish: .abandon
@@ -56,33 +56,33 @@ enum PluginUse: Sendable, Hashable {
         }
     }
 
-    /// Those that can have a tag.
+    /// The plugins that can have a tag.
     static let withTags = ["broadcast", "join", "leave"]
 
-    /// The words after `use:`, in the order in which messages list them.
+    /// The values of `use`, in the order in which messages list them.
     static let words = [
         "log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "join", "leave", "publish",
     ]
 }
 
-/// What a plugin `publish` is told.
+/// The settings of a `publish` plugin.
 struct PublishSection: Sendable, Hashable {
-    /// The source by whose second connection it publishes.
+    /// The source whose publishing connection is used.
     let source: SourceName
-    /// Where to.
+    /// The destination topic.
     let topic: TopicTemplate
-    /// How much each message is worth.
+    /// The QoS of each message.
     var quality = MQTTQuality.atLeastOnce
-    /// Whether the broker keeps the last message of a topic for those who come later.
+    /// Whether the broker retains the last message of a topic for later subscribers.
     var retain = false
 }
 
-/// A YAML value that is answered as JSON.
+/// A YAML value that is encoded as a JSON reply.
 enum ReplyValue: Sendable, Hashable {
     case null
     case truth(Bool)
     case integer(Int64)
-    /// A whole number beyond those of ``integer(_:)``.
+    /// A whole number beyond the range of ``integer(_:)``.
     case large(UInt64)
     case number(Double)
     case text(String)
@@ -114,7 +114,7 @@ extension ReplyValue: Decodable {
         init?(intValue: Int) { nil }
     }
 
-    /// Any JSON. Numbers that are not whole are those of IEEE 754 with 64 bits.
+    /// Decodes any JSON value. A number that is not a 64-bit integer becomes a `Double`.
     init(from decoder: any Decoder) throws {
         if let members = try? decoder.container(keyedBy: Name.self) {
             var found: [String: ReplyValue] = [:]
@@ -146,21 +146,21 @@ extension ReplyValue: Decodable {
     }
 }
 
-/// Which actions of a plugin wait for each other.
+/// How the actions of a plugin are grouped for ordering.
 enum OrderSection: Sendable, Hashable {
-    /// Those of one source.
+    /// One ordering group per source.
     case source
-    /// None.
+    /// No ordering.
     case none
-    /// Those whose bodies have the same value at this path of members.
+    /// One ordering group per value of the body's member at this path.
     case key([String])
 
-    /// The words for what has no path.
+    /// The words for the orders without a path.
     static let words = ["source", "none"]
 }
 
 extension OrderSection {
-    /// The order as a plugin with any body has it.
+    /// The lane order for a plugin that accepts any body.
     var lane: LaneOrder<RawBody> {
         switch self {
         case .source: .source
@@ -170,21 +170,21 @@ extension OrderSection {
     }
 }
 
-/// What tells the actions of one plugin apart that need not wait for each other: a member of their bodies.
+/// The ordering group of an action: the value of a member of its body.
 enum OrderKey: Sendable, Hashable {
-    /// The body has no such member. All those have this one key.
+    /// The body has no such member. All these actions form one group.
     case absent
-    /// JSON text, decoded.
+    /// A JSON string, decoded.
     case text(String)
-    /// Any other JSON value as it is written, without needless white space.
+    /// Any other JSON value as written, without insignificant white space.
     case value([UInt8])
 
     /// - Parameters:
-    ///   - body: any; only JSON has members.
-    ///   - path: the names of members, from the outside in.
+    ///   - body: Any body; only JSON has members.
+    ///   - path: The member names, from the outermost to the innermost.
     init(of body: RawBody, at path: [String]) {
         self = .absent
-        // What was read once is within the limits, whatever they are.
+        // The intake has already checked the body against the source's own limits.
         let limits = MessageLimits(bytes: max(1, body.bytes.count), depth: 512)
         guard body.kind == .json, let whole = try? Body(json: body.bytes, limits: limits),
             let place = try? whole.decode(Place.self)
@@ -192,7 +192,7 @@ enum OrderKey: Sendable, Hashable {
         self = place.key(at: path[...])
     }
 
-    /// A place in a body, from where members can be looked for.
+    /// A position in a body, from which members are looked up.
     private struct Place: Decodable {
         private let decoder: any Decoder
 

@@ -2,24 +2,24 @@ import Logging
 import Signalbox
 import Yams
 
-/// One mistake in a configuration file: where it is, which key it is about, what was expected.
+/// A problem in a configuration file: its position, its key and the correction.
 struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Counted from 1.
+    /// The line, counted from 1.
     let line: Int
-    /// Counted from 1, in Unicode scalars.
+    /// The column, counted from 1 in Unicode scalars.
     let column: Int
-    /// The key path, such as `sources.push.mqtt.topics[0].pattern`; empty when the whole file is meant.
+    /// The key path, such as `sources.push.mqtt.topics[0].pattern`; empty if the problem concerns the whole file.
     let path: String
-    /// Whether the configuration can be run all the same.
+    /// Whether the problem prevents the configuration from running.
     var severity = ProblemSeverity.error
-    /// What kind of mistake it is.
+    /// The kind of problem.
     let code: ProblemCode
-    /// What is wrong and what to write instead. Never a secret.
+    /// What is wrong and how to correct it. Contains no secret.
     let message: String
-    /// What to write instead, alone, where that is known.
+    /// The replacement text alone, if it is known.
     var suggestion: String?
 
-    /// `line:column: path: message`, control characters escaped.
+    /// `line:column: path: message`, with control characters escaped.
     var description: String {
         let place = path.isEmpty ? "" : "\(path): "
         return "\(line):\(column): " + LineEscape.escaped(place + message)
@@ -27,21 +27,21 @@ struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension ConfigurationProblem {
-    /// The metadata of a log line about the problem.
+    /// Returns the metadata of a log line about the problem.
     func metadata(in file: String) -> Logger.Metadata {
         ["at": "\(file):\(line):\(column)", "key": "\(path)", "code": "\(code.rawValue)", "problem": "\(message)"]
     }
 }
 
-/// Collects the mistakes of one file while it is read, so that all are told at once.
+/// Collects the problems of one file while it is read, so that all of them are reported together.
 final class ConfigurationProblems {
     private var found: [ConfigurationProblem] = []
     private var masks: Set<String> = []
 
-    /// Notes a mistake. What the file says may be repeated in it, but for secrets: they are taken out by their form.
+    /// Adds a problem. The path and message may quote the file; text in the form of a secret is redacted.
     ///
     /// - Parameters:
-    ///   - suggestion: what to write instead, alone, where that is known.
+    ///   - suggestion: The replacement text alone, if it is known.
     func add(
         _ message: String,
         _ code: ProblemCode,
@@ -63,21 +63,20 @@ final class ConfigurationProblems {
         )
     }
 
-    /// Notes a mistake.
+    /// Adds a problem.
     func add(_ problem: ConfigurationProblem) {
         found.append(problem)
     }
 
-    /// Leaves a key out that was told of as written twice, and that now has this name.
+    /// Ignores a duplicate key, which has been reported and renamed to `key`.
     func mask(_ key: String) {
         masks.insert(key)
     }
 
-    /// Whether a key is left out.
+    /// Whether a key is ignored.
     func isMasked(_ key: String) -> Bool { masks.contains(key) }
 
-    /// Whether something is written wrong below one of these keys, or in the whole file. A file that is named and not there
-    /// does not count.
+    /// Returns whether an error exists below one of the keys or for the whole file. Missing files do not count.
     func hasErrors(below keys: [String]) -> Bool {
         found.contains { problem in
             guard problem.severity == .error, problem.code != .missingFile else { return false }
@@ -85,29 +84,29 @@ final class ConfigurationProblems {
         }
     }
 
-    /// The mistakes and doubts in the order of their places.
+    /// The errors and warnings, in file order.
     var sorted: [ConfigurationProblem] {
         found.sorted { ($0.line, $0.column, $0.message) < ($1.line, $1.column, $1.message) }
     }
 }
 
-/// Whether a finding keeps a configuration from being run.
+/// Whether a finding prevents a configuration from running.
 enum ProblemSeverity: String, Sendable, Hashable {
-    /// It does.
+    /// The configuration cannot run.
     case error
-    /// It does not, and what was meant will probably not happen.
+    /// The configuration can run but probably does not do what its author intended.
     case warning
 }
 
-/// What kind of mistake or doubt a finding is: a word that stays the same, for programs. docs/command.md lists all.
+/// The kind of a finding: a stable code for programs. docs/command.md lists all codes.
 enum ProblemCode: String, Sendable, Hashable, CaseIterable {
-    // The file.
+    // Errors of the file.
     case unreadableFile
     case notYAML
     case duplicateKey
     case unknownKey
     case missingKey
-    // What is written.
+    // Errors in a value.
     case invalidValue
     case badName
     case badPattern
@@ -115,10 +114,10 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case secretInFile
     case unknownSource
     case duplicateAction
-    // What is named and not there.
+    // Missing variables and files.
     case missingVariable
     case missingFile
-    // What is right by itself and comes to nothing.
+    // Valid settings that have no effect or conflict with each other.
     case shadowedRoute
     case sourceWithoutRule
     case unreachablePlugin
@@ -127,27 +126,27 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case holdLimitExceeded
     case receiveMaximum
     case publishLoop
-    // What lets in whom nobody meant, or nobody.
+    // Servers that no client can reach, or that unintended peers can.
     case nobodyCanConnect
     case uncheckedCertificate
     case tokenInURL
     case openAddress
-    // Secrets that others can read.
+    // Secrets that other users can read.
     case credentialsInClear
     case readableSecret
 
-    /// Whether `run` logs it too.
+    /// Whether `run` logs the finding as well.
     var isExposure: Bool { self == .credentialsInClear || self == .readableSecret }
 }
 
-/// All mistakes found in a configuration file, in the order of their lines.
+/// All errors found in a configuration file, in line order.
 struct ConfigurationError: Error, Sendable, CustomStringConvertible {
-    /// The file as the user named it.
+    /// The file name as given by the user.
     let file: String
-    /// At least one.
+    /// The errors; at least one.
     let problems: [ConfigurationProblem]
 
-    /// One line per mistake, each beginning with `file:line:column:`, as editors and compilers write it.
+    /// One line per error, each with the prefix `file:line:column:` that editors and compilers use.
     var description: String {
         problems.map { "\(LineEscape.escaped(file)):\($0)" }.joined(separator: "\n")
     }

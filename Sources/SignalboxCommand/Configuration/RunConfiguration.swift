@@ -1,65 +1,65 @@
 import Signalbox
 import SignalboxCore
 
-/// What a configuration file says, checked: names are names, patterns are patterns, numbers are in their ranges.
+/// The validated content of a configuration file.
 struct RunConfiguration: Sendable {
-    /// In the order of the file; at least one, unless only the navigation chain is asked for.
+    /// The sources in file order; at least one, unless the command needs only the navigation chain.
     var sources: [SourceSection] = []
-    /// In the order of the file; each action once.
+    /// The plugins in file order; one per action.
     var plugins: [PluginSection] = []
-    /// The bounds of one message, for every source.
+    /// The limits of one message, for every source.
     var limits = MessageLimits()
-    /// What the store of dead letters keeps.
+    /// The limits of the dead letter store.
     var deadLetters = DeadLetterLimits()
-    /// How long a plugin's call may take when the plugin names no other time.
+    /// The timeout of a plugin call, unless the plugin sets its own.
     var timeout: Duration = .seconds(3)
-    /// How long a source that redelivers holds a message unacknowledged.
+    /// The ack deadline: how long an arrival of a redelivering source may wait for its call to begin.
     var holdLimit: Duration = .seconds(5)
-    /// How long a drain may take.
+    /// The maximum duration of a drain.
     var drainLimit: Duration = .seconds(10)
-    /// The most log lines a second about one source's dead letters.
+    /// The maximum number of log lines per second about one source's arrivals.
     var logLinesPerSecond = 50
-    /// Who decides which URLs a page may load, where that is said.
+    /// The chain that decides which URLs a page may load, if configured.
     var navigation: NavigationSection?
-    /// Warnings about secrets that others can read, which `run` logs too.
+    /// Warnings about secrets that other users can read. `run` logs them as well.
     var exposures: [ConfigurationProblem] = []
 }
 
 extension RunConfiguration {
-    /// The ledger of the first plugin `file`, if there is one.
+    /// The path of the first `file` plugin's ledger, if there is one.
     var firstLedger: String? {
         plugins.lazy.compactMap { if case .file(let path) = $0.use { path } else { nil } }.first
     }
 }
 
-/// One entry of `sources`.
+/// An entry of `sources`.
 struct SourceSection: Sendable, Hashable {
-    /// The entry's key.
+    /// The key of the entry.
     let name: SourceName
-    /// What kind of source it is, and how to reach it.
+    /// The kind of source and its settings.
     var kind: SourceKind
-    /// How much of it may be inside at once.
+    /// The limits on arrivals that are not settled.
     var window = WindowLimits()
-    /// How much of it is let in; all of it when `nil`.
+    /// The rate limit; `nil` for none.
     var rateLimit: RateLimit?
-    /// Whether messages that come again are recognised.
+    /// Whether repeated messages are deduplicated.
     var repeats = RepeatPolicy.automatic
 
-    /// The source of what `signalbox send` sends; no entry may have this name.
+    /// The source of actions from `signalbox send`; no entry may have this name.
     static let internalName: SourceName = "internal"
 }
 
-/// What a source is: the key below its name.
+/// The kind of a source, which is the key below its name.
 enum SourceKind: Sendable, Hashable {
     /// Topics of a broker.
     case mqtt(MQTTSection)
-    /// A page without a window.
+    /// A headless page.
     case script(ScriptSection)
-    /// URLs of a list, a file or stdin.
+    /// URLs from a list, a file or stdin.
     case links(LinksSection)
-    /// A WebSocket server that is connected to.
+    /// A client of a WebSocket server.
     case feed(FeedSection)
-    /// A WebSocket server of our own.
+    /// A WebSocket server in this process.
     case chat(ChatSection)
 
     /// The keys, in the order in which messages list them.

@@ -2,9 +2,9 @@ import Foundation
 import SignalboxCore
 import SignalboxRoutes
 
-/// The levels of a topic pattern or filter, so that two of them can be compared.
+/// The levels of a topic pattern or filter, for comparison with another.
 ///
-/// It knows what MQTT 5.0, section 4.7, says of wildcards, and which forms of levels exclude each other.
+/// Applies the wildcard rules of MQTT 5.0, section 4.7, and the levels' types: integer, UUID, literal.
 struct TopicShape: Sendable, Hashable {
     enum Level: Sendable, Hashable {
         case literal([UInt8])
@@ -18,7 +18,7 @@ struct TopicShape: Sendable, Hashable {
 
     /// The topics that a pattern matches.
     ///
-    /// - Parameter action: what `{action}` stands for; anything when `nil`.
+    /// - Parameter action: The value of `{action}`; `nil` for any.
     init(_ pattern: TopicPattern, action: ActionName? = nil) {
         levels = TopicShape.withoutShare(pattern.text).map { level in
             guard level.hasPrefix("{"), level.hasSuffix("}") else { return TopicShape.filterLevel(level) }
@@ -33,7 +33,7 @@ struct TopicShape: Sendable, Hashable {
                     capture.hasSuffix(":uuid") ? .uuid : .any
                 }
             guard name == "action", let action else { return form }
-            // An action has no slash, so a rest that is one is a single level.
+            // An action name has no slash, so `{action...}` matches a single level.
             let literal = Level.literal(Array(action.text.utf8))
             return form == .rest || TopicShape.meets(form, literal) ? literal : form
         }
@@ -44,10 +44,10 @@ struct TopicShape: Sendable, Hashable {
         levels = TopicShape.withoutShare(filter.text).map(TopicShape.filterLevel)
     }
 
-    /// Whether each topic of the other is one of these.
+    /// Returns whether every topic of `other` also has this shape.
     func covers(_ other: TopicShape) -> Bool {
         guard !other.isSystem || !startsWithWildcard else { return false }
-        // No topic is without levels, so these two are the same.
+        // Every topic has at least one level, so `+/#` and `#` match the same topics.
         let mine = levels.starts(with: [.any, .rest]) ? [.rest] : levels
         for (position, level) in mine.enumerated() {
             if level == .rest { return true }
@@ -57,7 +57,7 @@ struct TopicShape: Sendable, Hashable {
         return mine.count == other.levels.count
     }
 
-    /// Whether there can be a topic that is one of both.
+    /// Returns whether a topic can have both shapes.
     func meets(_ other: TopicShape) -> Bool {
         if isSystem && other.startsWithWildcard || other.isSystem && startsWithWildcard { return false }
         for (mine, theirs) in zip(levels, other.levels) {
@@ -69,7 +69,7 @@ struct TopicShape: Sendable, Hashable {
         return longer.count == common || longer[common] == .rest
     }
 
-    /// Whether its topics begin with `$`, which wildcards at the beginning do not match.
+    /// Whether the topics begin with `$`, which a leading wildcard does not match.
     private var isSystem: Bool {
         if case .literal(let text)? = levels.first { text.first == UInt8(ascii: "$") } else { false }
     }

@@ -1,16 +1,16 @@
 import ArgumentParser
 import SignalboxCore
 
-/// Reads and writes a duration: `500ms`, `3s`, `5m`, `1h`, `7d`.
+/// Parses and formats durations: `500ms`, `3s`, `5m`, `1h`, `7d`.
 enum DurationText {
     private static let units: [(String, Duration)] = [
         ("ms", .milliseconds(1)), ("s", .seconds(1)), ("m", .seconds(60)), ("h", .seconds(3_600)),
         ("d", .seconds(86_400)),
     ]
-    /// A billion of the largest unit is far inside what a `Duration` holds.
+    /// The maximum count. A `Duration` holds a billion of the largest unit.
     private static let largest = 1_000_000_000
 
-    /// - Throws: ``ValueTextError`` when the text is no duration.
+    /// - Throws: ``ValueTextError`` if the text is not a duration.
     static func duration(in text: String) throws(ValueTextError) -> Duration {
         guard let unit = units.first(where: { text.hasSuffix($0.0) }),
             let count = SizeText.digits(String(text.dropLast(unit.0.count)))
@@ -21,7 +21,7 @@ enum DurationText {
         return unit.1 * count
     }
 
-    /// The duration in the largest unit that gives a whole number.
+    /// Returns the duration in the largest unit that gives a whole number.
     static func text(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         guard seconds != 0 || attoseconds != 0 else { return "0s" }
@@ -33,11 +33,11 @@ enum DurationText {
     }
 }
 
-/// Reads a number of bytes: `65536`, `64KiB`, `16MiB`, `1GiB`.
+/// Parses sizes in bytes: `65536`, `64KiB`, `16MiB`, `1GiB`.
 enum SizeText {
     private static let units = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)]
 
-    /// - Throws: ``ValueTextError`` when the text is no size or too large for an `Int`.
+    /// - Throws: ``ValueTextError`` if the text is not a size or exceeds `Int.max`.
     static func bytes(in text: String) throws(ValueTextError) -> Int {
         let unit = units.first { text.hasSuffix($0.0) }
         let number = unit == nil ? text[...] : text.dropLast(3)
@@ -50,7 +50,7 @@ enum SizeText {
         return bytes
     }
 
-    /// ASCII digits alone, without a leading zero, as YAML takes `010` for eight.
+    /// Returns the value of ASCII digits. A leading zero is refused, because YAML reads `010` as eight.
     static func digits(_ text: String) -> Int? {
         let isNumber = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         guard isNumber, text == "0" || !text.hasPrefix("0") else { return nil }
@@ -58,20 +58,20 @@ enum SizeText {
     }
 }
 
-/// Why a text is no duration or size.
+/// The reason that a text is not a duration or size.
 struct ValueTextError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What was expected. The text itself is not repeated.
+    /// The expected form. It does not repeat the text.
     let description: String
 }
 
-/// Finds the known name that a mistyped one was probably meant to be.
+/// Finds the known name that a misspelled one probably stands for.
 enum NameSuggestion {
-    /// `; did you mean 'x'?` or nothing.
+    /// Returns `; did you mean 'x'?`, or an empty string.
     static func advice(for name: String, among known: [String]) -> String {
         nearest(to: name, among: known).map { "; did you mean '\($0)'?" } ?? ""
     }
 
-    /// The name with the fewest edits, when these are at most a third of its length and one at least is allowed.
+    /// Returns the known name with the fewest edits, if they are at most a third of its length or a single edit.
     static func nearest(to name: String, among known: [String]) -> String? {
         guard name.count <= 64 else { return nil }
         let lower = name.lowercased().replacing("-", with: "_")
@@ -80,7 +80,7 @@ enum NameSuggestion {
         return best.edits <= max(1, best.name.count / 3) ? best.name : nil
     }
 
-    /// Levenshtein's distance, in which two neighbours that changed places count as one edit.
+    /// Returns the Levenshtein distance, with a swap of two adjacent characters counted as one edit.
     private static func edits(_ left: [Character], _ right: [Character]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)
@@ -100,12 +100,12 @@ enum NameSuggestion {
     }
 }
 
-/// Reads the option `--timeout`.
+/// Parses the option `--timeout`.
 enum TimeoutOption {
-    /// What its help says about its form.
+    /// The accepted forms, for the option's help.
     static let form = "a number of seconds, or a duration such as 500ms, 30s, 5m"
 
-    /// - Throws: `ValidationError` when the text is no duration, or none at all.
+    /// - Throws: `ValidationError` if the text is not a duration above zero.
     static func duration(_ text: String) throws -> Duration {
         let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         let duration: Duration
@@ -119,11 +119,11 @@ enum TimeoutOption {
     }
 }
 
-/// The name of an environment variable, as an option has it.
+/// The name of an environment variable, given as an option.
 enum VariableName {
-    /// The secret that the variable holds.
+    /// Returns a secret that is read from the variable.
     ///
-    /// - Throws: when the text cannot be a name; it is not repeated, as whoever errs here may have written the secret itself.
+    /// - Throws: `ValidationError` if the text is not a valid name. It omits the text, which may be the secret itself.
     static func secret(in text: String, option: String) throws(ValidationError) -> Secret {
         let first = text.utf8.first.map { isLetter($0) } ?? false
         guard first, text.utf8.allSatisfy({ isLetter($0) || (48...57).contains($0) }) else {

@@ -71,7 +71,7 @@ struct ConnectCommand: AsyncParsableCommand {
             let danger = "whoever is on the way can read and change everything"
             DiagnosticOutput.shared.tell("--insecure: no certificate is checked, so \(danger)")
         }
-        // A person wants to know when there is a connection.
+        // On a terminal, the log line about the connection is useful.
         let level = logLevel ?? (ConnectCommand.isInteractive ? .info : .warning)
         throw await ConnectProgram.status(of: try request(), logger: level.logger).code
     }
@@ -102,7 +102,7 @@ struct ConnectCommand: AsyncParsableCommand {
         )
     }
 
-    /// Never repeated in a message, as a query may hold a token.
+    /// Parses the URL, which never appears in an error message, because its query may contain a token.
     private static func url(_ text: String) throws -> WebSocketURL {
         do throws(WebSocketChatError) {
             return try WebSocketURL(text)
@@ -112,34 +112,34 @@ struct ConnectCommand: AsyncParsableCommand {
     }
 }
 
-/// What `connect` was asked for, checked.
+/// The validated arguments of `connect`.
 struct ConnectRequest: Sendable {
     static let source: SourceName = "connection"
     static let action: ActionName = "message"
-    /// The most bytes of a message, where no configuration says another; a larger one closes the connection.
+    /// The maximum size of a message without a configuration. A larger one closes the connection.
     static let limits = MessageLimits(bytes: 16 << 20)
-    /// How long a message may wait for a reader of stdout that pauses.
+    /// The maximum time that a message waits for a slow reader of stdout.
     static let patience: Duration = .seconds(3_600)
 
-    /// The server; `nil` where the configuration names it.
+    /// The server, or `nil` if the configuration names it.
     let url: WebSocketURL?
-    /// What the options say of the connection.
+    /// The options for the connection.
     let options: ConnectOptions
-    /// The configuration whose plugins are called.
+    /// The path of the configuration whose plugins are called.
     let config: String?
-    /// Which feed of it this is.
+    /// The name of the feed in the configuration.
     let source: String?
     let count: Int?
     let timeout: Duration?
     let raw: RawOutput?
     let outgoing: OutgoingRequest
 
-    /// Whether it was said when the request is fulfilled; else any end is in order.
+    /// Whether the user set a condition for success. Otherwise every end is a success.
     var hasNeed: Bool { count != nil || timeout != nil }
-    /// How many messages make the request fulfilled.
+    /// The number of messages required for success.
     var needed: Int { count ?? 1 }
 
-    /// The connection where there is no configuration: each message is one action, whatever it says.
+    /// Returns the feed without a configuration: every message is the same action, regardless of its content.
     func plainFeed(to url: WebSocketURL) -> FeedSection {
         var feed = FeedSection(url: url)
         feed.frames = WebSocketFrames(text: .action(ConnectRequest.action, .text), binary: ConnectRequest.action)
@@ -150,7 +150,7 @@ struct ConnectRequest: Sendable {
         return feed
     }
 
-    /// The connection of a configuration's feed, as the options change it. It is made again only where that was asked for.
+    /// Returns the feed of a configuration, changed by the options. It reconnects only if an option requests it.
     func configuredFeed(_ section: FeedSection) -> FeedSection {
         var feed = section
         if let url { feed.url = url }

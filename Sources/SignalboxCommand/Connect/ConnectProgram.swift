@@ -3,10 +3,10 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// One connection from its start to its exit status.
+/// The `connect` command, from start to exit status.
 enum ConnectProgram {
-    /// Receives and sends until enough messages are out, the time has passed, the server closes, nobody reads, or a signal
-    /// comes. Its diagnostics are out when it returns.
+    /// Receives and sends until enough messages are written, the timeout expires, the server closes, stdout is closed,
+    /// or a signal arrives. All diagnostics are written when it returns.
     static func status(of request: ConnectRequest, logger: Logger) async -> CommandStatus {
         do {
             if let config = request.config { return try await configured(request, config, logger) }
@@ -20,7 +20,7 @@ enum ConnectProgram {
     }
 }
 
-// MARK: - Messages as they are
+// MARK: - Plain messages
 
 extension ConnectProgram {
     private static func plain(_ request: ConnectRequest, to url: WebSocketURL, _ logger: Logger) async throws
@@ -51,12 +51,12 @@ extension ConnectProgram {
         )
         let status = judgement.told()
         await DiagnosticOutput.shared.flush()
-        // Until here a second signal ends the program, whatever it waits for.
+        // Until here a second signal ends the program, regardless of what it waits for.
         withExtendedLifetime(signals) {}
         return status
     }
 
-    /// - Parameter stop: asks the run to end.
+    /// - Parameter stop: Requests the end of the run.
     private static func parts(
         of request: ConnectRequest,
         to url: WebSocketURL,
@@ -94,7 +94,7 @@ extension ConnectProgram {
         return supervisor
     }
 
-    /// How the connection ended is told by the program itself, and not once more by the supervisor.
+    /// Silences the supervisor's warnings, because the program itself reports how the connection ended.
     private static func quiet(_ logger: Logger) -> Logger {
         var quiet = logger
         if quiet.logLevel >= .notice { quiet.logLevel = .critical }
@@ -103,7 +103,7 @@ extension ConnectProgram {
 }
 
 extension ConnectRequest {
-    /// What is written for a message, with its newline.
+    /// Returns the output for a message, with its newline.
     fileprivate func line(for body: RawBody, _ context: ActionContext, isTerminal: Bool) -> [UInt8] {
         if let raw { return raw.line(Array(body.bytes), isTerminal: isTerminal) }
         let record = FrameRecord(payload: body, context: context)
@@ -169,41 +169,41 @@ extension ConnectProgram {
     }
 }
 
-/// What came of a connection, and the status that stands for it.
+/// The result of a connection, and the exit status it leads to.
 struct ConnectJudgement {
     let request: ConnectRequest
     /// How the feed ended.
     let end: OrderedSource.End
-    /// Why lines were lost, if any were.
+    /// The reason output was lost, if any.
     let lost: OutputFailure?
-    /// What asked it to stop, if anything did.
+    /// The exit status of the signal or timeout that stopped the run, if any.
     let interruption: CommandStatus?
-    /// How many messages were shown.
+    /// The number of messages written.
     let shown: Int
-    /// How many lines could not be sent.
+    /// The number of lines that could not be sent.
     let unsent: Int
-    /// How many messages were not handled.
+    /// The number of messages that were not handled.
     let notHandled: Int
 
     private var isFulfilled: Bool { shown >= request.needed }
 
-    /// Tells on stderr what there is to tell.
+    /// Reports the result on stderr.
     ///
-    /// - Returns: the status.
+    /// - Returns: The exit status.
     func told() -> CommandStatus {
         let (status, words) = verdict
         for line in words { DiagnosticOutput.shared.tell(line) }
         return status
     }
 
-    /// The status, and what is told on stderr.
+    /// The exit status and the lines for stderr.
     var verdict: (status: CommandStatus, words: [String]) {
         switch lost {
         case .closed?: return (.done, [])
         case let reason?: return (.outputFailed, ["\(reason)"])
         case nil: break
         }
-        // What ends a connection after enough messages is of no interest.
+        // After enough messages, the reason for the end is irrelevant.
         if request.count != nil, isFulfilled { return faults }
         if case .failed(let error) = end {
             return (ConnectJudgement.status(of: error), [(error as? WebSocketChatError)?.detail ?? "\(error)"])
@@ -218,7 +218,7 @@ struct ConnectJudgement {
         return (.notAsExpected, ["\(messages) before the server closed"])
     }
 
-    /// What makes status 1 when nothing else is wrong. Lines that were not sent were told of one by one.
+    /// The result if nothing else is wrong. Unsent lines were reported individually.
     private var faults: (status: CommandStatus, words: [String]) {
         var words: [String] = []
         if notHandled > 0 { words.append("messages that were not handled: \(notHandled)") }
@@ -236,14 +236,14 @@ struct ConnectJudgement {
     }
 }
 
-/// A WebSocket message as `connect` shows it.
+/// A WebSocket message as `connect` prints it.
 struct FrameRecord {
     let payload: RawBody
     let context: ActionContext
 
     private var isBinary: Bool { payload.kind == .bytes }
 
-    /// Text that is JSON, without needless white space.
+    /// Text that is JSON, without insignificant white space.
     private var json: [UInt8]? {
         guard !isBinary else { return nil }
         return JSONPayload.compact(payload.bytes, origin: context.origin, limits: ConnectRequest.limits)
@@ -271,16 +271,16 @@ struct FrameRecord {
     }
 }
 
-/// What became of a message of our own, as its receiver said.
+/// The outcome of a sent message, as reported by its receiver.
 struct AnswerLine {
     private let json: [UInt8]
 
-    /// - Parameter answer: a JSON object.
+    /// - Parameter answer: A JSON object.
     init(_ answer: Bytes) {
         json = JSONText.compact(answer)
     }
 
-    /// One line: an object with the answer as the member `answer`, or words for a person.
+    /// Returns one line: an object with the member `answer`, or text for a terminal.
     func line(isTerminal: Bool) -> [UInt8] {
         guard !isTerminal else { return TerminalText.line(["answered ", String(decoding: json, as: UTF8.self)]) }
         var object = JSONObject()

@@ -3,7 +3,7 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// A feed of `connect`: what comes goes into the supervisor, and what the user gives goes out.
+/// The feed of `connect`: received messages go to the supervisor, and the user's lines go to the server.
 final class ConnectSource: Adapter {
     private let feed: WebSocketFeed
     private let keepsConnections: Bool
@@ -14,10 +14,10 @@ final class ConnectSource: Adapter {
     private let noted = Mutex(OrderedSource.End.stopped)
 
     /// - Parameters:
-    ///   - section: the connection.
-    ///   - answers: where outcomes of own messages are shown; `nil` where they are messages like others.
-    ///   - isOver: whether nobody wants what comes from now on.
-    ///   - stop: asks the run to end.
+    ///   - section: The configuration of the connection.
+    ///   - answers: Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
+    ///   - isOver: Returns whether further messages are discarded.
+    ///   - stop: Requests the end of the run.
     /// - Throws: `WebSocketChatError` `invalidConfiguration`.
     init(
         _ section: FeedSection,
@@ -41,12 +41,12 @@ final class ConnectSource: Adapter {
 
     var source: SourceName { feed.source }
     var features: AdapterFeatures { feed.features }
-    /// How it ended; `stopped` as well when it never began.
+    /// How the feed ended. It is also `stopped` if the feed never started.
     var end: OrderedSource.End { noted.withLock { $0 } }
-    /// How many lines could not be sent.
+    /// The number of lines that could not be sent.
     var unsent: Int { outgoing.unsent }
 
-    /// Closes the connection after all that was sent before.
+    /// Closes the connection after all messages sent before.
     func close() {
         watch.current?.close()
     }
@@ -59,12 +59,12 @@ final class ConnectSource: Adapter {
             answers: answers,
             isOver: isOver
         )
-        // Cancelled and waited for when the feed has ended.
+        // Cancelled and awaited when the feed has ended.
         async let _ = outgoing.run()
         do {
             try await feed.run(into: watched)
         } catch {
-            // A close frame without a code ends a connection in order too (RFC 6455, 7.1.5).
+            // A close frame without a code ends a connection normally too (RFC 6455, 7.1.5).
             guard (error as? WebSocketChatError)?.ending == .closed(code: nil) else {
                 noted.withLock { $0 = .failed(error) }
                 throw error
@@ -74,15 +74,15 @@ final class ConnectSource: Adapter {
     }
 }
 
-/// An intake that sees a feed's connections come and go, and the outcomes of own messages, before the supervisor does.
+/// An intake that receives a feed's connection events and the outcomes of sent messages before the supervisor does.
 struct ConnectIntake: Intake {
     let intake: any Intake
     let watch: ConnectionWatch
-    /// Whether nobody else wants to know of connections.
+    /// Whether connection events are kept from the supervisor.
     let keepsConnections: Bool
-    /// Where outcomes of own messages are shown; `nil` where they are messages like others.
+    /// Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
     let answers: (@Sendable (Bytes) -> Void)?
-    /// Whether nobody wants what comes from now on: it is let go of, as nothing of it is lost to anybody.
+    /// Returns whether messages are discarded, because stdout has no reader.
     let isOver: @Sendable () -> Bool
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
@@ -120,12 +120,12 @@ struct ConnectIntake: Intake {
     }
 
     private func isNotice(_ arrival: Arrival) -> Bool {
-        // How an adapter's own actions are made; no message of a peer is.
+        // Only the adapter's own actions have this envelope. A message of the peer never has it.
         guard arrival.envelope == .handler, let action = try? arrival.reading.get() else { return false }
         return action.name == .chatConnected || action.name == .chatClosed
     }
 
-    /// Whether it is `{"id", "outcome", ...}`: what Signalbox answers.
+    /// Returns whether the arrival is an answer of Signalbox: `{"id", "outcome", ...}`.
     private func isAnswer(_ arrival: Arrival) -> Bool {
         guard answers != nil, arrival.envelope == .standard, case .failure = arrival.reading,
             let body = try? Body(json: arrival.original)
@@ -143,7 +143,7 @@ struct ConnectIntake: Intake {
         }
     }
 
-    /// - Returns: whether it was taken.
+    /// - Returns: Whether the arrival was taken.
     private func take(_ arrival: Arrival, to sink: any SettlementSink) -> Bool {
         guard isNotice(arrival) else {
             answers?(arrival.original)
@@ -159,7 +159,7 @@ struct ConnectIntake: Intake {
     }
 }
 
-/// The open connection of a feed, for who wants to send on it. Any thread.
+/// The open connection of a feed, for sending on it. Any thread.
 final class ConnectionWatch: Sendable {
     private struct State {
         var current: ChatConnection?
@@ -169,7 +169,7 @@ final class ConnectionWatch: Sendable {
 
     private let state = Mutex(State())
 
-    /// The connection, or `nil` while there is none.
+    /// The connection, or `nil` if none is open.
     var current: ChatConnection? { state.withLock { $0.current } }
 
     func opened(_ connection: ChatConnection) {
@@ -181,14 +181,14 @@ final class ConnectionWatch: Sendable {
         waiter?.resume(returning: connection)
     }
 
-    /// The connection is of no use any more.
+    /// Forgets the connection if it is the current one.
     func closed(_ connection: ChatConnection) {
         state.withLock { if $0.current === connection { $0.current = nil } }
     }
 
-    /// The open connection, waited for by one task at a time.
+    /// Waits for an open connection and returns it. Only one task may wait at a time.
     ///
-    /// - Returns: `nil` when the task is cancelled; after that always.
+    /// - Returns: `nil` if the task is cancelled, and in every later call.
     func connection() async -> ChatConnection? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -3,7 +3,7 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// The options of `connect` about the connection. A secret is never an argument, as other users see those.
+/// The options of `connect` for the connection. Secrets are never arguments, because other users can see those.
 struct ConnectionArguments: ParsableArguments {
     @Option(
         parsing: .unconditionalSingleValue,
@@ -126,7 +126,7 @@ struct ConnectionArguments: ParsableArguments {
     }
 }
 
-/// What the options of `connect` say of the connection. What was not said stays as it is.
+/// The connection options of `connect`. Absent options leave the feed's values unchanged.
 struct ConnectOptions: Sendable, Hashable {
     var subprotocols: [String] = []
     var origin: String?

@@ -3,12 +3,12 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// Sends what a user gives to a feed's connection: messages of the command line, then the lines of stdin. What cannot be sent
-/// while there is no connection waits for the next.
+/// Sends the user's input to a feed's connection: messages of the command line, then the lines of stdin. Without a
+/// connection, sending waits for the next one.
 final class OutgoingLines: Sendable {
-    /// How long it waits until it tries again where the server reads too slowly.
+    /// The delay before a retry if the server reads too slowly.
     private static let pause: Duration = .milliseconds(5)
-    /// How long the server has to answer a close.
+    /// The time the server has to answer a close frame.
     private static let farewell: Duration = .seconds(5)
 
     private let request: OutgoingRequest
@@ -16,23 +16,23 @@ final class OutgoingLines: Sendable {
     private let stop: @Sendable () -> Void
     private let refused = Atomic(0)
 
-    /// - Parameter stop: asks the run to end.
+    /// - Parameter stop: Requests the end of the run.
     init(_ request: OutgoingRequest, watch: ConnectionWatch, stop: @escaping @Sendable () -> Void) {
         self.request = request
         self.watch = watch
         self.stop = stop
     }
 
-    /// How many lines could not be sent.
+    /// The number of lines that could not be sent.
     var unsent: Int { refused.load(ordering: .relaxed) }
 
-    /// Sends all, until the task is cancelled.
+    /// Sends all messages and lines. Stops when the task is cancelled.
     func run() async {
         for message in request.messages { await send(Array(message.utf8)) }
         if request.readsInput { await sendInput() }
         guard request.closesAfterInput, let connection = await watch.connection() else { return }
         connection.close()
-        // The server's close ends the run; when none comes the run is asked to end.
+        // The server's close ends the run. If it does not come, the run is stopped.
         guard (try? await Task.sleep(for: OutgoingLines.farewell)) != nil else { return }
         stop()
     }
@@ -86,19 +86,19 @@ final class OutgoingLines: Sendable {
     }
 }
 
-/// What `connect` sends.
+/// The messages that `connect` sends.
 struct OutgoingRequest: Sendable, Hashable {
-    /// Sent once, before the lines of stdin.
+    /// Messages sent once, before the lines of stdin.
     var messages: [String] = []
     /// Whether the lines of stdin are sent.
     var readsInput = true
     /// Whether the connection is closed after the last line.
     var closesAfterInput = false
-    /// Whether messages are binary ones.
+    /// Whether binary messages are sent.
     var isBinary = false
 }
 
-/// The options of `connect` about what is sent.
+/// The options of `connect` for sent messages.
 struct OutgoingArguments: ParsableArguments {
     @Option(
         parsing: .unconditionalSingleValue,
@@ -115,7 +115,7 @@ struct OutgoingArguments: ParsableArguments {
     @Flag(help: "Close the connection after the last line of stdin is sent.")
     var exitAfterInput = false
 
-    /// - Parameter isInteractive: whether a person types the lines, and ends them with Ctrl-D.
+    /// - Parameter isInteractive: Whether stdin is a terminal, where Ctrl-D ends the input.
     func request(isInteractive: Bool) -> OutgoingRequest {
         OutgoingRequest(
             messages: message,

@@ -31,21 +31,21 @@ struct CheckCommand: AsyncParsableCommand {
     }
 }
 
-/// Configurations looked at, from the first to the exit status.
+/// The `check` command, from the first file to the exit status.
 struct CheckProgram {
-    /// Their paths.
+    /// The paths of the configurations.
     let files: [String]
-    /// Whether findings are written for programs.
+    /// Whether findings are written as JSON.
     let writesJSON: Bool
     /// Whether warnings count as errors.
     let isStrict: Bool
 
-    /// Tells all findings, and says how it went. Its diagnostics are out when it returns.
+    /// Prints all findings and returns the exit status. All diagnostics are written when it returns.
     func status() async -> CommandStatus {
         let output = StandardOutput()
         let findings = files.flatMap(CheckProgram.findings)
         for finding in findings {
-            // The failure of an earlier line is told at the end.
+            // The call of `finish()` below reports a failed write.
             try? await output.write(writesJSON ? finding.jsonLine : finding.line)
         }
         let lost = await output.finish()
@@ -63,7 +63,7 @@ struct CheckProgram {
             let text = try ConfigurationFile.content(of: file)
             return ConfigurationReader.findings(in: text).map { CheckFinding(file: file, problem: $0) }
         } catch {
-            // The refusal begins with the file, which the finding has a place for.
+            // The refusal starts with the file's path, which the finding stores separately.
             let message = String(error.description.dropFirst("\(file): ".count))
             let code: ProblemCode = error.status == .unreadableFile ? .unreadableFile : .notYAML
             let problem = ConfigurationProblem(line: 1, column: 1, path: "", code: code, message: message)
@@ -82,13 +82,13 @@ struct CheckProgram {
     }
 }
 
-/// A mistake or doubt, and the file it is in.
+/// An error or warning, and the file that contains it.
 struct CheckFinding: Sendable, Hashable {
-    /// As the user named it.
+    /// The path as the user gave it.
     let file: String
     let problem: ConfigurationProblem
 
-    /// `FILE:LINE:COLUMN: SEVERITY: PATH: MESSAGE [CODE]` with a newline, as compilers write it and editors read it.
+    /// `FILE:LINE:COLUMN: SEVERITY: PATH: MESSAGE [CODE]` with a newline: the format of compilers, which editors parse.
     var line: [UInt8] {
         let place = "\(file):\(problem.line):\(problem.column): \(problem.severity.rawValue): "
         let path = problem.path.isEmpty ? "" : "\(problem.path): "

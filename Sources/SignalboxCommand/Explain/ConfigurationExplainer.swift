@@ -8,10 +8,10 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// Says what a configuration would make of messages and links. Nothing of it is brought to life.
+/// Explains how a configuration treats messages and links. Starts nothing.
 struct ConfigurationExplainer {
     let configuration: RunConfiguration
-    /// The configuration's file, for messages.
+    /// The path of the configuration, for error messages.
     let file: String
     private let logger = Logger(label: "signalbox") { _ in SwiftLogNoOpLogHandler() }
 
@@ -20,25 +20,25 @@ struct ConfigurationExplainer {
         self.file = file
     }
 
-    /// The source with this name, or the only one.
+    /// Returns the source with the given name, or the only one if the name is `nil`.
     ///
-    /// - Throws: ``CommandRefusal`` when there is none, or several and no name.
+    /// - Throws: ``CommandRefusal`` if there is no such source, or if there are several and no name is given.
     func source(_ name: String?) throws(CommandRefusal) -> SourceSection {
         let sources = configuration.sources.map { ($0.name.text, $0) }
         return try SourceChoice(kind: "source", none: "it has no sources", file: file).one(name, of: sources)
     }
 
-    /// What would become of a message.
+    /// Returns the explanation of a message.
     ///
-    /// - Throws: ``CommandRefusal``, and what keeps the configuration from being set up.
+    /// - Throws: ``CommandRefusal``, or an error from setting up the configuration.
     func line(about bytes: [UInt8], _ facts: MessageFacts, of source: SourceSection) throws -> ExplanationLine {
         let message = try ExplainedMessage(bytes, facts, of: source, in: configuration)
         return try line(about: message)
     }
 
-    /// What would become of a link: of the source with this name, or of the first that has a route for it.
+    /// Returns the explanation of a link for the named source, or for the first source with a matching route.
     ///
-    /// - Throws: ``CommandRefusal``, and what keeps the configuration from being set up.
+    /// - Throws: ``CommandRefusal``, or an error from setting up the configuration.
     func line(about link: String, of name: String?) async throws -> ExplanationLine {
         let sources = try linkSources(name)
         let takers = sources.filter { $0.links.takes(link) }
@@ -77,7 +77,7 @@ struct ConfigurationExplainer {
         return ExplanationLine(message, supervisor.explain(message.arrival), plugins: configuration.plugins)
     }
 
-    /// What the source's adapter says of itself. It is made, and not run: a page without its scripts.
+    /// Returns the features of the source's adapter, which is created but not run. A page has no scripts.
     private func features(of source: SourceSection) throws -> AdapterFeatures {
         let (name, limits) = (source.name, configuration.limits)
         switch source.kind {
@@ -125,7 +125,7 @@ extension ConfigurationExplainer {
 }
 
 extension LinksSection {
-    /// Whether one of the routes matches, or the fallback takes it.
+    /// Returns whether a route matches the link or the fallback accepts it.
     fileprivate func takes(_ link: String) -> Bool {
         let match = routes.match(link)
         if case .success = match.reading { return true }
@@ -134,7 +134,7 @@ extension LinksSection {
 }
 
 extension InputLine {
-    /// An argument, of which no more is kept than a URL may have.
+    /// Creates a line from an argument, truncated to the maximum length of a URL.
     fileprivate init(_ link: String) {
         let bytes = Array(link.utf8.prefix(URLText.maximumLength))
         self.init(bytes, isCut: bytes.count < link.utf8.count)

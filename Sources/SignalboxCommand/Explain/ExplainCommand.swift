@@ -116,24 +116,24 @@ struct ExplainCommand: AsyncParsableCommand {
     }
 }
 
-/// What `explain` was asked for.
+/// The arguments of `explain`.
 struct ExplainRequest: Sendable {
-    /// What is explained.
+    /// The message or link to explain.
     enum Subject: Sendable {
         case message(MessageInput, MessageFacts)
         case link(MessageInput)
     }
 
     let subject: Subject
-    /// Which source brings it.
+    /// The name of the source that delivers the message or link.
     let source: String?
-    /// The configuration whose plugins would be called.
+    /// The path of the configuration whose plugins would be called.
     let config: String
 }
 
-/// One message or link explained, from its bytes to the exit status.
+/// The `explain` command, from reading the message to the exit status.
 enum ExplainProgram {
-    /// Explains it, and says whether its plugin would be called. Its diagnostics are out when it returns.
+    /// Prints the explanation. Returns `done` if the plugin would be called. All diagnostics are written then.
     static func status(of request: ExplainRequest) async -> CommandStatus {
         do {
             let line = try await line(for: request)
@@ -160,55 +160,55 @@ enum ExplainProgram {
     }
 }
 
-/// What an adapter would know about a message besides its bytes, as far as the user said.
+/// The properties of a message that an adapter would supply with its bytes, as given by the user.
 struct MessageFacts: Sendable {
     var topic: TopicName?
     var qos: Int?
     var isRetained = false
     var origin: WebOrigin?
     var frame: FrameRole?
-    /// What a page posts the message to.
+    /// The handler that a page posts the message to.
     var handler: ActionName?
-    /// Who the client of a chat is.
+    /// The principal of the chat client.
     var principal: String?
-    /// Whether the message of a chat or feed is a binary one.
+    /// Whether the message of a chat or feed is binary.
     var isBinary = false
 
-    /// The options that were given and are about messages of a broker alone.
+    /// The given options that apply only to broker messages.
     var brokerOptions: [String] {
         [
             topic == nil ? nil : "--topic", qos == nil ? nil : "--qos", isRetained ? "--retained" : nil,
         ].compactMap { $0 }
     }
 
-    /// The options that were given and are about messages of a page alone.
+    /// The given options that apply only to page messages.
     var pageOptions: [String] {
         [frame == nil ? nil : "--frame", handler == nil ? nil : "--handler"].compactMap { $0 }
     }
 
-    /// The options that were given and are about messages of a page, or of a client of a chat.
+    /// The given options that apply only to messages of pages and chat clients.
     var originOptions: [String] { origin == nil ? [] : ["--origin"] }
 
-    /// The options that were given and are about messages of a client of a chat alone.
+    /// The given options that apply only to messages of chat clients.
     var chatOptions: [String] { principal == nil ? [] : ["--principal"] }
 
-    /// The options that were given and are about messages of a chat or feed.
+    /// The given options that apply only to messages of chats and feeds.
     var frameOptions: [String] { isBinary ? ["--binary"] : [] }
 
-    /// All of them that were given.
+    /// All given options.
     var options: [String] { brokerOptions + pageOptions + originOptions + chatOptions + frameOptions }
 }
 
-/// Where the message or link is that `explain` is asked about.
+/// The source of the message or link for `explain`.
 enum MessageInput: Sendable, Hashable {
-    /// Written as an argument.
+    /// A command-line argument.
     case text(String)
-    /// In a file, relative to the working directory.
+    /// The path of a file, relative to the working directory.
     case file(String)
-    /// Read from stdin up to its end.
+    /// The content of stdin up to its end.
     case standardInput
 
-    /// - Parameter argument: what `--payload` says.
+    /// - Parameter argument: The value of `--payload`.
     init(payload argument: String) {
         if argument == "-" {
             self = .standardInput
@@ -217,14 +217,14 @@ enum MessageInput: Sendable, Hashable {
         }
     }
 
-    /// - Parameter argument: what `--url` says.
+    /// - Parameter argument: The value of `--url`.
     init(url argument: String) {
         self = argument == "-" ? .standardInput : .text(argument)
     }
 
-    /// All bytes, which may be more than a message may have.
+    /// Returns all bytes, even if they exceed the limit of a message.
     ///
-    /// - Throws: ``CommandRefusal`` when they cannot be read, or are more than ``FileContent/payloadLimit``.
+    /// - Throws: ``CommandRefusal`` if they cannot be read, or exceed ``FileContent/payloadLimit``.
     func bytes() async throws(CommandRefusal) -> [UInt8] {
         let name: String
         let read: Result<[UInt8], FileReadError>
@@ -244,9 +244,9 @@ enum MessageInput: Sendable, Hashable {
         }
     }
 
-    /// The link; from stdin without the end of its line.
+    /// Returns the link. Input from stdin is read without its line ending.
     ///
-    /// - Throws: ``CommandRefusal`` when it cannot be read or is no text.
+    /// - Throws: ``CommandRefusal`` if the link cannot be read or is not UTF-8.
     func link() async throws(CommandRefusal) -> String {
         var bytes = try await bytes()
         if self == .standardInput, bytes.last == UInt8(ascii: "\n") {

@@ -6,16 +6,16 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// A message or link as a source of a configuration would bring it.
+/// A message or link as a configured source would deliver it.
 struct ExplainedMessage {
     let source: SourceSection
     let arrival: Arrival
-    /// The pattern of the topic or link that reads it, where one matches.
+    /// The pattern that matches the topic or link, if any.
     let route: String?
 
-    /// A message, made by what the source's adapter makes arrivals with.
+    /// Creates a message as the source's adapter would.
     ///
-    /// - Throws: ``CommandRefusal`` when the source brings no such messages.
+    /// - Throws: ``CommandRefusal`` if the source has no such messages.
     init(
         _ bytes: [UInt8],
         _ facts: MessageFacts,
@@ -56,9 +56,9 @@ struct ExplainedMessage {
         self.arrival = try ExplainedMessage.made(arrival)
     }
 
-    /// A link.
+    /// Creates a link.
     ///
-    /// - Throws: ``CommandRefusal``, when no arrival is made.
+    /// - Throws: ``CommandRefusal`` if no arrival is made.
     init(
         link: String,
         _ links: LinksSection,
@@ -71,7 +71,7 @@ struct ExplainedMessage {
         route = links.routes.match(link).pattern?.text
     }
 
-    /// Each option is about messages of some kinds of source alone.
+    /// Checks that every given option applies to the kind of the source.
     private static func check(_ facts: MessageFacts, of source: SourceSection) throws(CommandRefusal) {
         let (kind, wrong) =
             switch source.kind {
@@ -85,7 +85,7 @@ struct ExplainedMessage {
         throw CommandRefusal(.usage, "\(option) is about messages of another kind; '\(source.name)' is \(kind)")
     }
 
-    /// A client that the server would let in.
+    /// Returns the facts of a client that the server would accept.
     private static func client(_ facts: MessageFacts, of chat: ChatSection) throws(CommandRefusal) -> ChatFacts {
         let names = chat.principals.map(\.name)
         if let principal = facts.principal, !names.contains(principal) {
@@ -150,7 +150,7 @@ struct ExplainedMessage {
 }
 
 extension ExplainedMessage {
-    /// The key by which its action waits for others, in words; `nil` where its plugin's order has none.
+    /// Returns the description of the action's ordering key, or `nil` if its plugin is not ordered by key.
     func orderKey(of action: Action, plugins: [PluginSection]) -> String? {
         let plugin = plugins.first { $0.action == action.name }
         guard case .key(let path)? = plugin?.order, let body = try? action.body.decode(RawBody.self) else { return nil }
@@ -159,10 +159,10 @@ extension ExplainedMessage {
 }
 
 extension OrderKey {
-    /// The most characters of a key that are shown.
+    /// The maximum number of characters of a key that are shown.
     private static let mostShown = 64
 
-    /// The beginning of the value.
+    /// The value, truncated to the maximum.
     fileprivate var shown: String {
         let whole =
             switch self {
@@ -180,7 +180,7 @@ struct ExplainedFrame {
     let isBinary: Bool
     let frames: WebSocketFrames
 
-    /// - Throws: ``CommandRefusal`` when the source would take no such message, or many from it.
+    /// - Throws: ``CommandRefusal`` if the source would not accept the message, or would read several from it.
     func arrival(from origin: Origin, _ limits: MessageLimits) throws(CommandRefusal) -> Arrival? {
         let (envelope, payload) = try reading()
         var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: limits)

@@ -5,11 +5,11 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// What would become of a message or link, as `explain` shows it.
+/// The explanation of a message or link, as `explain` prints it.
 struct ExplanationLine {
-    /// The link, when one is asked about.
+    /// The link, if one is explained.
     var link: InputLine?
-    /// What the navigation chain says of it.
+    /// The navigation chain's verdict on the link.
     var navigation: VerdictLine?
     /// Whether the plugin would be called.
     let isCalled: Bool
@@ -21,8 +21,8 @@ struct ExplanationLine {
     private let detail: String
 
     /// - Parameters:
-    ///   - explanation: of the message's arrival.
-    ///   - plugins: those that it could be for.
+    ///   - explanation: The explanation of the message's arrival.
+    ///   - plugins: The plugins of the configuration.
     init(_ message: ExplainedMessage, _ explanation: Explanation, plugins: [PluginSection]) {
         self.message = message
         let action = try? message.arrival.reading.get()
@@ -37,7 +37,7 @@ struct ExplanationLine {
         detail = explanation.verdict.detail
     }
 
-    /// A link that no source takes.
+    /// Creates the explanation of a link that no source accepts.
     init(untaken rejection: Outcome.Rejection) {
         (message, action, envelope) = (nil, nil, nil)
         isCalled = false
@@ -46,8 +46,8 @@ struct ExplanationLine {
         steps = [ExplainedStage(unreadable: rejection.detail)]
     }
 
-    /// One JSON object with a newline: of a link `url` or `input`; `source`, `envelope`, `action`, `id`, the facts that
-    /// `run --outcomes` shows, `route`, `body`, where known; `verdict`, `steps`, and of a link `navigation`.
+    /// One JSON object with a newline: for a link, `url` or `input`; where known, `source`, `envelope`, `action`, `id`,
+    /// the facts that `run --outcomes` prints, `route` and `body`; `verdict` and `steps`; for a link, `navigation`.
     var jsonLine: [UInt8] {
         var object = JSONObject()
         if let link {
@@ -78,7 +78,7 @@ struct ExplanationLine {
         return object.line
     }
 
-    /// Lines for a person: what is known of the message, then one for each stage with `ok` or `no` before it, the
+    /// Lines for a terminal: the properties of the message, one line for each stage with the mark `ok` or `no`, the
     /// navigation chain's decision, and the verdict.
     var terminalLines: [UInt8] {
         var rows: [Row] = []
@@ -89,7 +89,7 @@ struct ExplanationLine {
         rows.append(Row("route", message?.route))
         rows.append(Row("action", action?.name.text))
         rows.append(Row("id", senderID))
-        // Under another name than the stage of that name.
+        // Not named `body`, because a stage has that name.
         rows.append(Row("content", action.map { TerminalText.body(body(of: $0)) }))
         rows += steps.map { Row($0.stage, $0.detail, passes: $0.passes) }
         if let navigation { rows.append(Row("navigation", navigation.decisionText)) }
@@ -107,7 +107,7 @@ struct ExplanationLine {
         return action.id.text
     }
 
-    /// The body that a plugin's `Info` is decoded from, a route's captures included.
+    /// Returns the body from which a plugin's `Info` is decoded, including a route's captures.
     private func body(of action: Action) -> RawBody {
         guard let raw = try? action.body.decode(RawBody.self), raw.kind != .json else {
             return RawBody(bytes: action.body.json, kind: .json)
@@ -117,7 +117,7 @@ struct ExplanationLine {
 }
 
 extension ExplanationLine {
-    /// One line for a person.
+    /// One line for a terminal.
     private struct Row {
         let mark: String
         let name: String
@@ -129,7 +129,7 @@ extension ExplanationLine {
             self.text = text
         }
 
-        /// Nothing when there is nothing to say.
+        /// The line, or nothing if there is no text.
         var line: [UInt8] {
             guard let text else { return [] }
             return TerminalText.line([
@@ -139,20 +139,20 @@ extension ExplanationLine {
     }
 }
 
-/// What one stage says about a message, as the commands show it.
+/// The result of one stage for a message, as the commands print it.
 struct ExplainedStage {
     let stage: String
     let passes: Bool
     let detail: String
 
-    /// - Parameter addition: what else is known, behind the step's own words.
+    /// - Parameter addition: Text to append to the step's detail.
     init(_ step: ExplanationStep, addition: String? = nil) {
         stage = step.stage.description
         passes = step.passes
         detail = addition.map { "\(step.detail); \($0)" } ?? step.detail
     }
 
-    /// The envelope that could not be read.
+    /// Creates the stage of an envelope that could not be read.
     init(unreadable detail: String) {
         stage = ExplanationStage.envelope.description
         passes = false
@@ -161,7 +161,7 @@ struct ExplainedStage {
 }
 
 extension JSONObject {
-    /// A list of objects with `stage`, `passes` and `detail`.
+    /// Adds a list of objects with `stage`, `passes` and `detail`.
     mutating func add(_ name: String, stages: [ExplainedStage]) {
         add(name, objects: stages) { stage, object in
             object.add("stage", stage.stage)

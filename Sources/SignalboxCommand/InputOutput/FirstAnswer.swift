@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One answer for one who waits, given by the first of several that may know it.
+/// A value for a single waiter, provided by the first of several producers.
 final class FirstAnswer<Value: Sendable>: Sendable {
     private enum State {
         case open
@@ -11,7 +11,7 @@ final class FirstAnswer<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.open)
 
-    /// The first answer counts; others are ignored.
+    /// Provides the value. Only the first call has an effect.
     func give(_ value: Value) {
         let waiting = state.withLock { state -> CheckedContinuation<Value, Never>? in
             switch state {
@@ -26,7 +26,7 @@ final class FirstAnswer<Value: Sendable>: Sendable {
         waiting?.resume(returning: value)
     }
 
-    /// Resumes the continuation with the answer, now or when there is one. Called once.
+    /// Resumes the continuation with the value, immediately or when it is available. Called once.
     func wait(_ continuation: CheckedContinuation<Value, Never>) {
         let given = state.withLock { state -> Value? in
             guard case .given(let value) = state else {

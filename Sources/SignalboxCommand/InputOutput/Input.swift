@@ -3,24 +3,24 @@ import Foundation
 import SignalboxCore
 import SignalboxRoutes
 
-/// Reads a file or pipe piece by piece, on a queue of its own: no thread of the cooperative pool waits for whoever writes.
+/// Reads a file or pipe piece by piece on a dispatch queue, so that the cooperative pool never waits for the writer.
 ///
-/// For one reader at a time.
+/// Allows one reader at a time.
 struct PieceReader: Sendable {
-    /// The most bytes of one piece.
+    /// The maximum size of a piece, in bytes.
     static let pieceSize = 64 << 10
 
     private let descriptor: InputDescriptor
     private let queue = DispatchQueue(label: "signalbox.input")
 
-    /// - Parameter descriptor: open for reading.
+    /// - Parameter descriptor: A descriptor that is open for reading.
     init(_ descriptor: InputDescriptor) {
         self.descriptor = descriptor
     }
 
-    /// Opens a file; a FIFO's writer is waited for.
+    /// Opens a file. Waits until a FIFO has a writer.
     ///
-    /// - Throws: why it cannot be opened; `ECANCELED` when the task was cancelled before it was.
+    /// - Throws: The error of `open(2)`, or `ECANCELED` if the task is cancelled first.
     static func opening(_ path: String) async throws(SystemError) -> PieceReader {
         let opened: Result<InputDescriptor, SystemError> = await waiting(
             on: DispatchQueue(label: "signalbox.input"),
@@ -31,9 +31,9 @@ struct PieceReader: Sendable {
         return PieceReader(try opened.get())
     }
 
-    /// The next piece, waited for.
+    /// Waits for the next piece and returns it.
     ///
-    /// - Returns: no bytes at the end, and when the task is cancelled: what is read after that is lost.
+    /// - Returns: No bytes at the end, and when the task is cancelled. Bytes read after cancellation are lost.
     func next() async throws(SystemError) -> [UInt8] {
         let piece: Result<[UInt8], SystemError> = await PieceReader.waiting(on: queue, whenCancelled: .success([])) {
             [descriptor] in
@@ -42,7 +42,7 @@ struct PieceReader: Sendable {
         return try piece.get()
     }
 
-    /// Does what may block on the queue. When the task is cancelled the queue's thread may wait on; nobody does for it.
+    /// Runs blocking work on the queue. Cancellation ends the wait, but not the work on the queue's thread.
     private static func waiting<Value: Sendable>(
         on queue: DispatchQueue,
         whenCancelled cancelled: Value,
@@ -58,7 +58,7 @@ struct PieceReader: Sendable {
     }
 }
 
-/// A file that is open for reading, and closed when nobody needs it any more.
+/// A file that is open for reading and closed on deinitialization.
 final class InputDescriptor: Sendable {
     let number: Int32
     private let isOurs: Bool
@@ -71,18 +71,18 @@ final class InputDescriptor: Sendable {
         self.isOurs = isOurs
     }
 
-    /// Opens a file. Blocks while a FIFO has no writer; not for the cooperative pool.
+    /// Opens a file. Blocks while a FIFO has no writer. Not for the cooperative pool.
     ///
-    /// - Parameter path: relative to the working directory.
+    /// - Parameter path: The path, relative to the working directory.
     convenience init(path: String) throws(SystemError) {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { throw SystemError.last }
         self.init(number: number, isOurs: true)
     }
 
-    /// Looks whether a file can probably be opened, without waiting for a FIFO's writer.
+    /// Checks that a file can probably be opened, without waiting for a FIFO's writer.
     ///
-    /// - Throws: ``NamedFileError`` when it is not there, must not be read, or is a folder.
+    /// - Throws: ``NamedFileError`` if the file does not exist, is not readable, or is a folder.
     static func checkReadable(_ path: String) throws(NamedFileError) {
         var status = stat()
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
@@ -97,9 +97,9 @@ final class InputDescriptor: Sendable {
         if isOurs { close(number) }
     }
 
-    /// The next bytes, waited for; none at the end. Blocks; not for the cooperative pool.
+    /// Waits for the next bytes and returns them, or none at the end. Blocks. Not for the cooperative pool.
     ///
-    /// - Parameter limit: the most bytes.
+    /// - Parameter limit: The maximum number of bytes.
     func read(upTo limit: Int) throws(SystemError) -> [UInt8] {
         while true {
             var count = 0
@@ -108,7 +108,7 @@ final class InputDescriptor: Sendable {
                 initialized = max(count, 0)
             }
             if count >= 0 { return piece }
-            // A descriptor that another program made non-blocking, as a shared terminal or pipe may be.
+            // Another program may have made a shared terminal or pipe non-blocking.
             if errno == EAGAIN {
                 var entry = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
                 _ = poll(&entry, 1, -1)
@@ -119,23 +119,23 @@ final class InputDescriptor: Sendable {
     }
 }
 
-/// Cuts input into lines as it comes, piece by piece, and keeps no more of a line than its limit.
+/// Splits input into lines, piece by piece, and keeps at most `limit` bytes of each line.
 ///
-/// A line ends with a line feed, or a carriage return and a line feed. What follows the last line's end is a line too,
-/// unless there is nothing.
+/// A line ends with a line feed, or a carriage return and a line feed. Input after the last line ending is a line too,
+/// unless it is empty.
 struct LineSplitter {
-    /// The most bytes of a line that are kept.
+    /// The maximum number of bytes kept of a line.
     let limit: Int
     private var pending: [UInt8] = []
-    /// Bytes of the pending line, those that were not kept included, up to a few more than the limit.
+    /// The length of the pending line, including bytes that were not kept, capped at two more than the limit.
     private var length = 0
 
-    /// - Parameter limit: the most bytes of a line that are kept; at least 1.
+    /// - Parameter limit: The maximum number of bytes kept of a line, at least 1.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// The lines that end in this piece.
+    /// Returns the lines that end in this piece.
     mutating func lines(in piece: [UInt8]) -> [InputLine] {
         var lines: [InputLine] = []
         var start = 0
@@ -148,12 +148,12 @@ struct LineSplitter {
         return lines
     }
 
-    /// The line that the input's end ends, if there is one.
+    /// Returns the line without a line ending at the end of the input, if any.
     mutating func lastLine() -> InputLine? {
         length == 0 ? nil : takeLine(isEnded: false)
     }
 
-    /// A byte more than the limit is kept, as it may be a carriage return that belongs to the line's end.
+    /// Keeps one byte more than the limit, because it may be a carriage return that belongs to the line ending.
     private mutating func keep(_ bytes: ArraySlice<UInt8>) {
         let room = limit + 1 - pending.count
         pending += bytes.prefix(room)
@@ -167,30 +167,30 @@ struct LineSplitter {
         }
         if isEnded, length == pending.count, pending.last == UInt8(ascii: "\r") { pending.removeLast() }
         let isCut = length > limit + 1 || pending.count > limit
-        // Copied: an array made of a slice may share its memory, and a short line would keep as much as the longest one.
+        // Copied, because an array made of a slice may share its memory. A short line could keep a long one's memory.
         let kept = pending.withUnsafeBufferPointer { Array($0.prefix(limit)) }
         return InputLine(kept, isCut: isCut)
     }
 }
 
-/// One line of input, or one argument, that should be a URL.
+/// One line of input, or one argument.
 struct InputLine: Sendable, Hashable {
-    /// The line without its end; of a line that is too long, its beginning.
+    /// The line without its ending, truncated if it is too long.
     let bytes: [UInt8]
-    /// Whether the line had more bytes than were kept.
+    /// Whether the line was truncated.
     let isCut: Bool
 
     /// - Parameters:
-    ///   - bytes: the line without its end.
-    ///   - isCut: whether there was more of it.
+    ///   - bytes: The line without its ending.
+    ///   - isCut: Whether the line was truncated.
     init(_ bytes: [UInt8], isCut: Bool = false) {
         self.bytes = bytes
         self.isCut = isCut
     }
 
-    /// The line as text.
+    /// Returns the line as text.
     ///
-    /// - Throws: `tooLong` for a line that was cut, `notUTF8` with the first byte that is not.
+    /// - Throws: `tooLong` for a truncated line, `notUTF8` with the offset of the first invalid byte.
     func text() throws(URLTextError) -> String {
         guard !isCut else {
             throw URLTextError(.tooLong, at: bytes.count, "at most \(bytes.count) bytes expected")
@@ -201,14 +201,14 @@ struct InputLine: Sendable, Hashable {
         return text
     }
 
-    /// The line as a command repeats it; a character that was cut in two is left out.
+    /// The line as a command repeats it. A character split by truncation is left out.
     var content: Bytes {
         guard isCut else { return Bytes(bytes) }
         let whole = InputLine.firstInvalidByte(of: bytes)
         return Bytes(bytes.count - whole < 4 ? Array(bytes[..<whole]) : bytes)
     }
 
-    /// The line for a person; what is not UTF-8 by its number of bytes.
+    /// The line for a terminal. Input that is not UTF-8 is shown as its number of bytes.
     var shown: String {
         let content = content
         return content.text.map { isCut ? "\($0)…" : $0 } ?? "(\(content.count) bytes)"

@@ -11,34 +11,34 @@ struct JSONObject {
     /// The finished object.
     var closed: [UInt8] { bytes + [UInt8(ascii: "}")] }
 
-    /// The finished object with a newline behind it.
+    /// The finished object with a newline.
     var line: [UInt8] { bytes + Array("}\n".utf8) }
 
-    /// A member that is text; nothing when `nil`.
+    /// Adds a string, or nothing for `nil`.
     mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
         begin(name)
         JSONText.append(text, to: &bytes)
     }
 
-    /// A member that is a whole number.
+    /// Adds an integer.
     mutating func add(_ name: String, _ number: Int) {
         begin(name)
         bytes += String(number).utf8
     }
 
-    /// A member that is true or false.
+    /// Adds a Boolean.
     mutating func add(_ name: String, _ flag: Bool) {
         begin(name)
         bytes += (flag ? "true" : "false").utf8
     }
 
-    /// A member that is a list of texts.
+    /// Adds an array of strings.
     mutating func add(_ name: String, texts: [String]) {
         addList(name, texts) { text, bytes in JSONText.append(text, to: &bytes) }
     }
 
-    /// A member that is a list of objects, each written by the closure.
+    /// Adds an array of objects, each written by the closure.
     mutating func add<Element>(_ name: String, objects: [Element], _ write: (Element, inout JSONObject) -> Void) {
         addList(name, objects) { element, bytes in
             var object = JSONObject()
@@ -48,13 +48,13 @@ struct JSONObject {
         }
     }
 
-    /// A member that is JSON already, compact and on one line.
+    /// Adds JSON, which must be compact and on one line.
     mutating func add(_ name: String, json: [UInt8]) {
         begin(name)
         bytes += json
     }
 
-    /// Bytes as text when they are UTF-8; else as Base64 with a member `encoding` beside them that says so.
+    /// Adds bytes as text if they are valid UTF-8, and otherwise as Base64 with an additional `encoding` member.
     mutating func add(_ name: String, content: Bytes) {
         if let text = content.text {
             add(name, text)
@@ -86,7 +86,7 @@ struct JSONObject {
 }
 
 extension JSONObject {
-    /// The facts of a push that tell one message from another.
+    /// Adds the facts that distinguish push messages.
     mutating func add(_ facts: PushFacts) {
         add("topic", facts.topic)
         add("retained", facts.retained)
@@ -97,21 +97,21 @@ extension JSONObject {
         add("captures", json: captures.closed)
     }
 
-    /// What is known about who made a link: `scheme`, and the `host` of a universal link.
+    /// Adds the facts about a link: `scheme`, and the `host` of a universal link.
     mutating func add(_ facts: LinkFacts) {
         if !facts.scheme.isEmpty { add("scheme", facts.scheme) }
         add("host", facts.universalHost)
     }
 
-    /// Whom a message of a chat or feed came from: `peer`, and of a client `principal` and `clientOrigin`, where there are any.
+    /// Adds the sender of a chat or feed message: `peer`, and for a client `principal` and `clientOrigin`, if present.
     mutating func add(_ facts: ChatFacts) {
         add("peer", facts.peer)
         add("principal", facts.principal)
         add("clientOrigin", facts.origin?.description)
     }
 
-    /// A body as the member `body`: JSON as it is, text as a string, other bytes as Base64 with `encoding` beside them;
-    /// `null` when it is empty.
+    /// Adds a body as the member `body`: JSON unchanged, text as a string, other bytes as Base64 with an `encoding`
+    /// member, `null` if it is empty.
     mutating func add(_ body: RawBody) {
         if body.bytes.isEmpty {
             add("body", json: Array("null".utf8))
@@ -123,11 +123,11 @@ extension JSONObject {
     }
 }
 
-/// Text as JSON that stays on one line and does nothing to a terminal.
+/// JSON text that stays on one line and cannot control a terminal.
 enum JSONText {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// A string with its quotes; control characters, line separators and direction characters are `\uXXXX`.
+    /// Returns a quoted string. Control characters, line separators and direction characters are escaped as `\uXXXX`.
     static func string(_ text: String) -> [UInt8] {
         var json: [UInt8] = []
         json.reserveCapacity(text.utf8.count + 2)
@@ -135,10 +135,10 @@ enum JSONText {
         return json
     }
 
-    /// Appends what ``string(_:)`` makes.
+    /// Appends the result of ``string(_:)``.
     static func append(_ text: String, to json: inout [UInt8]) {
         json.append(UInt8(ascii: "\""))
-        // Most characters need no escape, and copying runs of them is what makes a million lines, or a long one, quick.
+        // Most characters need no escape. Copying runs of them keeps many lines and long lines fast.
         var text = text
         text.withUTF8 { bytes in
             var start = 0
@@ -158,9 +158,9 @@ enum JSONText {
         json.append(UInt8(ascii: "\""))
     }
 
-    /// Valid JSON without white space between its parts, with the same escapes as ``string(_:)``.
+    /// Returns valid JSON without insignificant white space, with the same escapes as ``string(_:)``.
     ///
-    /// Numbers and escapes stay as they were written.
+    /// Numbers and existing escapes are unchanged.
     static func compact(_ json: some Sequence<UInt8>) -> [UInt8] {
         var line: [UInt8] = []
         var isInString = false
@@ -178,13 +178,13 @@ enum JSONText {
         return line
     }
 
-    /// Whether the byte is a character that needs no escape: printable ASCII but the quote and the backslash.
+    /// Returns whether the byte needs no escape: printable ASCII except the quote and the backslash.
     private static func isPlain(_ byte: UInt8) -> Bool {
         if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return false }
         return byte &- 0x20 < 0x5F
     }
 
-    /// Appends one of the ASCII characters that need an escape.
+    /// Appends an ASCII character that needs an escape.
     private static func appendASCII(_ byte: UInt8, to json: inout [UInt8]) -> Int {
         json.append(UInt8(ascii: "\\"))
         if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
@@ -197,9 +197,9 @@ enum JSONText {
         return 1
     }
 
-    /// Appends the first character of a text, which is none of ASCII.
+    /// Appends the first character of a text, which is not ASCII.
     ///
-    /// - Returns: how many bytes it has in the text.
+    /// - Returns: The number of bytes it has in the text.
     private static func appendScalar(_ text: Slice<UnsafeBufferPointer<UInt8>>, to json: inout [UInt8]) -> Int {
         var iterator = text.makeIterator()
         var decoder = UTF8()
@@ -221,9 +221,9 @@ enum JSONText {
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    /// The bytes as ASCII text.
+    /// Returns the bytes as ASCII text.
     static func text(_ bytes: some RandomAccessCollection<UInt8>) -> String {
-        // A body may be as large as a message: its bytes are not asked for one by one.
+        // A body may be as large as a message, so its bytes are not read one by one through the collection.
         bytes.withContiguousStorageIfAvailable { text(of: $0) } ?? Array(bytes).withUnsafeBufferPointer { text(of: $0) }
     }
 

@@ -2,10 +2,10 @@ import Dispatch
 import SignalboxCore
 import Synchronization
 
-/// Writes lines from many threads in the order in which they were given, on a queue of its own, as many as wait at once.
+/// Writes lines from many threads in order on a serial queue. Lines that wait are written together.
 ///
-/// A group commit: while one write (and, for a file, its fsync) is under way the next lines gather, and go out together.
-/// Bounded by ``limit`` bytes that wait.
+/// This is a group commit: lines gather while a write (and, for a file, its fsync) is in progress. At most ``limit``
+/// bytes wait.
 final class LineCommitter: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -19,9 +19,9 @@ final class LineCommitter: Sendable {
     private let write: @Sendable ([UInt8]) throws(OutputFailure) -> Void
 
     /// - Parameters:
-    ///   - name: what the queue is called in a debugger.
-    ///   - limit: the most bytes that wait; a line that would pass it is refused, unless nothing waits.
-    ///   - write: writes the bytes and returns when they are where they belong. Called one at a time; may block.
+    ///   - name: The label of the dispatch queue.
+    ///   - limit: The maximum number of bytes that wait. A line that exceeds it is refused, unless no other line waits.
+    ///   - write: Writes the bytes and returns after they are written. Called serially. May block.
     init(
         name: String,
         limit: Int = 16 << 20,
@@ -32,9 +32,9 @@ final class LineCommitter: Sendable {
         self.write = write
     }
 
-    /// Returns when the line has been written.
+    /// Waits until the line is written.
     ///
-    /// - Throws: ``OutputFailure``; the line then does not count as written.
+    /// - Throws: ``OutputFailure`` if the line does not count as written.
     func commit(_ line: [UInt8]) async throws(OutputFailure) {
         let result = await withCheckedContinuation { continuation in
             let isTaken = state.withLock { state in
@@ -47,32 +47,32 @@ final class LineCommitter: Sendable {
         try result.get()
     }
 
-    /// Hands the line over without waiting for it.
+    /// Enqueues the line without waiting.
     ///
-    /// - Returns: `false` when too much waits; the line is not written then.
+    /// - Returns: `false` if too much waits. The line is not written then.
     func offer(_ line: [UInt8]) -> Bool {
         state.withLock { take(line, &$0) }
     }
 
-    /// Returns when all that was given before has been written or has failed, or when the time has passed.
+    /// Waits until all previous lines were written or have failed, or the time limit expires.
     ///
-    /// - Returns: `false` when the time passed first.
+    /// - Returns: `false` if the time limit expired first.
     @discardableResult
     func flush(within limit: Duration) async -> Bool {
         let answer = FirstAnswer<Bool>()
         queue.async { answer.give(true) }
-        // On another queue: this one may be held by a reader that has stopped.
+        // On another queue, because a stalled reader may block this one.
         DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { answer.give(false) }
         return await withCheckedContinuation { answer.wait($0) }
     }
 
-    /// Takes the line unless too much waits.
+    /// Enqueues the line unless too much waits.
     private func take(_ line: [UInt8], _ state: inout State) -> Bool {
         guard state.bytes.isEmpty || state.bytes.count + line.count <= limit else { return false }
         state.bytes += line
         if !state.isWriting {
             state.isWriting = true
-            // While the lock is held, so that the flush of whoever sees the line taken comes behind its write.
+            // Under the lock, so that a flush after this line runs after its write.
             queue.async { self.writeAll() }
         }
         return true
@@ -97,24 +97,24 @@ final class LineCommitter: Sendable {
     }
 }
 
-/// Why a line was not written. The fault is not in the line, so its action is given back.
+/// The reason a line was not written. The line is not at fault, so its action is abandoned for redelivery.
 enum OutputFailure: RetryableError, Sendable, Hashable, CustomStringConvertible {
-    /// Nobody reads any more: the pipe's other end is closed.
+    /// The reader has closed its end of the pipe.
     case closed
     /// Too much waits to be written.
     case full
-    /// Whoever reads has stopped, and the time to wait for it has passed.
+    /// The reader has stopped, and the time limit has expired.
     case stalled
-    /// The system refused.
+    /// The system refused the write.
     case system(String)
 
     /// Whether another attempt may succeed.
     var isRetryable: Bool { self != .closed && self != .stalled }
 
-    /// `abandon`.
+    /// Always `abandon`.
     var whenExhausted: RetryExhaustion { .abandon }
 
-    /// In words.
+    /// A description of the failure.
     var description: String {
         switch self {
         case .closed: "nobody reads the output any more"

@@ -3,7 +3,7 @@ import Logging
 import Signalbox
 import SignalboxCore
 
-/// How much is told on stderr.
+/// The log level on stderr.
 enum LogChoice: String, ExpressibleByArgument, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 
@@ -14,15 +14,15 @@ enum LogChoice: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// Log events on stderr, each in one line whatever its text contains.
+/// A log handler that writes each event to stderr as exactly one line.
 struct LineLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]
     private let output: DiagnosticOutput
 
     /// - Parameters:
-    ///   - level: what is less severe is not written.
-    ///   - output: where the lines go.
+    ///   - level: The minimum level that is written.
+    ///   - output: The destination of the lines.
     init(level: Logger.Level, output: DiagnosticOutput = .shared) {
         logLevel = level
         self.output = output
@@ -40,7 +40,7 @@ struct LineLogHandler: LogHandler {
         output.offer(line)
     }
 
-    /// The line with its newline: time, level, message, then `key=value`, sorted, in quotes where there is a space.
+    /// Returns the line with its newline: time, level, message, then `key=value`, sorted and quoted where needed.
     static func line(time: String, level: Logger.Level, message: String, metadata: Logger.Metadata) -> String {
         let pairs = metadata.sorted { $0.key < $1.key }.map { key, value in
             let text = LineEscape.escaped("\(value)")
@@ -52,13 +52,12 @@ struct LineLogHandler: LogHandler {
     }
 }
 
-/// Passes log events on without the secrets that others wrote into them: what a page says on its console, and the errors of
-/// its scripts.
+/// A log handler that redacts secrets in messages with foreign text: a page's console output and its script errors.
 struct RedactedLog: LogHandler {
     private var logger: Logger
     var metadata: Logger.Metadata = [:]
 
-    /// - Parameter logger: where the lines go.
+    /// - Parameter logger: The destination of the events.
     init(to logger: Logger) {
         self.logger = logger
     }
@@ -80,7 +79,7 @@ struct RedactedLog: LogHandler {
 }
 
 extension Logger {
-    /// Writes to the same place, without the secrets of its messages.
+    /// A logger with the same destination that redacts secrets in messages.
     var withoutSecrets: Logger {
         Logger(label: label) { _ in RedactedLog(to: self) }
     }

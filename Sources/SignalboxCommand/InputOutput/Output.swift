@@ -1,22 +1,22 @@
 import Foundation
 import Synchronization
 
-/// The lines on stdout. After the first failure nothing more is written, and ``failures`` has told of it.
+/// The output on stdout. After the first failure, ``failures`` yields and nothing more is written.
 final class StandardOutput: Sendable {
-    /// How long the end of the program waits for whoever reads its output.
+    /// The maximum time that the program waits for a reader of its output when it ends.
     static let flushLimit: Duration = .seconds(5)
 
-    /// Whether lines are for a person: aligned and without JSON's quotes.
+    /// Whether stdout is a terminal, for which lines are aligned text and not JSON.
     let isTerminal: Bool
-    /// Yields once when stdout can no longer be written to.
+    /// Yields once, when stdout can no longer be written to.
     let failures: AsyncStream<OutputFailure>
     private let committer: LineCommitter
     private let dropped = Atomic<Int>(0)
     private let failure = FirstFailure()
 
     /// - Parameters:
-    ///   - descriptor: stdout; a test gives a pipe.
-    ///   - limit: the most bytes that wait to be written.
+    ///   - descriptor: The descriptor to write to. Tests use a pipe.
+    ///   - limit: The maximum number of bytes that wait to be written.
     init(descriptor: OutputDescriptor = .standardOutput, limit: Int = 16 << 20) {
         isTerminal = descriptor.isTerminal
         let (failures, teller) = AsyncStream.makeStream(of: OutputFailure.self, bufferingPolicy: .bufferingOldest(1))
@@ -34,25 +34,25 @@ final class StandardOutput: Sendable {
         }
     }
 
-    /// Returns when the line has been written.
+    /// Waits until the line is written.
     func write(_ line: [UInt8]) async throws(OutputFailure) {
         try await committer.commit(line)
     }
 
-    /// Hands a line over from where nothing may wait. When too much waits it is dropped and counted.
+    /// Enqueues a line without waiting. If too much waits, the line is dropped and counted.
     func offer(_ line: [UInt8]) {
         if !committer.offer(line) { dropped.wrappingAdd(1, ordering: .relaxed) }
     }
 
-    /// Whether whoever read the lines has gone.
+    /// Whether the reader has closed its end.
     var isReaderGone: Bool { failure.value == .closed }
 
-    /// How many lines ``offer(_:)`` had to drop.
+    /// The number of lines that ``offer(_:)`` has dropped.
     var droppedLines: Int { dropped.load(ordering: .relaxed) }
 
-    /// Waits until all lines given before are out, at most as long as said; what waits then is lost.
+    /// Waits until all previous lines are written. Lines that still wait after the time limit are lost.
     ///
-    /// - Returns: why lines were lost since the beginning, or `nil` when all are out.
+    /// - Returns: The reason lines were lost since the start, or `nil` if all were written.
     func finish(within limit: Duration = StandardOutput.flushLimit) async -> OutputFailure? {
         let isComplete = await committer.flush(within: limit)
         if let reason = failure.value { return reason }
@@ -61,7 +61,7 @@ final class StandardOutput: Sendable {
     }
 }
 
-/// The lines on stderr, written on a queue of their own, so that a log line never waits for whoever reads them.
+/// The output on stderr. It is written on a serial queue, so that a log line never waits for the reader.
 final class DiagnosticOutput: Sendable {
     /// The process's stderr.
     static let shared = DiagnosticOutput()
@@ -70,8 +70,8 @@ final class DiagnosticOutput: Sendable {
     private let dropped = Atomic<Int>(0)
 
     /// - Parameters:
-    ///   - descriptor: stderr; a test gives a pipe.
-    ///   - limit: the most bytes that wait to be written.
+    ///   - descriptor: The descriptor to write to. Tests use a pipe.
+    ///   - limit: The maximum number of bytes that wait to be written.
     init(descriptor: OutputDescriptor = .standardError, limit: Int = 16 << 20) {
         committer = LineCommitter(name: "signalbox.stderr", limit: limit) { (bytes) throws(OutputFailure) in
             do throws(SystemError) {
@@ -82,7 +82,8 @@ final class DiagnosticOutput: Sendable {
         }
     }
 
-    /// Hands a line with its newline over. When 16 MiB wait it is dropped, and the next line says how many were.
+    /// Enqueues a line with its newline. If it would exceed the 16 MiB that may wait, it is dropped, and the next line
+    /// that is enqueued reports the number.
     func offer(_ line: String) {
         let missing = dropped.exchange(0, ordering: .relaxed)
         let note = missing == 0 ? "" : "(\(missing) lines were dropped before this one)\n"
@@ -91,46 +92,46 @@ final class DiagnosticOutput: Sendable {
         }
     }
 
-    /// Says something about the program itself, in one line with the program's name before it.
+    /// Writes a message about the program itself, on one line after the program's name.
     func tell(_ line: String) {
         offer("signalbox: \(LineEscape.escaped(line))\n")
     }
 
-    /// Returns when all lines given before are out, or when the time has passed: what waits then is lost.
+    /// Waits until all previous lines are written. Lines that still wait after the time limit are lost.
     ///
-    /// - Returns: `false` when the time passed first.
+    /// - Returns: `false` if the time limit expired first.
     @discardableResult
     func flush(within limit: Duration = StandardOutput.flushLimit) async -> Bool {
         await committer.flush(within: limit)
     }
 }
 
-/// The failure after which nothing more is written, once there is one.
+/// The first failure, after which nothing more is written.
 final class FirstFailure: Sendable {
     private let stored = Mutex<OutputFailure?>(nil)
 
-    /// The first failure that was noted.
+    /// The first recorded failure.
     var value: OutputFailure? { stored.withLock { $0 } }
 
-    /// Keeps the failure unless there is an earlier one.
+    /// Records the failure unless there is an earlier one.
     func note(_ failure: OutputFailure) {
         stored.withLock { if $0 == nil { $0 = failure } }
     }
 }
 
-/// A file descriptor that whole runs of bytes are written to.
+/// A file descriptor to which byte arrays are written completely.
 struct OutputDescriptor: Sendable {
     let number: Int32
 
     static let standardOutput = OutputDescriptor(number: STDOUT_FILENO)
     static let standardError = OutputDescriptor(number: STDERR_FILENO)
 
-    /// Whether a person is likely to look at it.
+    /// Whether the descriptor is a terminal.
     var isTerminal: Bool { isatty(number) == 1 }
 
-    /// Writes all bytes. Blocks; not for the cooperative pool.
+    /// Writes all bytes. Blocks. Not for the cooperative pool.
     ///
-    /// - Throws: ``SystemError``; a part may have been written then.
+    /// - Throws: ``SystemError``. A part of the bytes may have been written.
     func write(_ bytes: [UInt8]) throws(SystemError) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -145,7 +146,7 @@ struct OutputDescriptor: Sendable {
         }
     }
 
-    /// A descriptor that another program made non-blocking, as a shared terminal or pipe may be.
+    /// Waits for a descriptor that another program made non-blocking, such as a shared terminal or pipe.
     private func waitUntilWritable() throws(SystemError) {
         var entry = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         while poll(&entry, 1, -1) < 0 {
@@ -156,15 +157,15 @@ struct OutputDescriptor: Sendable {
 
 /// An error number of the operating system (errno(3)).
 struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The number.
+    /// The error number.
     let code: Int32
 
-    /// The number that the last failed call of this thread left.
+    /// The error of the last failed system call on this thread.
     static var last: SystemError { SystemError(code: errno) }
 
-    /// What was waited for is not wanted any more (ECANCELED).
+    /// The operation was cancelled (ECANCELED).
     static let cancelled = SystemError(code: ECANCELED)
 
-    /// What strerror(3) says.
+    /// The text of strerror(3).
     var description: String { String(cString: strerror(code)) }
 }

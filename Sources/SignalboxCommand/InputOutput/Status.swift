@@ -4,58 +4,58 @@ import JSBridge
 import MQTTPush
 import WebSocketChat
 
-/// Every status that `signalbox` ends with. docs/command.md and each `--help` list the same.
+/// The exit statuses of `signalbox`. docs/command.md and each `--help` list the same.
 enum CommandStatus: Int32, CaseIterable {
-    /// All was done, and a drain, if there was one, left nothing.
+    /// Everything was done, and a drain, if there was one, left nothing.
     case done = 0
-    /// `bridge` and `send`: a message was not handled; `bridge`: a script failed, a limit closed the page, or the lines
-    /// are not those of `--expect`. `parse`: a URL or its query was refused, or has no route. `navigate`: a URL was
-    /// cancelled. `explain`: no plugin would be called. `connect`: a message was not handled, a line was not sent, or the
-    /// server closed before enough frames had come. `publish`: a message was not published; `request`: it was not handled.
+    /// `bridge`, `send`, `connect` and `request`: a message was not handled. `bridge`: a script failed, a limit closed
+    /// the page, or the lines differ from those of `--expect`. `parse`: a URL or its query was refused, or has no
+    /// route. `navigate`: a URL was cancelled. `explain`: no plugin would be called. `connect`: a line was not sent, or
+    /// the server closed before enough messages had come. `publish`: a message was not published.
     case notAsExpected = 1
-    /// The arguments are not right (sysexits: EX_USAGE).
+    /// The arguments are invalid (sysexits: EX_USAGE).
     case usage = 64
-    /// The configuration, or what `send` is to send, is not right (EX_DATAERR).
+    /// The configuration, or the body for `send`, is invalid (EX_DATAERR).
     case invalidConfiguration = 65
-    /// A file that was named cannot be read: the configuration, a script, links, a recorded run; or stdin (EX_NOINPUT).
+    /// A named file or stdin cannot be read: the configuration, a script, links or a recorded run (EX_NOINPUT).
     case unreadableFile = 66
-    /// A source or plugin could not start, or a source gave up; `connect`: the server cannot be reached, or the connection
-    /// broke (EX_UNAVAILABLE).
+    /// A source or plugin could not start, or a source gave up. `connect`: the server cannot be reached, or the
+    /// connection was lost (EX_UNAVAILABLE).
     case unavailable = 69
-    /// A chat cannot listen: the port is taken, the address is not this machine's, or its certificate is of no use
-    /// (EX_OSERR).
+    /// A chat cannot listen: the port is taken, the address does not belong to this machine, or the certificate is
+    /// unusable (EX_OSERR).
     case cannotListen = 71
     /// Output could not be written (EX_IOERR).
     case outputFailed = 74
-    /// `--timeout` passed before `subscribe` or `connect` had enough messages, `publish` was done, `request` had its reply, or
-    /// a page or a call had ended (EX_TEMPFAIL).
+    /// `--timeout` expired before `subscribe` or `connect` had enough messages, `publish` was done, `request` had its
+    /// reply, or a page or a call had ended (EX_TEMPFAIL).
     case timeout = 75
-    /// `connect`: the server sent what RFC 6455 forbids, as far as that is told apart from a loss, or what is not taken; or
-    /// it answered without a WebSocket (EX_PROTOCOL).
+    /// `connect`: the server violated RFC 6455 (where this can be distinguished from a lost connection), sent a message
+    /// that is not accepted, or did not answer as a WebSocket server (EX_PROTOCOL).
     case protocolBroken = 76
     /// `connect`: the server answered with an HTTP status, such as 401 or 403, in place of a connection. `subscribe`,
     /// `publish`, `request`: the broker refused the login, or denied a message (EX_NOPERM).
     case refused = 77
-    /// The drain ended with arrivals abandoned or calls that had not returned.
+    /// The drain ended with abandoned arrivals or calls that had not returned.
     case drainIncomplete = 80
-    /// `connect`, `subscribe`, `publish`, `request`: TLS failed: the server's certificate is not trusted, or not for this
-    /// host, or a file of certificates is of no use.
+    /// `connect`, `subscribe`, `publish`, `request`: TLS failed, because the server's certificate is not trusted or not
+    /// valid for this host, or a certificate file is unusable.
     case notSecured = 81
-    /// `connect`: the server closed with a code that tells of an error: any but 1000 and 1001.
+    /// `connect`: the server closed with a close code that indicates an error: any but 1000 and 1001.
     case closedWithError = 82
     /// `run`, `serve`: everything was settled, but dead letters were kept only in memory and are lost.
     case deadLettersLost = 83
-    /// A second SIGINT ended it at once, or the first one before `subscribe`, `publish`, `request`, `connect`, `bridge` or
-    /// `send` had what it waits for.
+    /// A second SIGINT ended the program, or the first one arrived before `subscribe`, `publish`, `request`, `connect`,
+    /// `bridge` or `send` had completed.
     case interrupted = 130
-    /// A second SIGTERM ended it at once, or the first one before `subscribe`, `publish`, `request`, `connect`, `bridge` or
-    /// `send` had what it waits for.
+    /// A second SIGTERM ended the program, or the first one arrived before `subscribe`, `publish`, `request`,
+    /// `connect`, `bridge` or `send` had completed.
     case terminated = 143
 
-    /// The status as argument-parser throws it.
+    /// The status as an error for argument-parser.
     var code: ExitCode { ExitCode(rawValue) }
 
-    /// The lines of a `--help` for these statuses.
+    /// Returns the lines of a `--help` for these statuses.
     static func help(_ statuses: [CommandStatus]) -> String {
         let lines = statuses.map { status in
             let number = String(status.rawValue)
@@ -112,22 +112,22 @@ extension CommandStatus {
     }
 }
 
-/// Why a command does not begin, and the status it ends with.
+/// The reason a command fails, and its exit status.
 struct CommandRefusal: Error, Sendable, CustomStringConvertible {
-    /// The status.
+    /// The exit status.
     let status: CommandStatus
-    /// What is wrong, one line per mistake.
+    /// The errors, one per line.
     let description: String
 
     /// - Parameters:
-    ///   - status: what the command ends with.
-    ///   - lines: what is wrong, one line per mistake.
+    ///   - status: The exit status.
+    ///   - lines: The errors, one per line.
     init(_ status: CommandStatus, _ lines: String) {
         self.status = status
         description = lines
     }
 
-    /// What kept the parts of a configuration from being set up.
+    /// Creates a refusal for an error from setting up a configuration.
     init(_ error: any Error) {
         switch error {
         case let refusal as CommandRefusal: self = refusal
@@ -143,7 +143,7 @@ struct CommandRefusal: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What made a source give up while the program ran.
+    /// Creates a refusal for the error of a source that gave up while the program ran.
     init(givingUp error: any Error) {
         let isDeaf =
             (error as? WebSocketChatError)?.code == .notListening
@@ -151,9 +151,9 @@ struct CommandRefusal: Error, Sendable, CustomStringConvertible {
         self.init(isDeaf ? .cannotListen : .unavailable, "\(error)")
     }
 
-    /// Tells it on stderr.
+    /// Reports the errors on stderr.
     ///
-    /// - Returns: the status, when the lines are out.
+    /// - Returns: The status, after the lines are written.
     func told() async -> CommandStatus {
         for line in description.split(separator: "\n") { DiagnosticOutput.shared.tell(String(line)) }
         await DiagnosticOutput.shared.flush()

@@ -2,22 +2,22 @@ import ArgumentParser
 import Foundation
 import SignalboxCore
 
-/// Text for people: aligned, in one line, without anything that could act on a terminal.
+/// Formats text for a terminal: aligned, on one line, without control characters.
 enum TerminalText {
-    /// The text, escaped, with spaces up to the width; longer text stays whole.
+    /// Returns the escaped text, padded with spaces to the width. Longer text is not truncated.
     static func column(_ text: String, width: Int) -> String {
         let shown = LineEscape.escaped(text)
         return shown + String(repeating: " ", count: max(0, width - shown.count))
     }
 
-    /// The columns as a line with its newline, and without spaces before that.
+    /// Returns the columns as a line with its newline and without trailing spaces.
     static func line(_ columns: [String]) -> [UInt8] {
         var line = columns.joined(separator: "  ")
         while line.last == " " { line.removeLast() }
         return Array((line + "\n").utf8)
     }
 
-    /// A body: JSON compact, text escaped, other bytes by their number.
+    /// Returns a body: compact JSON, escaped text, or the number of other bytes.
     static func body(_ body: RawBody) -> String {
         if body.kind == .json { return String(decoding: JSONText.compact(body.bytes), as: UTF8.self) }
         guard let text = body.bytes.text else { return "(\(body.bytes.count) bytes)" }
@@ -25,11 +25,11 @@ enum TerminalText {
     }
 }
 
-/// Makes any text safe to show in one line: what could break the line, move the cursor or turn the writing direction is
-/// written as an escape.
+/// Makes any text safe to print on one line. Characters that could break the line, move the cursor or change the
+/// writing direction are escaped.
 enum LineEscape {
-    /// The text with `\n`, `\r`, `\t`, `\e` and `\u{…}` in place of control and direction characters. Backslashes stay,
-    /// so the form is for people and is not meant to be read back.
+    /// Returns the text with `\n`, `\r`, `\t`, `\e` and `\u{…}` in place of control and direction characters.
+    /// Backslashes stay, so the result cannot be parsed back.
     static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var line = ""
@@ -46,34 +46,34 @@ enum LineEscape {
         return line
     }
 
-    /// C0, DEL, C1, the line and paragraph separators, the characters that override writing direction, and the
-    /// byte order mark, which readers drop.
+    /// Returns whether the character is C0, DEL, C1, a line or paragraph separator, a direction override, or the byte
+    /// order mark, which parsers drop.
     static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool { scalar.isUnsafeInLine }
 }
 
 /// How `--raw` writes a payload: verbatim, or escaped so that it cannot control the terminal.
 enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
-    /// Escaped where stdout is a terminal.
+    /// Escaped if stdout is a terminal.
     case auto
     /// Verbatim everywhere.
     case always
-    /// Any other word, which ``validate(_:)`` refuses.
+    /// Any other value, which ``validate(_:)`` refuses.
     case unknown
 
     static let allCases: [RawOutput] = [.auto, .always]
 
-    /// The parser treats a word for which this is `nil` as the next argument, which is right only for a URL.
+    /// Returns `nil` only for a URL, because the parser then treats the word as the next argument.
     init?(argument: String) {
         if argument.contains("://") { return nil }
         self = RawOutput.allCases.first { $0.rawValue == argument } ?? .unknown
     }
 
-    /// - Throws: `ValidationError` for a word that `--raw` does not know.
+    /// - Throws: `ValidationError` if the value is unknown.
     static func validate(_ raw: RawOutput?) throws {
         if raw == .unknown { throw ValidationError("--raw is written alone, or as --raw=always") }
     }
 
-    /// - Parameter what: such as "each payload".
+    /// - Parameter what: The output, such as "each payload".
     static func help(_ what: String) -> ArgumentHelp {
         ArgumentHelp(
             "Write \(what) as it came, and a newline. On a terminal, control characters are escaped; --raw=always writes them too.",
@@ -81,8 +81,8 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
         )
     }
 
-    /// The bytes and a newline. On a terminal, ``auto`` escapes control characters other than line feeds and tabs, and replaces
-    /// invalid UTF-8.
+    /// Returns the bytes and a newline. On a terminal, ``auto`` escapes control characters other than line feeds and
+    /// tabs, and replaces invalid UTF-8.
     func line(_ bytes: [UInt8], isTerminal: Bool) -> [UInt8] {
         guard self == .auto, isTerminal else { return bytes + [UInt8(ascii: "\n")] }
         var text = ""
@@ -99,7 +99,7 @@ enum RawOutput: String, ExpressibleByArgument, CaseIterable, Sendable {
 
 /// Calendar time as text (RFC 3339), in UTC with milliseconds.
 enum WallTimeText {
-    /// Such as `2026-01-31T23:59:59.123Z`.
+    /// Returns text such as `2026-01-31T23:59:59.123Z`.
     static func utc(_ time: WallTime) -> String {
         let days = Int((Double(time.seconds) / 86_400).rounded(.down))
         let second = Int(time.seconds) - days * 86_400
@@ -109,7 +109,7 @@ enum WallTimeText {
         return "\(date)T\(clock).\(padded(Int(time.nanoseconds) / 1_000_000, 3))Z"
     }
 
-    /// Gregorian, by eras of 400 years that begin in March, so that the leap day is the last of its year.
+    /// Gregorian. Years begin in March, in eras of 400 years, so that the leap day is the last of its year.
     private static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

@@ -2,10 +2,10 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// Writes one line per arrival in the order of their arrival, in whichever order they are settled.
+/// Writes one line per arrival in the order of arrival, regardless of the order of settlement.
 ///
-/// Bounded by a window: an arrival has a place from its submission until its line and all lines before it are handed to
-/// stdout, and while all places are taken no further arrival is accepted.
+/// A window bounds the pending lines. An arrival occupies a slot from its submission until its line and all earlier
+/// lines are handed to stdout. While the window is full, further arrivals are refused.
 final class OrderedOutcomes: Sendable {
     private enum Place {
         case waiting(bytes: Int)
@@ -20,7 +20,7 @@ final class OrderedOutcomes: Sendable {
     }
 
     private struct State {
-        /// What is not handed on yet. The index of a place stays the same for as long as it has one.
+        /// The pending lines. An entry keeps its index until it is removed.
         var places: ArraySlice<Place> = []
         var positions: [ArrivalKey: Int] = [:]
         var bytes = 0
@@ -36,11 +36,11 @@ final class OrderedOutcomes: Sendable {
     private let enough: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - window: how much may be inside, lines that wait for an earlier one included.
-    ///   - output: where the lines go.
-    ///   - recorded: what the lines are compared with, if anything.
-    ///   - limit: after so many lines no more are written.
-    ///   - enough: called when the last of them is handed to stdout; must not block.
+    ///   - window: The limits on pending lines, including those that wait for an earlier line.
+    ///   - output: The destination of the lines.
+    ///   - recorded: The lines to compare with, if any.
+    ///   - limit: The maximum number of lines to write.
+    ///   - enough: Called when the last of these lines is handed to stdout; must not block.
     init(
         window: WindowLimits,
         output: StandardOutput,
@@ -55,14 +55,14 @@ final class OrderedOutcomes: Sendable {
         state = Mutex(State(summary: OutcomeSummary(recorded: recorded)))
     }
 
-    /// How many lines were handed to stdout.
+    /// The number of lines handed to stdout.
     var written: Int { state.withLock { $0.written } }
-    /// What the lines that were handed to stdout say.
+    /// The summary of the lines handed to stdout.
     var summary: OutcomeSummary { state.withLock { $0.summary } }
 
-    /// Gives places to the first arrivals of a batch. Called by one submitter, not at the same time on several threads.
+    /// Reserves slots for the first arrivals of a batch. Must not be called concurrently.
     ///
-    /// - Returns: how many have a place.
+    /// - Returns: The number of arrivals that have a slot.
     func take(_ batch: [Arrival]) -> Int {
         state.withLock { state in
             for (count, arrival) in batch.enumerated() {
@@ -75,7 +75,7 @@ final class OrderedOutcomes: Sendable {
         }
     }
 
-    /// Takes the places back that were given last, to arrivals that were not submitted after all.
+    /// Releases the slots reserved last, for arrivals that were not submitted.
     func giveBack(_ arrivals: ArraySlice<Arrival>) {
         state.withLock { state in
             for arrival in arrivals {
@@ -85,7 +85,7 @@ final class OrderedOutcomes: Sendable {
         }
     }
 
-    /// Notes what became of an arrival, and writes its line when all before it are written.
+    /// Records the outcome of an arrival, and writes every line that no longer waits for an earlier one.
     func note(_ settled: SettledArrival) {
         let line = OutcomeLine(settled)
         let json = line.recordLine
@@ -102,7 +102,7 @@ final class OrderedOutcomes: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns when a quarter of the places is free. Whatever holds them is settled in bounded time.
+    /// Returns when a quarter of the window is free. Pending arrivals settle in bounded time.
     func room() async {
         await withCheckedContinuation { continuation in
             let mayGoOn = state.withLock { state in
@@ -114,14 +114,14 @@ final class OrderedOutcomes: Sendable {
         }
     }
 
-    /// The lines are handed over while the lock is held, as two threads could otherwise change their order.
+    /// Writes the leading settled lines. The caller holds the lock, so that concurrent calls cannot reorder lines.
     private func writeFirsts(_ state: inout State) {
         while case .settled(let json, let shown, let isHandled)? = state.places.first {
-            // A slice keeps what it no longer shows until it moves to other memory.
+            // A slice keeps removed elements alive until its storage is reallocated.
             state.places[state.places.startIndex] = .waiting(bytes: 0)
             state.places.removeFirst()
             state.bytes -= json.count
-            // What comes after enough lines meets a source that is closing, and says nothing about it.
+            // Beyond the limit, outcomes only reflect that the source is closing.
             guard limit.map({ state.written < $0 }) ?? true else { continue }
             state.summary.count(isHandled: isHandled)
             state.summary.compare(json.dropLast())
@@ -133,7 +133,7 @@ final class OrderedOutcomes: Sendable {
 
     private func hasPlace(for arrival: Arrival, _ state: State) -> Bool {
         guard state.places.count < window.arrivals else { return false }
-        // Where there is room one arrival may reach over the limit: whoever waited for room can go on.
+        // With a quarter of the window free, an arrival of any size is accepted, so that `room()` ensures progress.
         return hasRoom(state) || state.bytes + arrival.originalLength <= window.bytes
     }
 
@@ -146,8 +146,8 @@ extension Outcome {
     fileprivate var isHandled: Bool { if case .handled = self { true } else { false } }
 }
 
-/// What tells an arrival that is not settled yet from every other: its place in its batch's memory, which is nobody
-/// else's as long as the arrival is kept.
+/// Identifies an unsettled arrival by batch and index. The batch's storage is unique as long as the arrival is
+/// retained.
 struct ArrivalKey: Hashable {
     private let batch: ObjectIdentifier
     private let index: UInt32
@@ -158,15 +158,15 @@ struct ArrivalKey: Hashable {
     }
 }
 
-/// An adapter whose arrivals come out in order, and that remembers how it ended.
+/// An adapter that writes the outcomes of its arrivals in order and records how its run ended.
 final class OrderedSource: Adapter {
-    /// How an adapter's run came to its end.
+    /// The end of an adapter's run.
     enum End: Sendable {
-        /// It had nothing more to bring.
+        /// The source had no further arrivals.
         case complete
-        /// It was asked to stop.
+        /// The run was cancelled.
         case stopped
-        /// It could not go on.
+        /// The run threw an error.
         case failed(any Error)
     }
 
@@ -182,7 +182,7 @@ final class OrderedSource: Adapter {
     var source: SourceName { adapter.source }
     var features: AdapterFeatures { adapter.features }
 
-    /// How it ended; `stopped` as well when it never began.
+    /// The end of the run; `stopped` if the run never started.
     var end: End { noted.withLock { $0 } }
 
     func run(into intake: any Intake) async throws {
@@ -196,7 +196,7 @@ final class OrderedSource: Adapter {
     }
 }
 
-/// An intake that gives each arrival its place among the lines before the supervisor hears of it.
+/// An intake that reserves a slot for each arrival's line before it submits the arrival to the supervisor.
 struct OrderedIntake: Intake {
     let intake: any Intake
     let outcomes: OrderedOutcomes

@@ -4,19 +4,20 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// What became of an arrival, as the commands show it.
+/// The outcome of an arrival, formatted for output.
 struct OutcomeLine {
     private let settled: SettledArrival
     private let action: Action?
 
-    /// - Parameter settled: kept as long as this value is.
+    /// - Parameter settled: The settled arrival, retained as long as this value.
     init(_ settled: SettledArrival) {
         self.settled = settled
         action = try? settled.arrival.reading.get()
     }
 
-    /// A line of `run --outcomes`: `source`, `action`, `id`, and of a push the topic, of a link the scheme and host, of a
-    /// chat or feed the peer and principal, where known; the outcome, and for a dead letter the stages that it came through and the message as it came.
+    /// A line of `run --outcomes`: `source`, `action`, `id` and the outcome. A push adds its topic, a link its scheme
+    /// and host, and a chat or feed its peer and principal, where known. A dead letter adds the stages that it passed
+    /// and the original message.
     var runLine: [UInt8] {
         var object = JSONObject()
         object.add("source", source)
@@ -36,8 +37,8 @@ struct OutcomeLine {
         return object.line
     }
 
-    /// A line of `bridge` and `send`, which is the same each time the same is sent: the sender's id and no other, the
-    /// body or the message that could not be read, the outcome, the reply.
+    /// A line of `bridge` and `send`: the sender's id if there is one, the body or the unreadable message, the outcome,
+    /// and the reply. The same input always gives the same line.
     var recordLine: [UInt8] {
         var object = JSONObject()
         object.add("source", source)
@@ -53,7 +54,7 @@ struct OutcomeLine {
         return object.line
     }
 
-    /// Columns for a terminal: outcome, action, id, body, and the reply or why there is none.
+    /// The columns for a terminal: outcome, action, id, body, and the reply or the reason for its absence.
     var terminalLine: [UInt8] {
         let body = action.flatMap { try? $0.body.decode(RawBody.self) }
         let original = RawBody(bytes: settled.arrival.original, kind: .bytes)
@@ -90,7 +91,7 @@ struct OutcomeLine {
 }
 
 extension JSONObject {
-    /// `outcome`, and for what was not handled `reason`, `detail` and the `path` to what is wrong with the body.
+    /// Adds `outcome` and, unless the arrival was handled, `reason`, `detail` and the `path` of an error in the body.
     fileprivate mutating func add(_ outcome: Outcome) {
         add("outcome", outcome.name)
         switch outcome {

@@ -1,12 +1,12 @@
-/// Counts the outcomes of the lines that were written, and compares those lines with a recorded run.
+/// Counts the outcomes of the written lines and compares the lines with a recorded run.
 struct OutcomeSummary: Sendable {
-    /// How many were settled.
+    /// The number of outcomes.
     private(set) var settled = 0
-    /// How many of them were not handled.
+    /// The number of outcomes other than `handled`.
     private(set) var notHandled = 0
     private var recorded: RecordedRun?
 
-    /// - Parameter recorded: what the lines should be, or `nil` when nobody said.
+    /// - Parameter recorded: The expected lines, or `nil` for no comparison.
     init(recorded: RecordedRun?) {
         self.recorded = recorded
     }
@@ -20,7 +20,7 @@ struct OutcomeSummary: Sendable {
         recorded?.compare(line)
     }
 
-    /// The comparison, once no line follows; `nil` when there was nothing to compare with.
+    /// The comparison as if the last line had been written; `nil` if there is no recorded run.
     var comparison: RecordedRun? {
         var whole = recorded
         whole?.end()
@@ -28,33 +28,33 @@ struct OutcomeSummary: Sendable {
     }
 }
 
-/// The lines of an earlier run, compared with those of this one as they come.
+/// The lines of an earlier run, compared one by one with those of this run.
 struct RecordedRun: Sendable {
-    /// How many differences are told; more are counted.
+    /// The maximum number of differences to show; further ones are only counted.
     static let shownDifferences = 10
 
     private let expected: [[UInt8]]
     private var count = 0
-    /// How many lines differ, are missing, or are too many.
+    /// The number of lines that differ, are missing, or are extra.
     private(set) var differences = 0
-    /// The first of them.
+    /// The first differences, up to ``shownDifferences``.
     private(set) var shown: [RunDifference] = []
 
-    /// - Parameter content: the lines as they were written to a file.
+    /// - Parameter content: The content of a file of recorded lines.
     init(_ content: [UInt8]) {
         var lines = content.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
         if lines.last == [] { lines.removeLast() }
         expected = lines
     }
 
-    /// Compares the next line, which comes without its newline.
+    /// Compares the next line, given without its newline.
     mutating func compare(_ line: ArraySlice<UInt8>) {
         let wanted = count < expected.count ? expected[count] : nil
         count += 1
         if wanted.map({ $0.elementsEqual(line) }) != true { note(wanted, Array(line)) }
     }
 
-    /// No line follows: what was expected beyond the last one is missing.
+    /// Ends the comparison: the expected lines that remain are missing.
     mutating func end() {
         while count < expected.count {
             count += 1
@@ -69,16 +69,16 @@ struct RecordedRun: Sendable {
     }
 }
 
-/// One line that is not as recorded.
+/// A line that differs from the recorded run.
 struct RunDifference: Sendable, Hashable {
-    /// Counted from 1.
+    /// The line number, counted from 1.
     let line: Int
-    /// The recorded line, or `nil` when the recorded run is shorter.
+    /// The recorded line, or `nil` if the recorded run is shorter.
     let expected: [UInt8]?
-    /// The line of this run, or `nil` when this run is shorter.
+    /// The line of this run, or `nil` if this run is shorter.
     let got: [UInt8]?
 
-    /// What was expected and what came, one below the other so that the eye finds the place.
+    /// The expected and the actual line, aligned one below the other.
     var lines: [String] {
         [
             "line \(line): expected \(RunDifference.text(expected))",

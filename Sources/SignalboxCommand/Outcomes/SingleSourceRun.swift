@@ -2,31 +2,31 @@ import Logging
 import Signalbox
 import SignalboxCore
 
-/// One source with the plugins of a configuration: runs until the source has ended, and writes a line per arrival.
+/// Runs one source with the plugins of a configuration until the source ends, and writes a line per arrival.
 struct SingleSourceRun {
-    /// Its plugins and bounds; its sources are left alone.
+    /// The configuration of plugins and limits; its sources are ignored.
     let configuration: RunConfiguration
     let adapter: any Adapter
-    /// How much of the source may be inside at once, lines that wait for an earlier one included.
+    /// The limits on pending arrivals, including lines that wait for an earlier one.
     var window = WindowLimits()
-    /// Where the lines go.
+    /// The destination of the lines.
     var output = StandardOutput()
-    /// After this time the source is asked to stop.
+    /// The time after which the source is stopped.
     let timeout: Duration?
-    /// After so many lines the source is asked to stop.
+    /// The number of lines after which the source is stopped.
     var count: Int?
-    /// Called when the last of them is handed to stdout; must not block.
+    /// Called when the last of these lines is handed to stdout; must not block.
     var onEnough: @Sendable () -> Void = {}
-    /// Yields when the source is to stop for another reason.
+    /// Yields when the source must stop for another reason.
     var stop = AsyncStream<Void> { _ in }
-    /// What the lines are compared with.
+    /// The lines to compare with.
     var recorded: RecordedRun?
     let logger: Logger
 
-    /// Runs to the end. Its diagnostics, those of `judge` too, are out when it returns.
+    /// Runs the source to its end. All diagnostics, including those of `judge`, are flushed before it returns.
     ///
-    /// - Parameter judge: makes the status of what happened.
-    /// - Throws: what could not be set up.
+    /// - Parameter judge: Returns the exit status for the report.
+    /// - Throws: ``LedgerError`` or `RegistrationError` if the supervisor cannot be set up.
     func status(_ judge: (SingleSourceReport) -> CommandStatus) async throws -> CommandStatus {
         let (ends, stopper) = AsyncStream.makeStream(of: Void.self)
         let outcomes = OrderedOutcomes(window: window, output: output, recorded: recorded, limit: count) { [onEnough] in
@@ -59,28 +59,28 @@ struct SingleSourceRun {
         )
         let status = judge(report)
         await DiagnosticOutput.shared.flush()
-        // Until here a second signal ends the program, whatever it waits for.
+        // Until this point, a second signal ends the process immediately.
         withExtendedLifetime(signals) {}
         return status
     }
 }
 
-/// What happened in the run of one source.
+/// The result of running one source.
 struct SingleSourceReport {
-    /// How the supervisor ended.
+    /// How the supervisor session ended.
     let session: SupervisorSession.End
-    /// How the source ended.
+    /// How the source's run ended.
     let source: OrderedSource.End
-    /// Why lines were lost, if any were.
+    /// The reason that lines were lost, if any were.
     let lost: OutputFailure?
-    /// What asked the source to stop, if anything did.
+    /// The status of the timeout or signal that stopped the source, if any.
     let interruption: CommandStatus?
-    /// How many lines were handed to stdout.
+    /// The number of lines handed to stdout.
     let written: Int
-    /// What became of its arrivals.
+    /// The summary of the outcomes.
     let summary: OutcomeSummary
 
-    /// The status when the run did not come to its own end, after telling why on stderr; else `nil`.
+    /// Reports a premature end on stderr and returns its status, or returns `nil` if the source ended by itself.
     func early(_ whatEnded: String) -> CommandStatus? {
         if case .failed(let error) = session {
             DiagnosticOutput.shared.tell("\(error)")

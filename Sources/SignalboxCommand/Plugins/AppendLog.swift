@@ -2,8 +2,8 @@ import Foundation
 import SignalboxCore
 import Synchronization
 
-/// Appends each action as one line to a file, and returns when the lines are durable: not before are the messages
-/// acknowledged. The actions of a batch go to the disk with one fsync.
+/// Appends each action as one line to a file, and returns when the lines are durable. The source acknowledges messages
+/// only after that. The actions of a batch share one fsync.
 struct FilePlugin: BatchPlugin {
     let action: ActionName
     let ledger: Ledger
@@ -15,8 +15,8 @@ struct FilePlugin: BatchPlugin {
     }
 }
 
-/// A ``FilePlugin`` that is called for each action by itself, where actions are ordered by a key. Calls that wait at the
-/// same time still share an fsync.
+/// A ``FilePlugin`` that is called once per action, for actions that are ordered by a key. Concurrent calls still share
+/// an fsync.
 struct FileLinePlugin: Plugin {
     let file: FilePlugin
 
@@ -27,20 +27,20 @@ struct FileLinePlugin: Plugin {
     }
 }
 
-/// A file of lines that is only ever appended to, shared by the plugins that name the same path.
+/// An append-only file of lines, shared by the plugins that name the same path.
 ///
-/// Lines that wait at the same time go to the disk with one write and one fsync. When a write fails what it left is cut
-/// off again, so the file holds whole lines. When an fsync fails nobody can say what is on the disk, so nothing more is
-/// written until the program is started again.
+/// Waiting lines go to the disk with one write and one fsync. After a failed write the file is truncated to whole
+/// lines. After a failed fsync the content of the disk is unknown, so every further write is refused until the
+/// program restarts.
 final class Ledger: Sendable {
-    /// Which file it is.
+    /// The identity of the file.
     let identity: FileIdentity
     private let committer: LineCommitter
 
-    /// Opens or creates the file, readable and writable for its owner alone, and locks it against other processes.
+    /// Opens or creates the file with access for its owner only, and locks it against other processes.
     ///
-    /// - Throws: ``LedgerError`` when it cannot be opened, is locked by another process, or is not a regular file with a
-    ///   single name that only this user can read and write.
+    /// - Throws: ``LedgerError`` if the file cannot be opened, is locked by another process, or is not a regular file
+    ///   with a single hard link that only this user can read and write.
     init(path: String) throws(LedgerError) {
         let file = try LedgerFile(path: path)
         identity = file.identity
@@ -49,23 +49,23 @@ final class Ledger: Sendable {
         }
     }
 
-    /// A ledger of no file, to which nothing can be appended: for plugins that nobody calls.
+    /// A ledger without a file, to which nothing can be appended, for plugins that are never called.
     init() {
         identity = FileIdentity(stat())
         committer = LineCommitter(name: "signalbox.file") { (_) throws(OutputFailure) in throw .closed }
     }
 
-    /// Returns when the lines, each of which ends in a newline, are all on the disk.
+    /// Appends lines, each with a final newline, and returns when all of them are on the disk.
     ///
-    /// - Throws: ``OutputFailure``. After a write that failed none of the lines is in the file; after an fsync that failed
-    ///   they may be in it, on the disk or not, and every later call throws too.
+    /// - Throws: ``OutputFailure``. A failed write leaves no line in the file. If the following truncation or an fsync
+    ///   fails, the file may contain the lines, on the disk or not, and every later call throws.
     func append(_ lines: [UInt8]) async throws(OutputFailure) {
         try await committer.commit(lines)
     }
 }
 
-/// One ledger for each file, however the configuration writes its path: a second one could not lock it. A file is open as
-/// long as a plugin has it.
+/// The ledgers by file, whatever path the configuration uses, because a second ledger could not lock the file. A file
+/// stays open as long as a plugin uses it.
 final class LedgerTable: Sendable {
     private struct Entry {
         weak var ledger: Ledger?
@@ -74,12 +74,12 @@ final class LedgerTable: Sendable {
     private let opensFiles: Bool
     private let ledgers = Mutex<[FileIdentity: Entry]>([:])
 
-    /// - Parameter opensFiles: whether lines are to be appended; where no plugin is ever called no file is touched.
+    /// - Parameter opensFiles: Whether to open files; `false` if no plugin is ever called.
     init(opensFiles: Bool = true) {
         self.opensFiles = opensFiles
     }
 
-    /// The ledger of the file, opened when it is not open yet.
+    /// Returns the ledger of the file, and opens the file if necessary.
     func ledger(at path: String) throws(LedgerError) -> Ledger {
         guard opensFiles else { return Ledger() }
         return try ledgers.withLock { (ledgers) throws(LedgerError) in
@@ -92,16 +92,16 @@ final class LedgerTable: Sendable {
     }
 }
 
-/// The open file of a ``Ledger``. Its calls block, so they are made on the ledger's own queue.
+/// The open file of a ``Ledger``. Its methods block and are called on the ledger's own queue.
 final class LedgerFile: Sendable {
-    /// Which file it is.
+    /// The identity of the file.
     let identity: FileIdentity
     private let descriptor: Int32
-    /// Set when the content of the disk is no longer known.
+    /// The failure after which the content of the disk is unknown.
     private let broken = Mutex<OutputFailure?>(nil)
 
     init(path: String) throws(LedgerError) {
-        // Non-blocking, so that opening a FIFO by mistake does not wait for a reader; regular files know no such thing.
+        // Opening a FIFO by mistake must not wait for its other end; O_NONBLOCK does not affect regular files.
         let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
         descriptor = open(path, flags, 0o600)
         guard descriptor >= 0 else {
@@ -143,7 +143,7 @@ final class LedgerFile: Sendable {
             refuseFromNowOn("an earlier fsync failed (\(failure)); check the disk and start again")
             throw .system(failure)
         }
-        // A file without a name is deleted when it is closed.
+        // A file without a hard link is deleted when it is closed.
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
             throw .system("the ledger's file was removed; restart the program to create a new one")
@@ -169,7 +169,7 @@ final class LedgerFile: Sendable {
         return FileIdentity(status)
     }
 
-    /// Why the file is unsafe: another user may own it, read it or have planted it.
+    /// Returns why the file is unsafe, or `nil`. Another user may own it, be able to read it, or have planted it.
     private static func strangerFault(_ status: stat) -> String? {
         if status.st_uid != geteuid() {
             return "user \(status.st_uid) owns it, and this process runs as user \(geteuid()); name another file"
@@ -184,8 +184,8 @@ final class LedgerFile: Sendable {
             "others may read or change it (mode \(String(repeating: "0", count: 4 - digits.count))\(digits)); run chmod 600 on it"
     }
 
-    /// A process that was killed while it wrote may have left a part of a line, of a message that was never
-    /// acknowledged: it gets a newline, so that the next line is whole.
+    /// Ends a partial last line with a newline, so that the next line is whole. A process killed during a write may
+    /// have left such a line; its message was never acknowledged.
     private static func endTornLine(_ descriptor: Int32, _ path: String, size: off_t) throws(LedgerError) {
         guard size > 0 else { return }
         var last: UInt8 = 0
@@ -198,7 +198,7 @@ final class LedgerFile: Sendable {
         }
     }
 
-    /// A new file survives a power cut only when its folder is on the disk too.
+    /// Syncs the folder, because a new file survives a power failure only if its directory entry is on the disk.
     private static func makeEntryDurable(_ path: String) throws(LedgerError) {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -208,8 +208,8 @@ final class LedgerFile: Sendable {
         guard LedgerFile.makeDurable(descriptor) else { throw LedgerError(path, SystemError.last.description) }
     }
 
-    /// Returns when what was written is on the disk: on Darwin fsync(2) leaves it in the drive's cache, so there
-    /// fcntl(2)'s F_FULLFSYNC is asked for first, which not every file system knows.
+    /// Flushes the file to the disk. On Darwin, fsync(2) leaves data in the drive's cache, so fcntl(2)'s F_FULLFSYNC
+    /// comes first; some file systems do not support it.
     private static func makeDurable(_ descriptor: Int32) -> Bool {
         #if canImport(Darwin)
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
@@ -219,7 +219,7 @@ final class LedgerFile: Sendable {
     }
 }
 
-/// What makes two paths one file: its device and its number there.
+/// The identity of a file: its device and inode number.
 struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let number: UInt64
@@ -229,7 +229,7 @@ struct FileIdentity: Sendable, Hashable {
         number = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// The file at the path, or the symbolic link if there is one; `nil` when nothing is there or it cannot be seen.
+    /// The file at the path, without following a symbolic link; `nil` if it does not exist or is inaccessible.
     init?(path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
@@ -237,9 +237,9 @@ struct FileIdentity: Sendable, Hashable {
     }
 }
 
-/// Why a file cannot take lines.
+/// The reason that a file cannot be used as a ledger.
 struct LedgerError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The file and what is wrong with it.
+    /// The file and the reason.
     let description: String
 
     init(_ path: String, _ what: String) {

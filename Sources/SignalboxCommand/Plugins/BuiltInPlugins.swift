@@ -16,7 +16,7 @@ struct LogPlugin: SyncPlugin {
     }
 }
 
-/// Writes each action as one line, and returns when a line for stdout is out.
+/// Writes each action as one line. A call returns when a line for stdout has been written.
 struct PrintPlugin: Plugin {
     let action: ActionName
     let target: PrintTarget
@@ -32,15 +32,15 @@ struct PrintPlugin: Plugin {
     }
 }
 
-/// Where the plugin `print` writes its lines.
+/// The destination of the `print` plugin's lines.
 enum PrintTarget: Sendable {
-    /// stdout; a line waits while nobody reads.
+    /// Standard output. A write waits while the reader of the pipe does not read.
     case output(StandardOutput)
-    /// stderr, as stdout holds something else.
+    /// Standard error, for commands that use stdout for other output.
     case diagnostics
 }
 
-/// Does nothing and answers each action alike: for trying what a caller makes of an answer.
+/// Replies to each action with a fixed value, to test the handling of replies.
 struct ReplyPlugin: SyncPlugin {
     let action: ActionName
     let value: ReplyValue
@@ -50,16 +50,16 @@ struct ReplyPlugin: SyncPlugin {
     }
 }
 
-/// Throws at each call: for trying what becomes of failures.
+/// Throws an error at each call, to test the handling of failures.
 struct FailPlugin: SyncPlugin {
-    /// What it throws.
+    /// The error that each call throws.
     struct Fault: RetryableError, CustomStringConvertible {
         let isRetryable: Bool
         let description = "the plugin 'fail' always fails"
     }
 
     let action: ActionName
-    /// Whether it says that another call may succeed.
+    /// Whether the error is marked as retryable.
     let isRetryable: Bool
 
     func callAsAction(_ info: RawBody, context: ActionContext) throws {
@@ -67,18 +67,18 @@ struct FailPlugin: SyncPlugin {
     }
 }
 
-/// Never returns, also when it is cancelled: for trying what becomes of calls that hang.
+/// Never returns and ignores cancellation, to test the handling of calls that hang.
 struct SuspendPlugin: Plugin {
     let action: ActionName
 
     func callAsAction(_ info: RawBody, context: ActionContext) async {
         context.logger.notice("the plugin 'suspend' never returns")
-        // Never resumed on purpose. An unsafe one, as a checked one would report the leak when the process ends.
+        // Deliberately never resumed. A checked continuation would report a leak when the process exits.
         await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
     }
 }
 
-/// Publishes each action's body through a source, and returns when the broker has it.
+/// Publishes each action's body through a source, and returns when the broker has accepted it.
 struct PublishPlugin: Plugin {
     let action: ActionName
     let section: PublishSection
@@ -110,50 +110,50 @@ struct PublishPlugin: Plugin {
     }
 }
 
-/// Why an action's body was not published.
+/// The reason that an action's body was not published.
 struct PublishFailure: RetryableError, CustomStringConvertible {
-    /// What is wrong, and of which topic.
+    /// The error and its topic.
     let reason: String
     /// Whether another attempt may succeed.
     let isRetryable: Bool
-    /// `abandon` if the message may be published later.
+    /// What happens after the last attempt: `abandon` if the message may be published later.
     var whenExhausted = RetryExhaustion.deadLetter
 
     /// The reason.
     var description: String { reason }
 }
 
-/// The publishers of the sources that run, for plugins that publish through them. Any thread.
+/// The publishers of the running sources, for plugins that publish through them. Callable from any thread.
 final class PublisherTable: Sendable {
     private let publishers = Mutex<[SourceName: MQTTPublisher]>([:])
 
-    /// The one of a source, or `nil` while no such source runs.
+    /// Returns the publisher of a source, or `nil` if no such source is running.
     func publisher(of source: SourceName) -> MQTTPublisher? {
         publishers.withLock { $0[source] }
     }
 
-    /// Notes the publisher of a source that begins; in place of the one before it.
+    /// Stores the publisher of a source that starts, in place of an earlier one.
     func note(_ publisher: MQTTPublisher, of source: SourceName) {
         publishers.withLock { $0[source] = publisher }
     }
 }
 
-/// An action as the plugins of a configuration show it.
+/// An action as formatted by the plugins of a configuration.
 struct ActionRecord {
     private let body: RawBody
     private let context: ActionContext
 
-    /// - Parameter body: as it came. A link has none: what its route captured is its body.
+    /// - Parameter body: The body as received. A link has none: the captures of its route become the body.
     init(body: RawBody, context: ActionContext) {
         self.context = context
         let isLink = context.origin.facts is LinkFacts
         self.body = isLink ? RawBody(bytes: context.action.body.json, kind: .json) : body
     }
 
-    /// The body as text for a person.
+    /// The body as readable text.
     var shownBody: String { TerminalText.body(body) }
 
-    /// One JSON object with a newline: `source`, `action`, `id`, `receivedAt`, the facts of a push, link or connection, `body`.
+    /// A JSON object with a newline: `source`, `action`, `id`, `receivedAt`, facts of a push, link or chat, `body`.
     var jsonLine: [UInt8] {
         let action = context.action
         var object = JSONObject()
@@ -171,7 +171,7 @@ struct ActionRecord {
         return object.line
     }
 
-    /// Columns for a terminal: time of day, source, action, id, body.
+    /// The columns for a terminal: time of day, source, action, id, body.
     var terminalLine: [UInt8] {
         let action = context.action
         let time = WallTimeText.utc(action.receivedAt).dropFirst(11)

@@ -2,9 +2,9 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// Sends each action with its body to every connection that has a tag, and answers how many that were.
+/// Sends each action with its body to every connection with a tag, and replies with the numbers sent and refused.
 struct BroadcastPlugin: SyncPlugin {
-    /// What the sender is told.
+    /// The reply to the sender.
     struct Answer: Encodable, Sendable {
         let sent: Int
         let refused: Int
@@ -26,7 +26,7 @@ struct BroadcastPlugin: SyncPlugin {
     }
 }
 
-/// Gives the connection that an action came by a tag, or takes it away.
+/// Adds a tag to the connection that sent an action, or removes it.
 struct TagPlugin: SyncPlugin {
     let action: ActionName
     let choice: TagChoice
@@ -48,7 +48,7 @@ struct TagPlugin: SyncPlugin {
     }
 }
 
-/// Which tag a plugin is about: the one of the configuration, or else the one that the body names.
+/// The tag of a plugin: the configured tag, or else the tag in the body.
 struct TagChoice: Sendable {
     let fixed: String?
 
@@ -56,7 +56,7 @@ struct TagChoice: Sendable {
         let tag: String
     }
 
-    /// - Throws: `PluginDeclined` when there is none.
+    /// - Throws: `PluginDeclined` if neither specifies a tag.
     func tag(of context: ActionContext) throws(PluginDeclined) -> String {
         if let fixed { return fixed }
         do throws(BodyError) {
@@ -67,7 +67,7 @@ struct TagChoice: Sendable {
     }
 }
 
-/// Sends what came back to whoever sent it: a text as a text message, bytes as a binary one, and JSON as the reply.
+/// Sends each body back to its sender: text as a text message, bytes as a binary message, and JSON as the reply.
 struct EchoPlugin: SyncPlugin {
     let action: ActionName
 
@@ -87,6 +87,6 @@ struct EchoPlugin: SyncPlugin {
 }
 
 extension PluginDeclined {
-    /// What a plugin about connections says to an action that came by none.
+    /// The rejection of an action that did not arrive on a WebSocket connection.
     static let notByConnection = PluginDeclined("the action came by no connection of a chat or feed")
 }

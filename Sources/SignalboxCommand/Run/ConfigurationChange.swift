@@ -1,26 +1,26 @@
 import Signalbox
 import SignalboxCore
 
-/// What has to be done so that a running program does what another configuration says.
+/// The steps that move a running program to another configuration.
 struct ConfigurationChange: Sendable {
-    /// Sources by their names. Those that changed are stopped, and started anew.
+    /// Sources by name. Changed sources are stopped and restarted.
     let sources: NameChanges<SourceName>
-    /// Plugins by their actions.
+    /// Plugins by action.
     let plugins: NameChanges<ActionName>
-    /// What the new configuration says and only the next start of the program can do.
+    /// Changes that take effect only after a restart of the program.
     let waiting: [WaitingChange]
-    /// Secrets that others can read now, and could not before.
+    /// Secrets that other users can read, and could not under the old configuration.
     let exposures: [ConfigurationProblem]
-    /// What the program does afterwards: the new configuration without what is ``waiting``.
+    /// The configuration after the change: the new one without the ``waiting`` changes.
     let next: RunConfiguration
 
-    /// Whether the program does all that the new configuration says already.
+    /// Whether the change leaves every source and plugin as it is.
     var isEmpty: Bool { sources.isEmpty && plugins.isEmpty }
 
     /// - Parameters:
-    ///   - old: what the program does.
-    ///   - new: what it is to do.
-    ///   - hasReadInput: whether a source has read stdin since the program was started, although it may be gone.
+    ///   - old: The configuration in use.
+    ///   - new: The configuration to apply.
+    ///   - hasReadInput: Whether any source has read stdin since the program started, even if that source was removed.
     init(from old: RunConfiguration, to new: RunConfiguration, hasReadInput: Bool) {
         var (next, waiting) = (new, [WaitingChange]())
         if hasReadInput { ConfigurationChange.keepInput(of: old, in: &next, &waiting) }
@@ -40,7 +40,7 @@ struct ConfigurationChange: Sendable {
         self.next = next
     }
 
-    /// Stdin is read once: whoever reads it goes on as it is, and no other source begins to.
+    /// Keeps the source that reads stdin unchanged and leaves out any other, because stdin can be read only once.
     private static func keepInput(
         of old: RunConfiguration,
         in next: inout RunConfiguration,
@@ -79,22 +79,22 @@ struct ConfigurationChange: Sendable {
     }
 }
 
-/// A source with all that it is started with.
+/// A source with everything it is started with.
 private struct RunningSource: Hashable {
     let section: SourceSection
     let limits: MessageLimits
 }
 
 extension RunConfiguration {
-    /// The limits of a running source, as they are compared: one that is kept in any case has those of the configuration
-    /// to come.
+    /// The limits used to compare a running source. A source of stdin that is kept takes those of the next
+    /// configuration, so that it compares as unchanged.
     fileprivate func limits(of source: SourceSection, _ next: RunConfiguration) -> MessageLimits {
         source.readsInput && next.sources.contains(source) ? next.limits : limits
     }
 }
 
 extension PluginSection {
-    /// The same with the timeout that its calls really have.
+    /// The section with its effective timeout.
     fileprivate func resolved(in configuration: RunConfiguration) -> PluginSection {
         var section = self
         section.timeout = timeout ?? configuration.timeout
@@ -103,26 +103,26 @@ extension PluginSection {
 }
 
 extension SourceSection {
-    /// Whether it takes the lines of stdin.
+    /// Whether the source reads stdin.
     var readsInput: Bool {
         if case .links(let links) = kind { links.standardInput } else { false }
     }
 }
 
-/// Which of the things with names two configurations both have, and which only one of them.
+/// The names that two configurations share with different values, and the names that only one of them has.
 struct NameChanges<Name: Hashable & Sendable>: Sendable, Hashable {
-    /// In the new one alone, in its order.
+    /// Names only in the new configuration, in its order.
     private(set) var added: [Name] = []
-    /// In both, and not the same; in the order of the new one.
+    /// Names in both with different values, in the order of the new configuration.
     private(set) var changed: [Name] = []
-    /// In the old one alone, in its order.
+    /// Names only in the old configuration, in its order.
     private(set) var removed: [Name] = []
 
     var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
 
     /// - Parameters:
-    ///   - old: each name at most once.
-    ///   - new: each name at most once.
+    ///   - old: The old values. Each name occurs at most once.
+    ///   - new: The new values. Each name occurs at most once.
     init<Value: Hashable>(from old: [(name: Name, value: Value)], to new: [(name: Name, value: Value)]) {
         let before = Dictionary(old.map { ($0.name, $0.value) }) { first, _ in first }
         let after = Set(new.map(\.name))
@@ -137,10 +137,10 @@ struct NameChanges<Name: Hashable & Sendable>: Sendable, Hashable {
     }
 }
 
-/// A part of a new configuration that a running program cannot take over.
+/// A part of a new configuration that a running program cannot apply.
 struct WaitingChange: Sendable, Hashable {
-    /// Which one, as in `dead_letters.count`.
+    /// The configuration key, such as `dead_letters.count`.
     let key: String
-    /// Why not.
+    /// The reason the change needs a restart.
     let reason: String
 }

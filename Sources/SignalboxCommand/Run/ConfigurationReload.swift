@@ -4,8 +4,8 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// Reads the configuration of a running program anew, and changes the program accordingly; or leaves it as it is, when the
-/// new configuration is not right.
+/// Reloads the configuration of a running program and applies the differences. The program stays unchanged if the new
+/// configuration is invalid.
 final class ConfigurationReload: Sendable {
     private struct State {
         var running: RunConfiguration
@@ -19,14 +19,14 @@ final class ConfigurationReload: Sendable {
     private let builder: SupervisorBuilder
     private let logger: Logger
     private let state: Mutex<State>
-    /// Files are read here: they may be slow, and the threads of tasks must not wait.
+    /// Reads files, which may be slow. Tasks must not block on them.
     private let queue = DispatchQueue(label: "signalbox.reload")
 
     /// - Parameters:
-    ///   - file: the configuration's file.
-    ///   - serving: what `serve` asks for beside the file.
-    ///   - supervisor: runs what the builder's configuration says.
-    ///   - builder: made the supervisor; its ledgers go on.
+    ///   - file: The path of the configuration.
+    ///   - serving: The options of `serve`, if any.
+    ///   - supervisor: Runs the configuration of the builder.
+    ///   - builder: The builder that made the supervisor. Later configurations use its ledgers.
     init(file: String, serving: ServeRequest?, supervisor: Supervisor, builder: SupervisorBuilder) {
         self.file = file
         self.serving = serving
@@ -37,10 +37,10 @@ final class ConfigurationReload: Sendable {
         state = Mutex(State(running: builder.configuration, hasReadInput: hasReadInput))
     }
 
-    /// What came of all requests so far.
+    /// The number of reloads, by result.
     var counts: ReloadCounts { state.withLock { $0.counts } }
 
-    /// Serves requests one after the other until they end, or the task is cancelled.
+    /// Serves requests one after the other until the stream ends or the task is cancelled.
     func serve(_ requests: AsyncStream<Void>) async {
         for await _ in requests {
             if supervisor.isEnding {
@@ -135,19 +135,19 @@ final class ConfigurationReload: Sendable {
     }
 }
 
-/// A change for which all is there that could be missing: sources are made, files are open.
+/// A change that is ready to apply: its sources are created and its files are open.
 struct PreparedChange {
     let change: ConfigurationChange
     private let builder: SupervisorBuilder
     private let adapters: [SourceAdapter]
-    /// Keeps the files of plugins open until these have them.
+    /// Keeps the files of plugins open until the plugins hold them.
     private let ledgers: [Ledger]
 
     /// - Parameters:
-    ///   - change: what is to be done.
-    ///   - builder: of the configuration to come.
-    ///   - file: the configuration's file, for the problems.
-    /// - Throws: ``ReloadRefusal`` with all that is missing.
+    ///   - change: The change to prepare.
+    ///   - builder: A builder for the new configuration.
+    ///   - file: The path of the configuration, for error messages.
+    /// - Throws: ``ReloadRefusal`` with everything that could not be set up.
     init(_ change: ConfigurationChange, with builder: SupervisorBuilder, file: String) throws(ReloadRefusal) {
         self.change = change
         self.builder = builder
@@ -172,10 +172,10 @@ struct PreparedChange {
         (self.adapters, self.ledgers) = (adapters, ledgers)
     }
 
-    /// Carries it out. First the sources that go or change are drained, with the plugins their messages came for; then all
-    /// plugins change in one step; then sources begin.
+    /// Applies the change. Removed and changed sources drain first, under the plugins that their messages were sent to.
+    /// Then all plugins change in one step, and then new and changed sources start.
     ///
-    /// - Throws: `RegistrationError` `closed` when the supervisor began to drain meanwhile.
+    /// - Throws: `RegistrationError` `closed` if the supervisor has started to drain.
     func carryOut(in supervisor: Supervisor) async throws {
         try await supervisor.whileSourcesChange {
             await withTaskGroup(of: Void.self) { group in
@@ -201,24 +201,24 @@ struct PreparedChange {
     }
 }
 
-/// Everything that keeps a new configuration from being taken over.
+/// All reasons a new configuration was refused.
 struct ReloadRefusal: Error, Sendable, Hashable {
-    /// At least one.
+    /// The problems, at least one.
     let problems: [ReloadProblem]
 }
 
-/// Why a new configuration is not taken over: one of perhaps several reasons.
+/// A reason a new configuration was refused.
 struct ReloadProblem: Error, Sendable, Hashable {
-    /// The file, and where in it: `FILE:LINE:COLUMN` where that is known.
+    /// The location: `FILE:LINE:COLUMN`, or the file if the position is unknown.
     let place: String
-    /// The key, such as `plugins[0].use`; empty when the whole file is meant.
+    /// The key, such as `plugins[0].use`, or empty for the whole file.
     let key: String
-    /// The word for programs, where the mistake has one.
+    /// The machine-readable code of the problem, if it has one.
     let code: ProblemCode?
-    /// What is wrong, and what to write instead where that is known.
+    /// A description of the problem, with a correction if one is known.
     let message: String
 
-    /// A mistake that `signalbox check` tells too.
+    /// Creates a problem that `signalbox check` reports too.
     init(_ problem: ConfigurationProblem, in file: String) {
         place = "\(file):\(problem.line):\(problem.column)"
         key = problem.path
@@ -226,9 +226,9 @@ struct ReloadProblem: Error, Sendable, Hashable {
         message = problem.message
     }
 
-    /// What shows only when the program does what the configuration says.
+    /// Creates a problem that is found only when the configuration is applied.
     ///
-    /// - Parameter key: the part of the configuration it is about.
+    /// - Parameter key: The affected key of the configuration.
     init(_ error: any Error, key: String, in file: String) {
         place = file
         self.key = key
@@ -236,7 +236,7 @@ struct ReloadProblem: Error, Sendable, Hashable {
         message = "\(error)"
     }
 
-    /// What its log line has beside its message.
+    /// The metadata of the problem's log line.
     var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = [
             "at": "\(place)", "problem": "\(message)",
@@ -248,14 +248,14 @@ struct ReloadProblem: Error, Sendable, Hashable {
     }
 }
 
-/// How often a running program was asked to read its configuration anew, by what came of it.
+/// The number of configuration reloads, by result.
 struct ReloadCounts: Sendable, Hashable {
     /// The new configuration is in use.
     var taken = 0
-    /// The old configuration went on.
+    /// The old configuration stays in use.
     var refused = 0
 
-    /// For the last line of a run; `nil` when it was never asked to.
+    /// A part of the last line of a run, or `nil` if no reload was requested.
     var description: String? {
         taken + refused == 0 ? nil : "configuration read anew \(taken + refused), of these refused \(refused)"
     }

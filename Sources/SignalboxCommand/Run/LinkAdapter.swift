@@ -4,16 +4,16 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 
-/// A source of links as a configuration has it; it ends with its links.
+/// An adapter for the links of a configured source. It ends after the last link.
 struct LinkAdapter: Adapter {
     private let feed: LinkFeed
     private let adapter: AppSchemeAdapter<LinkFeed>
 
     /// - Parameters:
-    ///   - section: its routes, and where its links are.
-    ///   - source: its name.
-    ///   - limits: the bounds of one link.
-    ///   - logger: hears how many links there were, never what they say.
+    ///   - section: The source's routes and the location of its links.
+    ///   - source: The name of the source.
+    ///   - limits: The limits of one link.
+    ///   - logger: Receives the number of links, never their content.
     init(_ section: LinksSection, source: SourceName, limits: MessageLimits, logger: Logger) {
         feed = LinkFeed(section)
         adapter = AppSchemeAdapter(source: source, routes: section.routes, links: feed, limits: limits, logger: logger)
@@ -22,26 +22,26 @@ struct LinkAdapter: Adapter {
     var source: SourceName { adapter.source }
     var features: AdapterFeatures { adapter.features }
 
-    /// - Throws: ``NamedFileError`` when a file or stdin could not be read to its end; what was read is settled then.
+    /// - Throws: ``NamedFileError`` if a file or stdin could not be read to its end. The links read before are settled.
     func run(into intake: any Intake) async throws {
         await adapter.run(into: intake)
         if let failure = feed.failure { throw failure }
     }
 }
 
-/// The links of a source of a configuration: those of a list, then a file's lines, then those of stdin. Once.
+/// The links of a configured source: those listed in it, then the lines of a file, then those of stdin. Single-pass.
 ///
-/// Nothing is read before the links before it were taken, so that a slow supervisor slows whoever writes them.
+/// Reads only after the previous links were taken, so that a slow supervisor slows the writer.
 final class LinkFeed: AsyncSequence, Sendable {
     private let section: LinksSection
     private let noted = Mutex<NamedFileError?>(nil)
 
-    /// - Parameter section: where the links are.
+    /// - Parameter section: The location of the links.
     init(_ section: LinksSection) {
         self.section = section
     }
 
-    /// Why a file or stdin was not read to its end.
+    /// The error that ended reading before the end of a file or stdin, if any.
     var failure: NamedFileError? { noted.withLock { $0 } }
 
     func makeAsyncIterator() -> AsyncIterator {
@@ -51,7 +51,7 @@ final class LinkFeed: AsyncSequence, Sendable {
         return AsyncIterator(feed: self, waiting: section.urls[...], places: places[...])
     }
 
-    /// Gives the links one by one.
+    /// Returns the links one by one.
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate enum Place {
             case file(String)
@@ -69,7 +69,7 @@ final class LinkFeed: AsyncSequence, Sendable {
             self.places = places
         }
 
-        /// The next link, waited for; `nil` at the end, and when the task is cancelled.
+        /// Waits for the next link and returns it. Returns `nil` at the end and when the task is cancelled.
         mutating func next() async -> String? {
             while !Task.isCancelled {
                 if let link = waiting.popFirst() { return link }
@@ -83,7 +83,7 @@ final class LinkFeed: AsyncSequence, Sendable {
             return nil
         }
 
-        /// - Returns: `false` when there is no further place.
+        /// - Returns: `false` if no input is left.
         private mutating func readOn() async throws(NamedFileError) -> Bool {
             if lines == nil {
                 switch places.popFirst() {
@@ -98,9 +98,9 @@ final class LinkFeed: AsyncSequence, Sendable {
     }
 }
 
-/// The links of one file, a line each, in bounded memory. Empty lines are none.
+/// The links of one file, one per line, read in bounded memory. Empty lines are skipped.
 struct LinkLines {
-    /// Of a longer line this much is kept: more than any URL has, so that it is refused.
+    /// The number of bytes kept of a longer line. It exceeds the maximum length of a URL, so that the line is refused.
     private static let lineLimit = URLText.maximumLength + 4
 
     private let name: String
@@ -111,9 +111,9 @@ struct LinkLines {
     /// The lines of stdin.
     static var standardInput: LinkLines { LinkLines(name: "stdin", reader: PieceReader(.standardInput)) }
 
-    /// The lines of a file, or of a FIFO whose writer is waited for.
+    /// Opens a file, or a FIFO after waiting for its writer.
     ///
-    /// - Parameter path: relative to the working directory.
+    /// - Parameter path: The path, relative to the working directory.
     init(path: String) async throws(NamedFileError) {
         do throws(SystemError) {
             self.init(name: path, reader: try await PieceReader.opening(path))
@@ -127,7 +127,7 @@ struct LinkLines {
         self.reader = reader
     }
 
-    /// The lines of the next piece, possibly none; `nil` when there are no more pieces.
+    /// Returns the lines completed by the next piece, possibly none, or `nil` after the last piece.
     mutating func more() async throws(NamedFileError) -> [String]? {
         guard !isAtEnd else { return nil }
         let piece: [UInt8]
@@ -141,8 +141,8 @@ struct LinkLines {
         return lines.filter { !$0.bytes.isEmpty }.map(LinkLines.link)
     }
 
-    /// The line as text. Of a line that is not UTF-8 each place that is none becomes U+001A, which stands for a character
-    /// that was found invalid and which no URL has: it is refused and not mended.
+    /// Returns the line as text. Each invalid UTF-8 sequence becomes U+001A (SUBSTITUTE), which no URL contains, so
+    /// that the line is refused and not repaired.
     private static func link(_ line: InputLine) -> String {
         let bytes = line.content
         return bytes.text ?? String(decoding: line.bytes, as: UTF8.self).replacing("\u{FFFD}", with: "\u{1A}")

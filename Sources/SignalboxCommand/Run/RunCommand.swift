@@ -39,25 +39,25 @@ struct RunCommand: AsyncParsableCommand {
     }
 }
 
-/// A configuration brought to life: the supervisor with its sources and plugins.
+/// A running configuration: the supervisor with its sources and plugins.
 struct RunProgram {
     let supervisor: Supervisor
     let output: StandardOutput
     let logger: Logger
-    /// Whether stdout gets a line for each outcome, dead letters included.
+    /// Whether stdout receives a line for each outcome, dead letters included.
     let outcomes: Bool
     let reload: ConfigurationReload
     let hangups: HangupWatch
-    /// Tells where chats listen, where that is asked for.
+    /// Reports where chats listen, for `serve`.
     let listening: ListeningNotes?
 
-    /// Reads the file, runs until told to stop, and says how it went. Its diagnostics are out when it returns.
+    /// Reads the file, runs until stopped, and returns the exit status. All diagnostics are written when it returns.
     ///
-    /// - Parameter serving: what `serve` asks for beside the file; `nil` for `run`.
+    /// - Parameter serving: The options of `serve`, or `nil` for `run`.
     static func status(file: String, outcomes: Bool, serving: ServeRequest? = nil, logger: Logger) async
         -> CommandStatus
     {
-        // From the first moment, as the signal would end a program that does not know it.
+        // Before anything else, because an unhandled SIGHUP ends the program.
         let hangups = await HangupWatch.begin()
         do {
             var configuration = try ConfigurationFile.read(file, for: .run)
@@ -111,7 +111,7 @@ struct RunProgram {
         let summary = RunSummary(report: report, droppedLines: output.droppedLines, reloads: reload.counts)
         DiagnosticOutput.shared.tell(summary.description)
         await DiagnosticOutput.shared.flush()
-        // Until here a second signal ends the program, whatever it waits for.
+        // Until here a second signal ends the program, regardless of what it waits for.
         withExtendedLifetime((signals, hangups)) {}
         if case .failed(let error) = end { return CommandRefusal(givingUp: error).status }
         guard lost == nil else { return .outputFailed }
@@ -125,12 +125,12 @@ struct RunProgram {
     }
 }
 
-/// The last line of a run: how many arrivals ended in which outcome.
+/// The last line of a run: the number of arrivals by outcome.
 struct RunSummary: CustomStringConvertible {
     let report: SupervisorReport
-    /// Lines of `--outcomes` that stdout was too slow for.
+    /// The number of `--outcomes` lines dropped because stdout was too slow.
     let droppedLines: Int
-    /// How often the configuration was read anew.
+    /// The number of configuration reloads.
     var reloads = ReloadCounts()
 
     /// One line without a newline.

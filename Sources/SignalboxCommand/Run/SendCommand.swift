@@ -71,20 +71,20 @@ struct SendCommand: AsyncParsableCommand {
     }
 }
 
-/// What `send` was asked for.
+/// The arguments of `send`.
 struct SendRequest: Sendable {
     let action: ActionName
     let id: ActionID?
     let body: BodyInput
-    /// The configuration whose plugin is called.
+    /// The path of the configuration whose plugin is called.
     let config: String
-    /// When an outcome is waited for no longer.
+    /// The maximum time to wait for the outcome.
     let timeout: Duration?
 }
 
-/// One action of the program's own, from its body to the exit status.
+/// The `send` command, from reading the body to the exit status.
 enum SendProgram {
-    /// Sends the action to its plugin, and says how it went. Its diagnostics are out when it returns.
+    /// Sends the action to its plugin and returns the exit status. All diagnostics are written when it returns.
     static func status(of request: SendRequest, logger: Logger) async -> CommandStatus {
         do {
             let configuration = try ConfigurationFile.read(request.config, for: .plugins)
@@ -110,7 +110,7 @@ enum SendProgram {
         return report.summary.settled == 1 && report.summary.notHandled == 0 ? .done : .notAsExpected
     }
 
-    /// What to write into the configuration when the plugin is not for this source.
+    /// Returns the rule to add to the configuration if the plugin does not accept actions from this source.
     private static func advice(_ request: SendRequest, _ configuration: RunConfiguration) -> String? {
         let plugin = configuration.plugins.first { $0.action == request.action }
         guard let plugin, !plugin.from.flatMap(\.sources).contains(SourceSection.internalName) else { return nil }
@@ -119,23 +119,23 @@ enum SendProgram {
     }
 }
 
-/// The body that `send` is given.
+/// The body of the action that `send` sends.
 enum BodyInput: Sendable {
-    /// There is none.
+    /// No body.
     case none
-    /// Written as an argument.
+    /// A command-line argument.
     case text(String)
-    /// Read from stdin up to its end.
+    /// The content of stdin up to its end.
     case standardInput
 
-    /// - Parameter argument: what `--body` says.
+    /// - Parameter argument: The value of `--body`.
     init(_ argument: String?) {
         self = argument.map { $0 == "-" ? .standardInput : .text($0) } ?? .none
     }
 
-    /// The body's bytes, of which there are none only when no body was given.
+    /// Returns the body's bytes. They are empty only if no body was given.
     ///
-    /// - Throws: ``CommandRefusal`` when it is empty, larger than the limit or cannot be read.
+    /// - Throws: ``CommandRefusal`` if the given body is empty, larger than the limit or unreadable.
     func bytes(limit: Int) async throws(CommandRefusal) -> [UInt8] {
         let bytes: [UInt8]
         switch self {
@@ -155,13 +155,13 @@ enum BodyInput: Sendable {
     }
 }
 
-/// Brings one action of the program's own, and ends when it is settled.
+/// An adapter that delivers a single action of the program itself and ends when it is settled.
 struct InternalAdapter: Adapter {
     private let arrival: Arrival
 
     /// - Parameters:
-    ///   - body: JSON; empty for null.
-    ///   - limits: the bounds of the message.
+    ///   - body: JSON, or empty for null.
+    ///   - limits: The limits of the message.
     init(_ action: ActionName, id: ActionID?, body: [UInt8], limits: MessageLimits) throws(CommandRefusal) {
         var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: limits)
         let origin = Origin(source: SourceSection.internalName, facts: InternalFacts())
@@ -184,7 +184,7 @@ struct InternalAdapter: Adapter {
     }
 }
 
-/// What is known about an action that the program itself sent: nothing but that.
+/// The facts about an action that the program itself sent.
 struct InternalFacts: OriginFacts {
     static let kind = "internal"
 }

@@ -51,19 +51,19 @@ struct ServeCommand: AsyncParsableCommand {
     }
 }
 
-/// What `serve` was asked for beside the configuration.
+/// The options of `serve` that override the configuration.
 struct ServeRequest: Sendable, Hashable {
-    /// Where the one chat listens, in place of what its section says.
+    /// The address of the only chat, in place of the configured one.
     var address: String?
-    /// The same of its port.
+    /// The port of the only chat, in place of the configured one.
     var port: UInt16?
 
     private var isEmpty: Bool { address == nil && port == nil }
 
-    /// Looks whether there is something to serve, and puts the options in.
+    /// Checks that there is a chat to serve, and applies the options to it.
     ///
-    /// - Parameter file: the configuration's file, for messages.
-    /// - Throws: ``CommandRefusal`` when there is no chat, or several and an option that is about one.
+    /// - Parameter file: The path of the configuration, for error messages.
+    /// - Throws: ``CommandRefusal`` if there is no chat, or if an option is set and there are several chats.
     func apply(to configuration: inout RunConfiguration, file: String) throws(CommandRefusal) {
         let places = configuration.sources.indices.filter { configuration.sources[$0].isChat }
         guard let place = places.first else {
@@ -92,14 +92,14 @@ extension SourceSection {
     fileprivate var isChat: Bool { if case .chat = kind { true } else { false } }
 }
 
-/// Tells on stderr where the chats of a program listen, as soon as they do.
+/// Reports on stderr where the chats of a program listen, as soon as they do.
 final class ListeningNotes: Sendable {
     private struct Expected {
         let server: WebSocketServer
         let isFirst: Bool
     }
 
-    /// Yields when one of the first chats has ended without listening.
+    /// Yields when a chat of the first configuration has ended without listening.
     let failures: AsyncStream<Void>
     private let failing: AsyncStream<Void>.Continuation
     private let servers: AsyncStream<Expected>
@@ -107,24 +107,24 @@ final class ListeningNotes: Sendable {
     private let hasBegun = Atomic(false)
     private let level: Logger.Level
 
-    /// - Parameter level: what is less severe is not logged.
+    /// - Parameter level: The minimum level that is logged.
     init(level: Logger.Level) {
         self.level = level
         (failures, failing) = AsyncStream.makeStream()
         (servers, expecting) = AsyncStream.makeStream()
     }
 
-    /// A chat that is about to begin.
+    /// Adds a chat that is about to start.
     func expect(_ server: WebSocketServer) {
         expecting.yield(Expected(server: server, isFirst: !hasBegun.load(ordering: .relaxed)))
     }
 
-    /// All chats of the first configuration are expected; those that come later may fail alone.
+    /// Ends the first configuration. A later chat that cannot listen does not end the program.
     func begin() {
         hasBegun.store(true, ordering: .relaxed)
     }
 
-    /// Tells of each chat until the task is cancelled.
+    /// Reports the address of each chat until the task is cancelled.
     func serve() async {
         await withDiscardingTaskGroup { group in
             for await expected in servers {
@@ -139,7 +139,7 @@ final class ListeningNotes: Sendable {
             if expected.isFirst { failing.yield() }
             return
         }
-        // The chat says the same to the log.
+        // At `info` and below, the adapter logs the address.
         guard level > .info else { return }
         let place = ListeningNotes.url(of: server.configuration, port: port)
         DiagnosticOutput.shared.tell("source \(server.source): listening on \(place)")

@@ -2,9 +2,9 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// SIGTERM and SIGINT: the first asks for a graceful end, the second ends the process at once.
+/// A handler for SIGTERM and SIGINT: the first signal requests a graceful end, the second ends the process immediately.
 ///
-/// The second is served on a queue of its own, so that it also works when every thread of the program is busy.
+/// It is handled on a dispatch queue, so that it works even if every thread of the cooperative pool is busy.
 final class SignalWatch: Sendable {
     /// Yields at the first signal.
     let firsts: AsyncStream<Void>
@@ -17,7 +17,7 @@ final class SignalWatch: Sendable {
         self.signals = signals
     }
 
-    /// Returns once both are heard; until then they end the process.
+    /// Returns once both signals are handled. Until then they end the process.
     static func begin() async -> SignalWatch {
         let (firsts, teller) = AsyncStream.makeStream(of: Void.self)
         let queue = DispatchQueue(label: "signalbox.signals")
@@ -32,20 +32,20 @@ final class SignalWatch: Sendable {
         return SignalWatch(firsts: firsts, noted: noted, signals: signals)
     }
 
-    /// The status that stands for the first signal, once there was one.
+    /// The exit status of the first signal, or `nil` before it arrives.
     var first: CommandStatus? { noted.first }
 }
 
-/// What came first of that which ends a program early: a signal, or the end of its time.
+/// The first event that ends a program early: a signal or its timeout.
 final class SignalNote: Sendable {
     private let noted = Mutex<CommandStatus?>(nil)
 
-    /// The status that stands for it.
+    /// The exit status of the event, or `nil` before it occurs.
     var first: CommandStatus? { noted.withLock { $0 } }
 
-    /// Notes what has this status.
+    /// Records the event with this exit status, unless another was recorded before.
     ///
-    /// - Returns: whether none came before.
+    /// - Returns: Whether the event is the first.
     func isFirst(_ status: CommandStatus) -> Bool {
         noted.withLock { noted in
             guard noted == nil else { return false }
@@ -55,9 +55,9 @@ final class SignalNote: Sendable {
     }
 }
 
-/// SIGHUP, which asks a running program to read its configuration anew.
+/// A handler for SIGHUP, which makes a running program reload its configuration.
 final class HangupWatch: Sendable {
-    /// Yields at each signal. Those that come while one is not looked at yet are one.
+    /// Yields at each signal. Signals received before the previous one is handled coalesce.
     let requests: AsyncStream<Void>
     private let watched: WatchedSignal
 
@@ -66,17 +66,17 @@ final class HangupWatch: Sendable {
         self.watched = watched
     }
 
-    /// Returns once the signal is heard. It is ignored until then: what is read after that needs not be read anew.
+    /// Returns once the signal is handled. It is ignored until then, because the configuration has not been read yet.
     static func begin() async -> HangupWatch {
         let (requests, teller) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        // Its own effect is to end the process.
+        // The default action ends the process.
         signal(SIGHUP, SIG_IGN)
         let queue = DispatchQueue(label: "signalbox.hangup")
         return HangupWatch(requests: requests, watched: await WatchedSignal.begin(SIGHUP, on: queue) { teller.yield() })
     }
 }
 
-/// A signal that the program hears as long as this is kept.
+/// A signal that is handled for the lifetime of this object.
 final class WatchedSignal: Sendable {
     private let source: Mutex<any DispatchSourceSignal>
 
@@ -84,10 +84,10 @@ final class WatchedSignal: Sendable {
         self.source = Mutex(source)
     }
 
-    /// Returns once the signal is heard. Dispatch begins to listen on a thread of its own, which may take a while: a signal
-    /// before that has the effect it had, so whoever ignored it meanwhile would never hear of it.
+    /// Returns once the signal is handled. Dispatch registers the handler on its own thread, which may take a while.
+    /// Until then the previous disposition applies, and a signal that is ignored meanwhile is lost.
     ///
-    /// - Parameter heard: called on the queue, at least once for any number of signals.
+    /// - Parameter heard: Called on the queue, at least once for any number of pending signals.
     static func begin(
         _ number: Int32,
         on queue: DispatchQueue,
@@ -100,7 +100,7 @@ final class WatchedSignal: Sendable {
             watched.source.withLock { source in
                 source.setRegistrationHandler {
                     #if canImport(Darwin)
-                    // The signal's own effect would come as well; on Linux Dispatch has taken its place.
+                    // Dispatch leaves the default action in place here. On Linux it replaces it.
                     signal(number, SIG_IGN)
                     #endif
                     continuation.resume()

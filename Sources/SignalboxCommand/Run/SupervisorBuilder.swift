@@ -5,22 +5,22 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// Makes a supervisor with the plugins of a configuration, and its sources.
+/// Creates a supervisor with the plugins and sources of a configuration.
 struct SupervisorBuilder {
     let configuration: RunConfiguration
     /// Where the plugin `print` writes.
     let printing: PrintTarget
     let logger: Logger
-    /// The files of the plugins `file`, open from one configuration to the next.
+    /// The open files of the `file` plugins, kept across configurations.
     var ledgers = LedgerTable()
-    /// The one on which all feeds read and write, from one configuration to the next.
+    /// The thread that serves all feeds, kept across configurations.
     var thread = WebSocketThread()
-    /// Through which plugins publish, from one configuration to the next.
+    /// The publishers of the `publish` plugins, kept across configurations.
     var publishers = PublisherTable()
-    /// Told of each chat that begins.
+    /// Called for each chat that starts.
     var onChat: @Sendable (WebSocketServer) -> Void = { _ in }
 
-    /// The same for another configuration, with the files that are open.
+    /// Returns a builder for another configuration that shares the files, the thread and the publishers.
     func with(_ configuration: RunConfiguration) -> SupervisorBuilder {
         SupervisorBuilder(
             configuration: configuration,
@@ -33,10 +33,10 @@ struct SupervisorBuilder {
         )
     }
 
-    /// A supervisor with the plugins, and without sources.
+    /// Returns a supervisor with the plugins and without sources.
     ///
-    /// - Parameter onOutcome: told what became of each arrival; must not block.
-    /// - Throws: ``LedgerError`` or `RegistrationError`: what could not be set up.
+    /// - Parameter onOutcome: Called with the outcome of each arrival. Must not block.
+    /// - Throws: ``LedgerError`` or `RegistrationError` if a plugin could not be set up.
     func supervisor(onOutcome: (@Sendable (SettledArrival) -> Void)?) throws -> Supervisor {
         var bounds = SupervisorConfiguration()
         bounds.timeout = configuration.timeout
@@ -52,31 +52,31 @@ struct SupervisorBuilder {
 
     /// Adds every source of the configuration.
     ///
-    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError`, `WebSocketChatError` or `RegistrationError`: what could not be set up.
+    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError`, `WebSocketChatError` or `RegistrationError`.
     func addSources(to supervisor: Supervisor) throws {
         for source in configuration.sources { try add(try adapter(of: source), to: supervisor) }
     }
 
     /// Adds a source.
     ///
-    /// - Throws: `RegistrationError`, when the supervisor has such a source or is closing.
+    /// - Throws: `RegistrationError` if the supervisor already has the source or is closing.
     func add(_ adapter: SourceAdapter, to supervisor: Supervisor) throws {
         if let publisher = adapter.publisher { publishers.note(publisher, of: adapter.section.name) }
         try adapter.add(to: supervisor)
         if let server = adapter.server { onChat(server) }
     }
 
-    /// What brings a source to life.
+    /// Returns the adapter of a source.
     ///
-    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError`: what could not be set up.
+    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError` if set-up fails.
     func adapter(of source: SourceSection) throws -> SourceAdapter {
         try SourceAdapter(source, configuration: configuration, thread: thread, logger: logger)
     }
 
-    /// Registers the plugin of an entry.
+    /// Registers the plugin of a section.
     ///
-    /// - Parameter replacing: whether it takes the place of one.
-    /// - Throws: ``LedgerError`` or `RegistrationError`: what could not be set up.
+    /// - Parameter replacing: Whether the plugin replaces another one.
+    /// - Throws: ``LedgerError`` or `RegistrationError` if the plugin could not be set up.
     func register(_ section: PluginSection, in supervisor: Supervisor, replacing: Bool = false) throws {
         let action = section.action
         let place = PluginPlace(supervisor: supervisor, section: section, timeout: configuration.timeout, replacing)
@@ -94,7 +94,7 @@ struct SupervisorBuilder {
             try place.take(PublishPlugin(action: action, section: section, publishers: publishers))
         case .file(let path):
             let plugin = FilePlugin(action: action, ledger: try ledgers.ledger(at: path))
-            // A batch holds many keys, so that one call cannot be for all of it.
+            // A batch contains many keys, so that one call cannot be ordered by key.
             if case .key = section.order {
                 try place.take(FileLinePlugin(file: plugin))
             } else {
@@ -104,7 +104,7 @@ struct SupervisorBuilder {
     }
 }
 
-/// The place of an entry of `plugins` in a supervisor: who may call it, and its options.
+/// A plugin registration of a configuration: its access rule and its options.
 struct PluginPlace {
     private let supervisor: Supervisor
     private let rule: AccessRule
@@ -112,8 +112,8 @@ struct PluginPlace {
     private let isReplacing: Bool
 
     /// - Parameters:
-    ///   - timeout: of a plugin that names none.
-    ///   - isReplacing: whether another plugin has the place now.
+    ///   - timeout: The timeout of a plugin that sets none.
+    ///   - isReplacing: Whether the plugin replaces another one.
     init(supervisor: Supervisor, section: PluginSection, timeout: Duration, _ isReplacing: Bool) {
         self.supervisor = supervisor
         self.isReplacing = isReplacing
@@ -145,17 +145,17 @@ struct PluginPlace {
     }
 }
 
-/// A source of a configuration, ready to be run.
+/// A configured source that is ready to run.
 struct SourceAdapter {
     let section: SourceSection
     private let adapter: any Adapter
-    /// The adapter, of a chat.
+    /// The adapter of a chat.
     let server: WebSocketServer?
-    /// What a broker's source publishes through, where it does.
+    /// The publisher of a broker source that publishes.
     let publisher: MQTTPublisher?
 
-    /// - Parameter thread: on which feeds read and write.
-    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError`: what could not be set up.
+    /// - Parameter thread: The thread that serves all feeds.
+    /// - Throws: ``NamedFileError``, `JSBridgeError`, `MQTTPushError` or `WebSocketChatError` if set-up fails.
     init(_ section: SourceSection, configuration: RunConfiguration, thread: WebSocketThread, logger: Logger) throws {
         self.section = section
         let (name, limits) = (section.name, configuration.limits)
@@ -191,7 +191,7 @@ struct SourceAdapter {
         self.publisher = publisher
     }
 
-    /// - Throws: `RegistrationError`, when the supervisor has such a source or is closing.
+    /// - Throws: `RegistrationError` if the supervisor already has the source or is closing.
     func add(to supervisor: Supervisor) throws {
         try supervisor.add(
             adapter,

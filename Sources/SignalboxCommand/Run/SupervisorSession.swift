@@ -2,9 +2,9 @@ import Logging
 import ServiceLifecycle
 import Signalbox
 
-/// Runs a supervisor until a signal, the end of stdout, or its own end.
+/// Runs a supervisor until a signal arrives, stdout fails, or the supervisor ends.
 struct SupervisorSession {
-    /// How the supervisor ended. Whether output was lost is asked of ``StandardOutput/finish(within:)``.
+    /// How the supervisor ended. `StandardOutput.finish(within:)` reports lost output.
     enum End: Sendable {
         case finished
         case failed(any Error)
@@ -21,9 +21,9 @@ struct SupervisorSession {
     }
 
     /// - Parameters:
-    ///   - signals: kept by the caller until its output is out, so that a second signal ends the program until then.
-    ///   - stop: yields when the caller wants the session to drain and end.
-    ///   - meanwhile: what else is done as long as the supervisor runs; it is cancelled then, and waited for.
+    ///   - signals: Kept by the caller until its output is written, so that a second signal ends the program.
+    ///   - stop: Yields when the session must drain and end.
+    ///   - meanwhile: Runs beside the supervisor. When the supervisor ends, it is cancelled and awaited.
     func run(
         _ signals: SignalWatch,
         stop: AsyncStream<Void> = AsyncStream { _ in },

@@ -53,18 +53,18 @@ struct NavigateCommand: AsyncParsableCommand {
 extension NavigationKind: ExpressibleByArgument {}
 extension FrameRole: ExpressibleByArgument {}
 
-/// What `navigate` was asked for.
+/// The arguments of `navigate`.
 struct NavigateRequest: Sendable {
     let input: URLInput
-    /// The configuration whose chain is asked.
+    /// The path of the configuration with the chain.
     let config: String
     let kind: NavigationKind
     let frame: FrameRole
 }
 
-/// Verdicts about URLs, from the first to the exit status.
+/// The `navigate` command, from the first URL to the exit status.
 enum NavigateProgram {
-    /// Asks about all of them, and says how it went. Nothing is opened. Its diagnostics are out when it returns.
+    /// Prints the verdict for each URL. Opens nothing. All diagnostics are written when it returns.
     static func status(of request: NavigateRequest) async -> CommandStatus {
         let router: NavigationRouter
         do {
@@ -90,9 +90,9 @@ enum NavigateProgram {
         return try rehearsal(of: navigation, file: file)
     }
 
-    /// The chain, whose openers do nothing.
+    /// Returns the navigation chain with openers that do nothing.
     ///
-    /// - Parameter file: the configuration's, for messages.
+    /// - Parameter file: The path of the configuration, for error messages.
     static func rehearsal(of navigation: NavigationSection, file: String) throws(CommandRefusal) -> NavigationRouter {
         do throws(NavigationChainError) {
             return try navigation.rehearsal()

@@ -64,20 +64,20 @@ struct ParseCommand: AsyncParsableCommand {
     }
 }
 
-/// What `parse` was asked for.
+/// The arguments of `parse`.
 struct ParseRequest: Sendable {
     let input: URLInput
-    /// The file whose routes are asked.
+    /// The path of the file with the routes.
     let routes: String?
-    /// Which source of links of that file.
+    /// The name of the source of links in that file.
     let source: String?
-    /// What relative URLs are resolved against.
+    /// The base for relative URLs.
     let base: URLText?
 }
 
-/// URLs read and shown, from the first to the exit status.
+/// The `parse` command, from the first URL to the exit status.
 enum ParseProgram {
-    /// Reads all of them, and says how it went. Nothing is called. Its diagnostics are out when it returns.
+    /// Parses and prints all URLs. Calls no plugin. All diagnostics are written when it returns.
     static func status(of request: ParseRequest) async -> CommandStatus {
         let routes: AppRoutes?
         do {
@@ -98,18 +98,18 @@ enum ParseProgram {
     }
 }
 
-/// What `parse` found in one line.
+/// The result of `parse` for one line.
 struct ParsedURL {
     private let input: InputLine
     private let url: URLText?
     private let items: [URLQueryItem]?
-    /// Why the URL, or its query, could not be read.
+    /// The error in the URL or its query.
     private let error: URLTextError?
     private let routed: RoutedURL?
 
     /// - Parameters:
-    ///   - base: what a relative URL is resolved against.
-    ///   - routes: what is asked what would be called.
+    ///   - base: The base for relative URLs.
+    ///   - routes: The routes that are matched, if any.
     init(_ input: InputLine, base: URLText?, routes: AppRoutes?) {
         self.input = input
         let read = ParsedURL.read(input, base)
@@ -121,7 +121,7 @@ struct ParsedURL {
         routed = routes.map { RoutedURL(url, error, routes: $0) }
     }
 
-    /// Whether it is a URL with a query that can be read and, where there are routes, an action.
+    /// Whether the URL and its query are valid and, if there are routes, it leads to an action.
     var isGood: Bool { error == nil && routed?.isAction ?? true }
 
     /// One JSON object with a newline.
@@ -133,7 +133,7 @@ struct ParsedURL {
         return object.line
     }
 
-    /// Columns for a person: the URL, its host and path, what would be called; or why it is none.
+    /// Terminal columns: URL, host and path, and action. For an invalid URL: the input and the reason.
     var terminalLine: [UInt8] {
         guard let url else {
             let reason = LineEscape.escaped("refused: \(error?.description ?? "")")
@@ -156,7 +156,7 @@ struct ParsedURL {
         }
     }
 
-    /// `nil` when there is no query.
+    /// Returns `nil` if there is no query.
     private static func items(of url: URLText) -> Result<[URLQueryItem]?, URLTextError> {
         guard url.query != nil else { return .success(nil) }
         return Result { () throws(URLTextError) in try url.queryItems() }
@@ -167,23 +167,23 @@ extension Result {
     fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }
 
-/// What routes say about a URL: what would be called, or why nothing would.
+/// The match of a URL by routes: an action, or a rejection.
 struct RoutedURL {
     private let match: LinkMatch?
     private let refusal: String
 
     /// - Parameters:
-    ///   - url: the URL, or `nil` when it was refused.
-    ///   - error: why.
+    ///   - url: The URL, or `nil` if it was refused.
+    ///   - error: The reason it was refused.
     init(_ url: URLText?, _ error: URLTextError?, routes: AppRoutes) {
         match = url.map { routes.match($0.text) }
         refusal = "the link cannot be read: \(error?.description ?? "")"
     }
 
-    /// Whether an action would be called.
+    /// Whether the URL leads to an action.
     var isAction: Bool { action != nil }
 
-    /// `route`, `action`, `id` and `body`; or `rejected`, and `route` where one matched.
+    /// Adds `route`, `action`, `id` and `body`; or `rejected`, with `route` if one matched.
     func add(to object: inout JSONObject) {
         object.add("route", match?.pattern?.text)
         if let action {
@@ -195,7 +195,7 @@ struct RoutedURL {
         }
     }
 
-    /// The action and its body, or why there is none, for a person.
+    /// The action and its body, or the rejection, for a terminal.
     var column: String {
         guard let action else { return LineEscape.escaped("rejected: \(rejection.description)") }
         return LineEscape.escaped("-> \(action.name.text) ") + String(decoding: body(of: action), as: UTF8.self)
@@ -208,7 +208,7 @@ struct RoutedURL {
         return Outcome.Rejection(.malformed, detail: refusal)
     }
 
-    /// The body that the plugin would get: what was captured.
+    /// Returns the body that the plugin would receive: the captures.
     private func body(of action: LinkAction) -> [UInt8] {
         var body = JSONObject()
         for capture in action.captures { body.add(capture.name, capture.value) }

@@ -1,27 +1,27 @@
 import ArgumentParser
 import SignalboxRoutes
 
-/// Writes one line for each URL of a command, in order, and waits for whoever reads them: memory does not grow with the
+/// Writes one line for each URL of a command, in order. Waits for the reader, so that memory does not grow with the
 /// number of URLs.
 struct URLLines {
-    /// A URL's line.
+    /// The line of one URL.
     struct Line {
-        /// With its newline.
+        /// The line with its newline.
         let bytes: [UInt8]
-        /// Whether the URL is one of those that make status 1.
+        /// Whether the URL leads to exit status 1.
         let isBad: Bool
     }
 
-    /// After so many bytes the lines are written, also when more follow at once.
+    /// The number of bytes after which lines are written, even if more are ready.
     private static let batchSize = 256 << 10
 
     let input: URLInput
     let output: StandardOutput
 
-    /// Runs to the end of the input or of the output. Its diagnostics are out when it returns.
+    /// Processes URLs until the input or the output ends. All diagnostics are written when it returns.
     ///
-    /// - Parameter line: makes the line of one URL.
-    /// - Returns: `done`, `notAsExpected` when a URL was bad, or the status of what ended it early.
+    /// - Parameter line: Returns the line of one URL.
+    /// - Returns: `done`, `notAsExpected` if a URL was bad, or the status of an early end.
     func status(_ line: (InputLine) async -> Line) async -> CommandStatus {
         var bad = false
         do {
@@ -47,14 +47,14 @@ struct URLLines {
     }
 }
 
-/// Where a command's URLs come from.
+/// The source of a command's URLs.
 enum URLInput: Sendable, Hashable {
-    /// They were written as arguments.
+    /// Command-line arguments.
     case arguments([String])
-    /// Each line of stdin is one.
+    /// The lines of stdin.
     case standardInput
 
-    /// - Throws: `ValidationError` unless it was said where the URLs are.
+    /// - Throws: `ValidationError` unless exactly one source is given.
     init(arguments: [String], standardInput: Bool) throws {
         guard arguments.isEmpty == standardInput else {
             throw ValidationError("give URLs, or --stdin for those of stdin")
@@ -62,9 +62,9 @@ enum URLInput: Sendable, Hashable {
         self = standardInput ? .standardInput : .arguments(arguments)
     }
 
-    /// Gives the lines to the closure in order, as many at once as there are, and waits for it each time.
+    /// Passes the lines to the closure in order, in batches of all available lines. Waits for each call.
     ///
-    /// - Throws: ``CommandRefusal`` when stdin cannot be read, and what the closure throws.
+    /// - Throws: ``CommandRefusal`` if stdin cannot be read, and any error of the closure.
     func forEachBatch(_ take: ([InputLine]) async throws -> Void) async throws {
         switch self {
         case .arguments(let texts): try await take(texts.map { InputLine(Array($0.utf8)) })
@@ -90,9 +90,9 @@ enum URLInput: Sendable, Hashable {
 }
 
 extension JSONObject {
-    /// What a URL consists of: `url`, the form in which it is opened, and its parts. Those that it has not are absent.
+    /// Adds `url`, in the form in which it is opened, and its parts. Absent parts are left out.
     ///
-    /// - Parameter items: its query, where it could be read.
+    /// - Parameter items: The query, if it is valid.
     mutating func add(_ url: URLText, items: [URLQueryItem]?) {
         add("url", url.text)
         add("scheme", url.scheme)
@@ -110,7 +110,7 @@ extension JSONObject {
         add("origin", url.origin?.description)
     }
 
-    /// Why a URL, or its query, was refused, as the member `error`.
+    /// Adds the error of a URL or its query as the member `error`.
     mutating func add(_ error: URLTextError) {
         var object = JSONObject()
         object.add("reason", error.reason.description)
@@ -119,7 +119,7 @@ extension JSONObject {
         add("error", json: object.closed)
     }
 
-    /// A line that is no URL, as it came.
+    /// Adds a line that is not a URL, unchanged.
     mutating func add(_ input: InputLine) {
         add("input", content: input.content)
         if input.isCut { add("inputCut", true) }

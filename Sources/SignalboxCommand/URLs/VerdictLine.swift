@@ -1,15 +1,15 @@
 import NavigationChain
 import SignalboxRoutes
 
-/// A verdict as `navigate` shows it.
+/// A verdict as `navigate` prints it.
 struct VerdictLine {
-    /// What shall be done.
+    /// The decision of the chain.
     let policy: NavigationPolicy
     private let input: InputLine
     private let url: URLText?
     private let verdict: NavigationVerdict
 
-    /// - Parameter input: the line that the verdict is about.
+    /// - Parameter input: The line with the URL.
     init(_ input: InputLine, _ verdict: NavigationVerdict) {
         self.input = input
         policy = verdict.policy
@@ -17,7 +17,7 @@ struct VerdictLine {
         self.verdict = verdict
     }
 
-    /// A line that is no text, and so no URL.
+    /// Creates the verdict for a line that is not valid text and therefore no URL.
     init(_ input: InputLine, refused error: URLTextError) {
         self.init(input, NavigationVerdict(refused: "", because: error))
     }
@@ -30,12 +30,12 @@ struct VerdictLine {
         return object.line
     }
 
-    /// `policy`, `decider`, `reason`, `trace`.
+    /// Adds `policy`, `decider`, `reason` and `trace`.
     func addDecision(to object: inout JSONObject) {
         VerdictLine.addDecision(of: verdict, to: &object)
     }
 
-    /// The same of any verdict.
+    /// Adds `policy`, `decider`, `reason` and `trace` of a verdict.
     static func addDecision(of verdict: NavigationVerdict, to object: inout JSONObject) {
         object.add("policy", verdict.policy.rawValue)
         object.add("decider", verdict.decider)
@@ -53,7 +53,7 @@ struct VerdictLine {
         }
     }
 
-    /// What shall be done, who decided and why, in words.
+    /// The policy, the decider and the reason, as text.
     var decisionText: String { "\(policy.rawValue) by \(verdict.decider): \(verdict.reason)" }
 
     /// Policy, decider, URL, reason.
@@ -67,19 +67,19 @@ struct VerdictLine {
     }
 }
 
-/// Where a page wanted to go, and what was decided, as `bridge` shows it.
+/// A navigation of a page and its verdict, as `bridge` prints them.
 struct NavigationLine {
     private let request: NavigationRequest?
     private let verdict: NavigationVerdict
 
-    /// - Parameter request: what was asked; `nil` where the text is no URL.
+    /// - Parameter request: The navigation, or `nil` if its text is not a URL.
     init(_ request: NavigationRequest?, _ verdict: NavigationVerdict) {
         self.request = request
         self.verdict = verdict
     }
 
-    /// One JSON object with a newline: `navigation`, `kind`, `frame`, `policy`, `decider`, `reason`, `trace`; or words for a
-    /// person.
+    /// Returns one JSON object with a newline: `navigation`, `kind`, `frame`, `policy`, `decider`, `reason`, `trace`;
+    /// or text for a terminal.
     func line(isTerminal: Bool) -> [UInt8] {
         guard !isTerminal else { return TerminalText.line(["navigation ", LineEscape.escaped("\(verdict)")]) }
         var object = JSONObject()

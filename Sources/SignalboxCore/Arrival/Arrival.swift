@@ -1,6 +1,6 @@
-/// One message as an adapter hands it over: where it came from, its original bytes, and what was read from them.
+/// A message as an adapter submits it: its origin, its original bytes, and the result of parsing them.
 ///
-/// Unreadable messages are arrivals too. A value of 16 bytes over the batch it was made in by ``ArrivalBatch``.
+/// Unreadable messages are arrivals too. A 16-byte value that refers to its batch, built by ``ArrivalBatch``.
 public struct Arrival: Sendable {
     package let storage: BatchStorage
     package let index: UInt32
@@ -12,51 +12,51 @@ public struct Arrival: Sendable {
 
     package var record: ArrivalRecord { storage.records[Int(index)] }
 
-    /// The adapter's own mark, given back when the arrival is settled.
+    /// The adapter's own token, returned when the arrival is settled.
     public var token: UInt64 { storage.records[Int(index)].token }
 
     /// The source and its facts.
     public var origin: Origin { storage.tables.origins[Int(storage.records[Int(index)].origin)] }
 
-    /// The message as it came, kept for the dead letter.
+    /// The original message, kept for the dead letter.
     public var original: Bytes {
         let record = record
         return Bytes(storage: storage, start: record.originalStart, length: record.originalLength)
     }
 
-    /// The number of bytes of ``original``.
+    /// The size of ``original`` in bytes.
     public var originalLength: Int { Int(storage.records[Int(index)].originalLength) }
 
-    /// The way back to whoever sent it, or `nil` when this source cannot be spoken to unasked.
+    /// A channel to the arrival's sender, or `nil` when the source cannot send unsolicited messages.
     public var sender: (any Sender)? {
         let position = record.sender
         return position == ArrivalRecord.none ? nil : storage.tables.senders[Int(position)]
     }
 
-    /// When the adapter received it, by the calendar.
+    /// The wall-clock time at which the adapter received the message.
     public var receivedAt: WallTime { record.receivedAt }
 
-    /// Which envelope it was read by, or tried with.
+    /// The envelope by which the message was parsed, even if parsing failed.
     public var envelope: EnvelopeKind { storage.records[Int(index)].envelope }
 
-    /// The action, or why the message could not be read as one.
+    /// The action, or the reason why the message is not one.
     public var reading: Result<Action, Outcome.Rejection> {
         let position = record.rejection
         guard position == ArrivalRecord.none else { return .failure(storage.tables.rejections[Int(position)]) }
         return .success(Action(storage: storage, index: index))
     }
 
-    /// Whether ``reading`` is an action, without making it.
+    /// Whether ``reading`` is an action. Avoids creating it.
     package var isReadable: Bool { storage.records[Int(index)].rejection == ArrivalRecord.none }
 
-    /// Whether two arrivals share batch and origin, without counting a reference.
+    /// Returns whether two arrivals share batch and origin. Retains nothing.
     package func hasOrigin(of other: Arrival) -> Bool {
         storage === other.storage
             && storage.records[Int(index)].origin == storage.records[Int(other.index)].origin
     }
 
-    /// How far behind the first of `range` the arrivals go that share batch, origin and name with it and are readable:
-    /// what decides about the first decides about them all.
+    /// Returns the end of the run of readable arrivals that share batch, origin and name with the first of `range`. A
+    /// routing decision for the first applies to all of them.
     ///
     /// - Precondition: `range` is not empty, and its first arrival is readable.
     package static func endOfAlike(_ arrivals: [Arrival], in range: Range<Int>) -> Int {
@@ -78,7 +78,7 @@ public struct Arrival: Sendable {
         }
     }
 
-    /// The bytes of the action's name where they lie, for looking it up without counting a reference.
+    /// Calls `body` with the action's name in place. Retains nothing.
     package func withNameBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = Int(storage.records[Int(index)].nameStart)
         let length = Int(storage.records[Int(index)].nameLength)
@@ -87,10 +87,10 @@ public struct Arrival: Sendable {
         }
     }
 
-    /// Whether the action has a deadline, without reading it.
+    /// Whether the action has a deadline. Avoids creating the action.
     package var hasDeadline: Bool { storage.records[Int(index)].deadline != ArrivalRecord.none }
 
-    /// The action without a look at whether it could be read: for whoever has checked ``reading`` before.
+    /// The action, without checking that the arrival is readable. The caller has checked ``reading``.
     package var uncheckedAction: Action { Action(storage: storage, index: index) }
 }
 
@@ -102,18 +102,18 @@ extension UnsafeRawBufferPointer {
 }
 
 extension Arrival {
-    /// Whether it is this very arrival of this very batch.
+    /// Returns whether both values are the same arrival of the same batch.
     package func isSame(as other: Arrival) -> Bool {
         storage === other.storage && index == other.index
     }
 
-    /// Whether an arrival of its batch has a deadline.
+    /// Whether any arrival of the batch has a deadline.
     package var isAmongDeadlines: Bool { !storage.tables.deadlines.isEmpty }
 
-    /// Whether its sender gave it an id, which is asked of readable arrivals only.
+    /// Whether the sender supplied an id. Valid only for a readable arrival.
     package var hasSendersID: Bool { storage.records[Int(index)].idKey != .assigned }
 
-    /// The bytes of the sender's id where they lie; none when it gave none.
+    /// Calls `body` with the sender's id in place. The bytes are empty without an id.
     package func withIDBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = Int(storage.records[Int(index)].idStart)
         let length = Int(storage.records[Int(index)].idLength)
@@ -122,8 +122,8 @@ extension Arrival {
         }
     }
 
-    /// The attribute `source` of a CloudEvent, in which alone its id tells it from others (CloudEvents 1.0, `id`); `nil` in
-    /// other envelopes. What its sender says, and no origin. Asked of readable arrivals only.
+    /// The `source` attribute of a CloudEvent, within which its id is unique (CloudEvents 1.0, `id`); `nil` for other
+    /// envelopes. The sender sets it, so it is not an origin. Valid only for a readable arrival.
     package var eventSource: String? {
         let record = storage.records[Int(index)]
         guard record.envelope == .cloudEvents, record.aside != ArrivalRecord.none else { return nil }
@@ -132,11 +132,10 @@ extension Arrival {
         return event.text(of: event.node(at: source))
     }
 
-    /// A hash of what the action says: its name, its body byte for byte as it was sent, and the captures of a route that
-    /// joined the body.
+    /// Returns a hash of the action's name, the body's bytes as sent, and the route captures added to the body.
     ///
-    /// What only surrounds the message, such as facts and the time, does not count. Nor does the order of captures: names
-    /// differ, and a link's items may stand in any order.
+    /// Metadata such as facts and time is excluded. The order of captures does not matter: names are unique, and a
+    /// link's query items may be in any order.
     package func contentHash(_ hash: SeededHash) -> UInt64 {
         let node = Int(storage.records[Int(index)].body)
         let name = withNameBytes { hash.value(of: $0) }
@@ -148,7 +147,7 @@ extension Arrival {
         }
     }
 
-    /// A sum over the captures that stand before an object's own members.
+    /// Returns a sum over the captures that precede an object's own members.
     private static func captures(
         of object: Int,
         _ nodes: UnsafeBufferPointer<BodyNode>,
@@ -162,7 +161,7 @@ extension Arrival {
         while nodes[key + 1].is(.routeText) {
             let name = hash.value(of: bytes[nodes[key].extent])
             sum &+= hash.value(of: bytes[nodes[key + 1].extent], after: name)
-            // The last one leads to the members that the sender wrote, which lie elsewhere, or to the object's end.
+            // The last capture leads to the sender's members, stored elsewhere, or to the object's end.
             let next = Int(nodes[key + 1].next)
             guard next == key + 2, next != end else { break }
             key = next
@@ -172,7 +171,7 @@ extension Arrival {
 }
 
 extension BodyNode {
-    /// Where the value lies in the batch's bytes, the quotes of a string included.
+    /// The value's range in the batch's bytes, including the quotes of a string.
     fileprivate var extent: Range<Int> { self.is(.string) ? firstByte..<end + 1 : Int(start)..<end }
 }
 

@@ -1,21 +1,21 @@
 extension ArrivalBatch {
-    /// Appends what the system hands to `application(_:didReceiveRemoteNotification:)`: the dictionary is written as
-    /// JSON, which is the arrival's original, and read as ``Envelope/apns``.
+    /// Appends the dictionary that the system passes to `application(_:didReceiveRemoteNotification:)`. The dictionary
+    /// is encoded as JSON, which becomes the arrival's original and is parsed as ``Envelope/apns``.
     ///
-    /// Written are `String`, `Bool`, the integer types, finite floating-point numbers, `NSNumber`, `NSNull`, arrays and
-    /// dictionaries of these, with names sorted by their UTF-8 bytes: the same push gives the same bytes. Anything else,
-    /// a name that is no `String`, and more bytes or depth than ``MessageLimits`` make the arrival `malformed`; its
-    /// original is then what was written before, which is no complete JSON text. ``Envelope/apnsLimit`` does not count, as
-    /// the service has seen to that and the size on the wire is not known.
+    /// Supported values are `String`, `Bool`, the integer types, finite floating-point numbers, `NSNumber`, `NSNull`,
+    /// and arrays and dictionaries of these. Names are sorted by their UTF-8 bytes, so equal notifications produce
+    /// equal bytes. Any other value, a name that is not a `String`, or a size or depth beyond ``MessageLimits`` makes
+    /// the arrival `malformed`; its original is then the incomplete JSON written so far. ``Envelope/apnsLimit`` does
+    /// not apply: the service has enforced it, and the size on the wire is unknown.
     ///
     /// - Parameters:
-    ///   - userInfo: the dictionary as the system handed it over. Read before the call returns.
-    ///   - token: the adapter's own mark, given back when the arrival is settled.
-    ///   - origin: the source and its facts.
-    ///   - sender: the way back, where there is one.
-    ///   - receivedAt: when it was received.
-    ///   - deadline: when it is too late to begin, where there is a limit.
-    /// - Precondition: the batch stays below 4 GiB.
+    ///   - userInfo: The dictionary from the system, read before the call returns.
+    ///   - token: The adapter's own token, returned when the arrival is settled.
+    ///   - origin: The source and its facts.
+    ///   - sender: A channel to the message's sender, if any.
+    ///   - receivedAt: The time of receipt.
+    ///   - deadline: The latest time to begin, if there is a limit.
+    /// - Precondition: The batch stays below 4 GiB.
     public mutating func append(
         remoteNotification userInfo: [AnyHashable: Any],
         token: UInt64,
@@ -55,30 +55,29 @@ extension ArrivalBatch {
     }
 }
 
-/// Writes the dictionary of a push that the system delivered as JSON, as far as its values have a form in it.
+/// Encodes the dictionary of a delivered push notification as JSON.
 ///
-/// Foundation's types are met without Foundation: its numbers and collections cast to Swift's, and its booleans, nulls
-/// and decimal numbers are told by the names of their classes. A number's class says `Bool`, not its value: 1 is a
-/// number.
+/// Handles Foundation's types without importing Foundation. Its numbers and collections cast to Swift's; its booleans,
+/// nulls and decimal numbers are recognised by class name. The value alone is not enough: 1 casts to `Bool` too.
 struct NotificationWriter {
     private let limits: MessageLimits
     private var text = JSONText()
-    /// The names and indices on the way to the value that is written.
+    /// The names and indices that lead to the current value.
     private var path: [BodyCodingKey] = []
 
     init(limits: MessageLimits) {
         self.limits = limits
     }
 
-    /// What was written: all of it, or what came before the value that could not be.
+    /// The bytes written: all of the JSON, or the part before the value that failed.
     var bytes: [UInt8] { text.bytes }
 
-    /// - Throws: `tooLarge`, `tooDeep`, `invalidValue`, `nonfiniteNumber`, with the path to the value.
+    /// - Throws: `tooLarge`, `tooDeep`, `invalidValue` or `nonfiniteNumber`, with the path to the value.
     mutating func write(_ userInfo: [AnyHashable: Any]) throws(BodyError) {
         try write(object: userInfo)
     }
 
-    /// Recurses as deep as the limits let it.
+    /// Writes a value recursively, bounded by the depth limit.
     private mutating func write(value: Any) throws(BodyError) {
         if let string = value as? String {
             try reserve(string.utf8.count + 2)
@@ -128,7 +127,7 @@ struct NotificationWriter {
         try close(UInt8(ascii: "]"))
     }
 
-    /// A boolean, a number or null as JSON has it, or `nil` for a value that is none.
+    /// Returns a boolean, number or null as JSON, or `nil` for any other value.
     private func literal(of value: Any) throws(BodyError) -> String? {
         if let bool = value as? Bool, NotificationWriter.isBool(value) { return bool ? "true" : "false" }
         if let integer = value as? any BinaryInteger { return String(describing: integer) }
@@ -144,7 +143,7 @@ struct NotificationWriter {
         return try literal(ofNumber: number)
     }
 
-    /// By the class and not by the value: 1 casts to `Bool` too.
+    /// Returns whether the value's class is a boolean. The value is not enough: 1 also casts to `Bool`.
     private static func isBool(_ value: Any) -> Bool {
         type(of: value) == Bool.self || String(describing: type(of: value)) == "__NSCFBoolean"
     }
@@ -158,7 +157,7 @@ struct NotificationWriter {
         return literal
     }
 
-    /// More digits than a `Double` holds are kept.
+    /// Returns a decimal number with all its digits, which may exceed the precision of `Double`.
     private func decimalLiteral(_ text: String) throws(BodyError) -> String {
         guard BodyEncoder.isNumber(text) else { throw error(.nonfiniteNumber, "a finite number expected") }
         return text

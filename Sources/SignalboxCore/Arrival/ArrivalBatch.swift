@@ -1,9 +1,8 @@
 import Synchronization
 
-/// Arrivals in the making: an adapter appends messages as they come and takes the batch when it submits.
+/// A builder for arrivals. An adapter appends messages as they arrive and takes the batch to submit it.
 ///
-/// One thread owns it. All arrivals of a batch share one buffer of bytes and one index, so a message costs no
-/// allocation of its own.
+/// Use a batch from one thread only. Its arrivals share a byte buffer and an index instead of allocating separately.
 public struct ArrivalBatch: ~Copyable {
     private let pool: ArrivalPool
     let limits: MessageLimits
@@ -12,9 +11,11 @@ public struct ArrivalBatch: ~Copyable {
     private var tables: ArrivalTables
     private var serial: UInt64 = 0
 
+    /// Creates an empty batch.
+    ///
     /// - Parameters:
-    ///   - pool: where buffers come from and go back to when the batch's last range is released.
-    ///   - limits: the bounds of one message.
+    ///   - pool: The pool that supplies buffers. They return to it when the batch's last range is released.
+    ///   - limits: The limits for one message.
     public init(pool: ArrivalPool, limits: MessageLimits = MessageLimits()) {
         self.pool = pool
         self.limits = limits
@@ -25,21 +26,21 @@ public struct ArrivalBatch: ~Copyable {
     /// The number of arrivals appended since the last ``take()``.
     public var count: Int { buffers.records.count }
 
-    /// The number of bytes of their originals.
+    /// The total size of the originals of these arrivals, in bytes.
     public private(set) var byteCount = 0
 
-    /// Reads a message and appends it; a message that cannot be read is appended as a rejected arrival.
+    /// Parses a message and appends it. An unreadable message is appended as a rejected arrival.
     ///
     /// - Parameters:
-    ///   - original: the message's bytes, copied before the call returns.
-    ///   - token: the adapter's own mark, given back when the arrival is settled.
-    ///   - origin: the source and its facts.
-    ///   - sender: the way back, where there is one.
-    ///   - receivedAt: when it was received.
-    ///   - deadline: when it is too late to begin, where the sender set a limit.
-    ///   - envelope: how name, id and body are found.
-    ///   - payload: what the body's bytes are, where a route names the action; an envelope is JSON always.
-    /// - Precondition: the batch stays below 4 GiB.
+    ///   - original: The message's bytes, copied before the call returns.
+    ///   - token: The adapter's own token, returned when the arrival is settled.
+    ///   - origin: The source and its facts.
+    ///   - sender: A channel to the message's sender, if any.
+    ///   - receivedAt: The time of receipt.
+    ///   - deadline: The latest time to begin, if the sender set a limit.
+    ///   - envelope: The rules for finding name, id and body.
+    ///   - payload: The kind of payload when a route names the action. An envelope is always JSON.
+    /// - Precondition: The batch stays below 4 GiB.
     public mutating func append(
         _ original: UnsafeRawBufferPointer,
         token: UInt64,
@@ -120,7 +121,7 @@ public struct ArrivalBatch: ~Copyable {
         return record
     }
 
-    /// The arrivals appended since the last call, in order; the batch is empty afterwards and can be filled again.
+    /// Returns the arrivals appended since the last call, in order. The batch is then empty and can be reused.
     public mutating func take() -> [Arrival] {
         let count = buffers.records.count
         guard count > 0 else { return [] }
@@ -136,18 +137,17 @@ public struct ArrivalBatch: ~Copyable {
     }
 }
 
-/// Keeps the buffers of released batches for the next ones, so that a steady stream of messages allocates no memory.
+/// A pool that reuses the buffers of released batches, so a steady stream of messages allocates no memory.
 ///
-/// Bounded: at most `maximumKept` sets of buffers, none larger than `maximumBytes`; what is over is freed. Safe on any
-/// thread.
+/// The pool keeps at most `maximumKept` sets of buffers, none above `maximumBytes`, and frees the rest. Thread-safe.
 public final class ArrivalPool: Sendable {
     private let kept = Mutex<[BatchBuffers]>([])
     private let maximumKept: Int
     private let maximumBytes: Int
 
     /// - Parameters:
-    ///   - maximumKept: how many sets of buffers wait for reuse, at least 0.
-    ///   - maximumBytes: the largest set that is kept, in bytes of memory.
+    ///   - maximumKept: The maximum number of buffer sets to keep, at least 0.
+    ///   - maximumBytes: The size of the largest set to keep, in bytes of memory.
     public init(maximumKept: Int = 4, maximumBytes: Int = 4 * 1024 * 1024) {
         self.maximumKept = maximumKept
         self.maximumBytes = maximumBytes

@@ -1,18 +1,17 @@
 import Synchronization
 
-/// The memory that ``Bytes``, ``Body``, ``ActionName``, ``ActionID`` and ``Arrival`` are ranges of.
+/// The storage that ``Bytes``, ``Body``, ``ActionName``, ``ActionID`` and ``Arrival`` refer to.
 ///
-/// It never changes once made, so it is shared between threads without a lock. When the last range is released its
-/// buffers go back to the pool they came from; whoever keeps a few bytes for long copies them
-/// (``Bytes/copied()``) instead of holding a whole batch.
+/// Immutable, so threads share it without a lock. When the last reference is released, its buffers return to their
+/// pool. Copy a few long-lived bytes with ``Bytes/copied()`` instead of retaining a whole batch.
 @usableFromInline
 package final class BatchStorage: Sendable {
     @usableFromInline package let bytes: [UInt8]
     @usableFromInline package let nodes: [BodyNode]
     package let records: [ArrivalRecord]
     package let tables: ArrivalTables
-    /// Where an object's next member is expected: the object's position, and the name's in the low half. Each value is
-    /// right about its object, so that it does not matter whose is kept.
+    /// The expected next member: the object's position in the high half, the name's in the low half. Any stored value
+    /// is correct for its object, so concurrent stores may overwrite each other.
     private let expectation = Atomic<UInt64>(0)
     private let pool: ArrivalPool?
 
@@ -38,23 +37,23 @@ package final class BatchStorage: Sendable {
 }
 
 extension BatchStorage {
-    /// The position of the name behind the member that was found last, when that was in the object at `object`.
+    /// Returns the position of the name after the last member found, if that member belongs to `object`.
     func expectedKey(of object: UInt32) -> UInt32? {
         let (owner, key) = expectation.load(ordering: .relaxed).quotientAndRemainder(dividingBy: 1 << 32)
         return owner == object && key > 0 ? UInt32(key) : nil
     }
 
-    /// - Parameter key: the name's position, or the object's end.
+    /// - Parameter key: The name's position, or the object's end.
     func expect(_ key: UInt32, of object: UInt32) {
         expectation.store(UInt64(object) << 32 | UInt64(key), ordering: .relaxed)
     }
 }
 
-/// The memory of a batch in the making: the messages' bytes, the reader's nodes, one record per arrival.
+/// The buffers of a batch under construction: message bytes, parser nodes, and one record per arrival.
 package struct BatchBuffers: Sendable {
-    /// Originals, and after each one what had to be copied for it: unescaped names, texts of routes.
+    /// The originals, each followed by its copied data: unescaped names and route texts.
     package private(set) var bytes: [UInt8] = []
-    /// Kept at its full count so that the reader writes in place; ``nodeCount`` of them are in use.
+    /// Kept at full count so that the parser writes in place. ``nodeCount`` of them are in use.
     private(set) var nodes: [BodyNode] = []
     private(set) var nodeCount = 0
     package var records: [ArrivalRecord] = []
@@ -72,14 +71,14 @@ package struct BatchBuffers: Sendable {
             + records.capacity * MemoryLayout<ArrivalRecord>.stride
     }
 
-    /// Forgets the content and keeps the memory.
+    /// Removes the content and keeps the memory.
     mutating func clear() {
         bytes.removeAll(keepingCapacity: true)
         records.removeAll(keepingCapacity: true)
         nodeCount = 0
     }
 
-    /// A state to go back to when a message turns out to be unreadable.
+    /// A state to roll back to when a message is unreadable.
     struct Mark {
         fileprivate let bytes: Int
         fileprivate let nodes: Int
@@ -92,8 +91,8 @@ package struct BatchBuffers: Sendable {
         nodeCount = mark.nodes
     }
 
-    /// - Returns: where the bytes begin.
-    /// - Precondition: the batch stays below 2^32 bytes.
+    /// - Returns: The position of the first byte.
+    /// - Precondition: The batch stays below 2^32 bytes.
     mutating func append(_ more: UnsafeRawBufferPointer) -> Int {
         let start = bytes.count
         precondition(start + more.count <= Int(UInt32.max), "take() a batch before it holds 4 GiB")
@@ -109,7 +108,7 @@ package struct BatchBuffers: Sendable {
         }
     }
 
-    /// - Returns: the node's position.
+    /// - Returns: The node's position.
     mutating func push(_ node: BodyNode) -> Int {
         makeRoom(for: 1)
         nodes[nodeCount] = node
@@ -117,14 +116,14 @@ package struct BatchBuffers: Sendable {
         return nodeCount - 1
     }
 
-    /// Changes a node that is in use.
+    /// Modifies a node that is in use.
     mutating func update(_ position: Int, _ change: (inout BodyNode) -> Void) {
         change(&nodes[position])
     }
 
-    /// Reads all bytes from `start` on as one JSON text.
+    /// Parses all bytes from `start` as one JSON text.
     ///
-    /// - Returns: the position of its root.
+    /// - Returns: The position of its root.
     mutating func parse(from start: Int, depth: Int) throws(BodyFault) -> Int {
         guard start < bytes.count else { throw BodyFault(code: .unexpectedEnd, position: start) }
         makeRoom(for: NodeTape.mostNodes(length: bytes.count - start, depth: depth))
@@ -147,13 +146,13 @@ package struct BatchBuffers: Sendable {
 }
 
 extension BatchBuffers {
-    /// The eight bytes at a node's beginning, the first in the low byte; zeros beyond the end.
+    /// Returns the first eight bytes of a node, the first in the low byte, padded with zeros at the end.
     @inline(__always)
     func word(at node: BodyNode) -> UInt64 {
         bytes.withUnsafeBufferPointer { ByteScan($0, end: $0.count).word(Int(node.start)) }
     }
 
-    /// A string's or key's content.
+    /// Returns the content of a string or key.
     func text(of node: BodyNode) -> String {
         bytes.withUnsafeBufferPointer { source in
             ByteScan(source, end: source.count)
@@ -165,7 +164,7 @@ extension BatchBuffers {
         bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
-    /// Where a string's content lies without escapes: in place, or in a copy that is appended.
+    /// Returns the range of a string's unescaped content: in place, or in an appended copy.
     mutating func plainRange(of node: BodyNode) -> Range<Int> {
         guard node.has(BodyNode.escaped) else { return Int(node.start)..<node.end }
         return append(text(of: node))
@@ -178,9 +177,9 @@ extension BatchBuffers {
     }
 }
 
-/// The fixed-size part of one arrival: ranges and positions in its batch.
+/// The fixed-size part of an arrival: ranges and positions in its batch.
 package struct ArrivalRecord: Sendable {
-    /// The position that stands for "there is none".
+    /// The position that means "none".
     package static let none = UInt32.max
 
     package var token: UInt64
@@ -198,7 +197,7 @@ package struct ArrivalRecord: Sendable {
     package var rejection: UInt32 = none
     package var idKey = IDKey.assigned
     package var envelope = EnvelopeKind.none
-    /// What the envelope keeps apart from the body: a node, or ``none``.
+    /// The node that the envelope keeps separate from the body, or ``none``.
     package var aside: UInt32 = none
 
     package init(token: UInt64, receivedAt: WallTime, origin: UInt32) {
@@ -221,17 +220,17 @@ extension ArrivalRecord {
     }
 }
 
-/// What several arrivals of a batch share, or what few of them have.
+/// Values that several arrivals of a batch share or that few arrivals have.
 package struct ArrivalTables: Sendable {
     package var origins: [Origin] = []
     package private(set) var senders: [any Sender] = []
-    /// The identity of the last sender; `nil` when it is a value, which has none.
+    /// The identity of the last sender, or `nil` for a value type, which has none.
     private var lastSender: SenderIdentity?
     package var deadlines: [ContinuousClock.Instant] = []
     package var rejections: [Outcome.Rejection] = []
-    /// Random per batch maker, so that assigned ids differ between runs of a program.
+    /// A random number per ``ArrivalBatch``, so that assigned ids differ between runs of a program.
     package var idPrefix: UInt64 = 0
-    /// The number of arrivals the maker had seen before this batch.
+    /// The number of arrivals appended to the ``ArrivalBatch`` before this batch.
     package var firstSerial: UInt64 = 0
 
     package init() {}
@@ -243,14 +242,14 @@ package struct ArrivalTables: Sendable {
 }
 
 extension ArrivalTables {
-    /// The position of an origin; a run of arrivals with the same object shares one.
+    /// Returns the position of an origin. Consecutive arrivals with the same object share one entry.
     mutating func position(of origin: Origin) -> UInt32 {
         if let last = origins.last, last === origin { return UInt32(origins.count - 1) }
         origins.append(origin)
         return UInt32(origins.count - 1)
     }
 
-    /// The position of a sender; a run of arrivals with the same object shares one.
+    /// Returns the position of a sender. Consecutive arrivals with the same object share one entry.
     mutating func position(of sender: any Sender) -> UInt32 {
         if let lastSender, lastSender.isOf(sender) { return UInt32(senders.count - 1) }
         senders.append(sender)
@@ -258,7 +257,7 @@ extension ArrivalTables {
         return UInt32(senders.count - 1)
     }
 
-    /// The position of a deadline; a run of equal ones shares one.
+    /// Returns the position of a deadline. Consecutive equal deadlines share one entry.
     mutating func position(of deadline: ContinuousClock.Instant) -> UInt32 {
         if deadlines.last != deadline { deadlines.append(deadline) }
         return UInt32(deadlines.count - 1)
@@ -270,14 +269,14 @@ extension ArrivalTables {
     }
 }
 
-/// Which object a sender is, to be asked for each arrival: a cast to `AnyObject` would take longer than reading a message.
+/// The identity of a sender object. Compared per arrival, where a cast to `AnyObject` would cost more than parsing.
 ///
-/// Only as long as somebody keeps the object, as another may get its memory later.
+/// Valid only while the object is retained, because another object may reuse its memory.
 struct SenderIdentity {
     private let type: ObjectIdentifier
     private let reference: UInt
 
-    /// `nil` for a value, which has no identity.
+    /// Returns `nil` for a value type, which has no identity.
     init?(_ sender: any Sender) {
         let type = Swift.type(of: sender)
         guard type is AnyClass else { return nil }
@@ -289,8 +288,9 @@ struct SenderIdentity {
         SenderIdentity.firstWord(of: sender) == reference && ObjectIdentifier(Swift.type(of: sender)) == type
     }
 
-    // An object's reference, where the type is a class: an existential begins with its value, and a value of up to three
-    // words lies in it (https://github.com/swiftlang/swift/blob/main/docs/ABI/TypeLayout.rst, "Opaque existential containers").
+    // Returns the object reference if the type is a class. An existential begins with its value, and stores up to three
+    // words inline (https://github.com/swiftlang/swift/blob/main/docs/ABI/TypeLayout.rst, "Opaque existential
+    // containers").
     private static func firstWord(of sender: any Sender) -> UInt {
         withUnsafeBytes(of: sender) { $0.load(as: UInt.self) }
     }

@@ -1,4 +1,4 @@
-/// An action's body: JSON, text or bytes, checked and indexed when it arrived, decoded when a plugin asks.
+/// An action's body: JSON, text or bytes. Validated and indexed on arrival, decoded on demand.
 public struct Body: Sendable {
     @usableFromInline let storage: BatchStorage
     @usableFromInline let node: UInt32
@@ -8,10 +8,10 @@ public struct Body: Sendable {
         self.node = node
     }
 
-    /// Makes a value from the body. Any thread; the same body can be decoded again.
+    /// Decodes a value from the body. May be called repeatedly and from any thread.
     ///
-    /// - Throws: what is wrong and where, with a path that begins with `body`. Whatever else the type's own decoding
-    ///   throws becomes `invalidValue`.
+    /// - Throws: ``BodyError`` with a path that begins with `body`. Any other error that the type's decoding throws
+    ///   becomes `invalidValue`.
     @inlinable
     public func decode<Value: Decodable>(_ type: Value.Type) throws(BodyError) -> Value {
         let decoder = BodyDecoder(storage: storage, node: node)
@@ -24,12 +24,12 @@ public struct Body: Sendable {
 }
 
 extension Body {
-    /// A body read from JSON outside of an arrival: an answer that came back, or a test's input.
+    /// Creates a body from JSON that does not belong to an arrival, such as a reply or a test's input.
     ///
     /// - Parameters:
-    ///   - json: one JSON text (RFC 8259); copied.
-    ///   - limits: the bounds it is read under.
-    /// - Throws: what is wrong and where, with offsets from the first byte.
+    ///   - json: One JSON text (RFC 8259). The bytes are copied.
+    ///   - limits: The limits to enforce.
+    /// - Throws: ``BodyError`` with offsets from the first byte.
     public init(json: Bytes, limits: MessageLimits = MessageLimits()) throws(BodyError) {
         guard json.count <= limits.bytes else {
             throw BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
@@ -42,7 +42,7 @@ extension Body {
         } catch {
             throw BodyError(error.code, offset: error.position)
         }
-        // The whole is one message, in which errors of decoding have offsets too.
+        // The whole text counts as one message, so decoding errors carry offsets too.
         var record = ArrivalRecord(token: 0, receivedAt: WallTime(seconds: 0), origin: ArrivalRecord.none)
         record.originalLength = UInt32(json.count)
         buffers.records.append(record)
@@ -52,8 +52,8 @@ extension Body {
 }
 
 extension Body {
-    /// The body as compact JSON, for records and logs: JSON with the same content and order, a route's captures among
-    /// the members; text as a string; bytes as a string by base64 (RFC 4648 section 4).
+    /// The body as compact JSON, for records and logs. JSON keeps its content and order and includes the route's
+    /// captures. Text becomes a string; bytes become a base64 string (RFC 4648 section 4).
     public var json: Bytes {
         var text = JSONText()
         BodyView(storage: storage, root: node, position: node).write(to: &text)
@@ -67,7 +67,7 @@ extension Body {
 }
 
 extension BodyView {
-    /// Recurses as deep as the reader's depth limit let the message be.
+    /// Writes the value recursively. The parser's depth limit bounds the recursion.
     fileprivate func write(to text: inout JSONText) {
         let node = node
         switch node.kind {
@@ -103,14 +103,14 @@ extension BodyView {
     }
 }
 
-/// The bounds of one message. What exceeds them is rejected as `malformed`, with its original bytes in the dead letter.
+/// The limits for one message. A message beyond them is `malformed`; its dead letter holds the original bytes.
 public struct MessageLimits: Sendable, Hashable {
-    /// The most bytes a message may have, 1 to 2^30; 65,536 by default.
+    /// The maximum size of a message in bytes, 1 to 2^30. Defaults to 65,536.
     public var bytes: Int
-    /// How many arrays and objects may be open at once, 1 to 512; 64 by default.
+    /// The maximum number of arrays and objects open at once, 1 to 512. Defaults to 64.
     public var depth: Int
 
-    /// - Precondition: both are in their ranges.
+    /// - Precondition: Both values are in their ranges.
     public init(bytes: Int = 65_536, depth: Int = 64) {
         precondition((1...1 << 30).contains(bytes), "a message limit is 1 to 2^30 bytes")
         precondition((1...512).contains(depth), "a depth limit is 1 to 512")
@@ -119,46 +119,45 @@ public struct MessageLimits: Sendable, Hashable {
     }
 }
 
-/// How the bytes of a message become a body: these three, and no more. An empty payload is `null` in each kind.
+/// How the bytes of a message are interpreted as a body. An empty payload is `null` for every kind.
 public enum PayloadKind: String, Sendable, Hashable, CaseIterable {
-    /// JSON by RFC 8259, read strictly.
+    /// JSON, parsed strictly according to RFC 8259.
     case json
     /// UTF-8 text, which decodes as `String`.
     case text
-    /// Any bytes, which decode as ``Bytes``.
+    /// Arbitrary bytes, which decode as ``Bytes``.
     case bytes
 }
 
-/// A single JSON string or number, as a ``BodyScalar`` is made from it.
+/// A single JSON string or number from which a ``BodyScalar`` is made.
 public enum BodyLiteral: Sendable, Hashable {
-    /// A string's content, or a text from a URL or topic.
+    /// The content of a string, or text from a URL or topic.
     case text(String)
-    /// A number as it is written, by RFC 8259 section 6.
+    /// A number in its written form (RFC 8259 section 6).
     case number(String)
 }
 
-/// A type that a body holds as one string or number, whatever its own `Codable` form is: the way for types the core
-/// does not know, such as a date.
+/// A type with a single string or number as its form in a body, independent of its `Codable` form, such as a date.
 public protocol BodyScalar: Codable {
-    /// - Returns: `nil` when the literal does not stand for a value; the error is then `invalidValue`.
+    /// - Returns: `nil` when the literal does not represent a value. Decoding then fails with `invalidValue`.
     init?(bodyLiteral: BodyLiteral)
 
-    /// The string or number a reply holds. A number that RFC 8259 does not allow makes the reply fail.
+    /// The string or number to write in a reply. A number that RFC 8259 does not allow makes the reply fail.
     var bodyLiteral: BodyLiteral { get }
 }
 
-/// A body as it came: an `Info` that always decodes.
+/// A body as received, for use as an `Info` that always decodes.
 public struct RawBody: Sendable, Hashable {
-    /// The bytes of the body within the message; empty when the message has none. Captures of a route are not in it.
+    /// The bytes of the body within the message. Empty when the message has no body. Route captures are not included.
     public let bytes: Bytes
-    /// What the bytes are.
+    /// The kind of payload.
     public let kind: PayloadKind
 
-    /// A body made in the program, as tests of plugins need it.
+    /// Creates a body in code, for tests of plugins.
     ///
     /// - Parameters:
-    ///   - bytes: the body's bytes.
-    ///   - kind: what the bytes are.
+    ///   - bytes: The bytes of the body.
+    ///   - kind: The kind of payload.
     public init(bytes: Bytes, kind: PayloadKind) {
         self.bytes = bytes
         self.kind = kind
@@ -166,7 +165,7 @@ public struct RawBody: Sendable, Hashable {
 }
 
 extension RawBody: Decodable {
-    /// - Throws: `DecodingError` when the decoder is not one of a ``Body``.
+    /// - Throws: `DecodingError` when the decoder is not a ``Body``'s.
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? BodyDecoder else {
             throw DecodingError.notABody(RawBody.self, decoder.codingPath)
@@ -193,9 +192,9 @@ extension BodyDecoder {
 }
 
 extension Bytes: Decodable {
-    /// Takes a payload of bytes as it came; no JSON value decodes as `Bytes`.
+    /// Decodes a payload of bytes unchanged. No JSON value decodes as `Bytes`.
     ///
-    /// - Throws: ``BodyError`` for another kind of body, `DecodingError` when the decoder is not one of a ``Body``.
+    /// - Throws: ``BodyError`` for another kind of body; `DecodingError` when the decoder is not a ``Body``'s.
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? BodyDecoder else {
             throw DecodingError.notABody(Bytes.self, decoder.codingPath)

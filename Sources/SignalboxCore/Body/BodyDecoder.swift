@@ -1,5 +1,4 @@
-/// Decodes the value at one place of a body. It keeps the batch's memory alive, so a copy that outlives the call to
-/// `init(from:)` stays safe to use.
+/// A decoder for one value of a body. It retains the batch's storage, so a copy may outlive the call to `init(from:)`.
 @usableFromInline
 struct BodyDecoder: Decoder {
     let view: BodyView
@@ -37,7 +36,7 @@ struct BodyDecoder: Decoder {
         return UnkeyedBody(view)
     }
 
-    /// Whether the value is no object, no array and no null: then a ``BodyScalar`` may be made from it.
+    /// Whether the value is a string, a number or route text, from which a ``BodyScalar`` can be made.
     @usableFromInline var isPlain: Bool {
         switch view.node.kind {
         case .string, .number, .routeText: true
@@ -50,7 +49,7 @@ struct BodyDecoder: Decoder {
         BodyError.from(error, in: view)
     }
 
-    /// A value of any type. Frequent types are read without a container of their own.
+    /// Decodes a value of any type. Frequent types need no container.
     @usableFromInline
     func value<Value: Decodable>(_ type: Value.Type) throws -> Value {
         if type == String.self { return BodyDecoder.same(try view.string()) }
@@ -63,14 +62,14 @@ struct BodyDecoder: Decoder {
         return try Value(from: self)
     }
 
-    /// The decoder itself when it is one of a body: a dynamic cast would cost as much as a member.
+    /// Returns the decoder itself if it belongs to a body. A dynamic cast would cost as much as a member.
     @inlinable
     static func found<Other: Decoder>(in decoder: Other) -> BodyDecoder? {
         guard Other.self == BodyDecoder.self else { return nil }
         return same(decoder) as BodyDecoder
     }
 
-    /// A value whose type was found to be `Value`, as `Value`: a dynamic cast would cost more than the decoding.
+    /// Returns `known` as `Value`, which must be its type. Avoids a dynamic cast, which costs more than the decoding.
     @inlinable
     @inline(__always)
     static func same<Known, Value>(_ known: Known) -> Value {

@@ -1,15 +1,15 @@
-/// Writes replies, facts and bodies as compact JSON with sorted names.
+/// Encodes replies, facts and bodies as compact JSON with sorted member names.
 public enum BodyWriter {
-    /// Writes a value as JSON without spaces, the members of each object in the order of their names' UTF-8 bytes.
+    /// Encodes a value as JSON without whitespace, with the members of each object in UTF-8 byte order of their names.
     ///
-    /// The same value always gives the same bytes. Integers are written as they are, other numbers in the shortest
-    /// form that reads back equal.
+    /// The bytes depend only on what `encode(to:)` writes, not on the order in which it writes members. Integers are
+    /// written in full; floating-point numbers have the shortest form that parses to the same value.
     ///
     /// - Parameters:
-    ///   - value: what is written; its own `encode(to:)` says how.
-    ///   - depth: how many arrays and objects may be open at once, 1 to 512.
-    /// - Throws: `nonfiniteNumber`, `tooDeep`, `invalidValue` for whatever else the type's own encoding throws; the
-    ///   path begins with `reply`.
+    ///   - value: The value to encode with its `encode(to:)`.
+    ///   - depth: The maximum number of arrays and objects open at once, 1 to 512.
+    /// - Throws: ``BodyError``: `nonfiniteNumber`, `tooDeep`, or `invalidValue` for an error that the type's encoding
+    ///   throws; the path begins with `reply`. A `BodyError` of the type's own encoding is rethrown unchanged.
     /// - Precondition: `depth` is in its range.
     public static func write(_ value: some Encodable, depth: Int = 64) throws(BodyError) -> Bytes {
         precondition((1...512).contains(depth), "a depth limit is 1 to 512")
@@ -29,7 +29,7 @@ public enum BodyWriter {
     }
 }
 
-/// Encodes one value into its node.
+/// An encoder for one value and its node.
 struct BodyEncoder: Encoder {
     let node: WrittenNode
     let place: WritePlace
@@ -79,8 +79,8 @@ struct BodyEncoder: Encoder {
         try write(literal: literal)
     }
 
-    /// A number as JSON, or `nil` when it is not finite. Integers up to 2^53 are written without a fraction, as every
-    /// reader takes them for the same number.
+    /// Returns a number as JSON, or `nil` when it is not finite. Integers up to 2^53 have no fraction, because every
+    /// parser reads both forms as the same number.
     static func literal<Number: BinaryFloatingPoint & CustomStringConvertible>(of number: Number) -> String? {
         guard number.isFinite else { return nil }
         let text = number.description
@@ -88,7 +88,7 @@ struct BodyEncoder: Encoder {
         return isShort ? String(text.dropLast(2)) : text
     }
 
-    /// Whether a text is a number of RFC 8259 from its first to its last byte.
+    /// Returns whether the whole text is one number according to RFC 8259.
     static func isNumber(_ text: String) -> Bool {
         Array(text.utf8).withUnsafeBufferPointer { bytes in
             guard !bytes.isEmpty else { return false }
@@ -116,7 +116,7 @@ extension BodyEncoder: SingleValueEncodingContainer {
     func encode<Value: Encodable>(_ value: Value) throws { try write(value) }
 }
 
-/// Writes an object's members.
+/// An encoding container for an object's members.
 struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private let node: WrittenNode
     private let place: WritePlace
@@ -162,7 +162,7 @@ struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws { try member(key).write(value) }
 }
 
-/// Writes an array's elements.
+/// An encoding container for an array's elements.
 struct UnkeyedWriter: UnkeyedEncodingContainer {
     private let node: WrittenNode
     private let place: WritePlace
@@ -206,13 +206,13 @@ struct UnkeyedWriter: UnkeyedEncodingContainer {
     func encode<Value: Encodable>(_ value: Value) throws { try element().write(value) }
 }
 
-/// Where in a reply something is written: the way back to the root, and how deep it is.
+/// A position in a reply: a link to its parent, and its depth.
 final class WritePlace {
     private let parent: WritePlace?
     private let key: (any CodingKey)?
-    /// Arrays and objects that are open here.
+    /// The number of open arrays and objects.
     private let depth: Int
-    /// Calls of `encode(to:)` on the way here: they nest without opening anything when a value encodes itself.
+    /// The number of enclosing calls of `encode(to:)`. A value that encodes itself nests calls only.
     private let calls: Int
     private let limit: Int
 
@@ -242,18 +242,18 @@ final class WritePlace {
         return path.reversed()
     }
 
-    /// Within an array or object that is opened here.
+    /// Returns the position of `key` inside the array or object opened here.
     func below(_ key: any CodingKey) -> WritePlace {
         WritePlace(parent: self, key: key, depth: depth + 1, calls: calls)
     }
 
-    /// Within a call of `encode(to:)`.
+    /// Returns the position inside a call of `encode(to:)`.
     func calling() throws(BodyError) -> WritePlace {
         guard calls < limit * 4 else { throw error(.tooDeep, "a value that ends expected") }
         return WritePlace(parent: self, key: nil, depth: depth, calls: calls + 1)
     }
 
-    /// Whatever is written inside a container passes here.
+    /// Throws if the position is too deep. Checked for every value written inside a container.
     func checkDepth() throws(BodyError) {
         guard depth <= limit else { throw error(.tooDeep, "at most \(limit) levels expected") }
     }

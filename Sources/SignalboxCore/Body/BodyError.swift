@@ -1,26 +1,26 @@
-/// What is wrong with a message's bytes or with a body, and where.
+/// An error in a message's bytes or in a body, with its location.
 ///
-/// It names members and positions and never shows a value of the message, so it can be logged and answered.
+/// The error contains member names and positions but no values of the message, so it can be logged and sent as a reply.
 public struct BodyError: Error, Sendable, Hashable {
-    /// What kind of error this is.
+    /// The kind of error.
     public let code: Code
-    /// Where in the message, such as `body.items[3].name`; empty when the whole is meant.
+    /// The path to the value, such as `body.items[3].name`. Empty when the error concerns the whole message.
     ///
-    /// A member's name is shown when it consists of ASCII letters, digits, `_` and `-`, else `?` stands for it. `?`
-    /// also ends a path to a place behind more than 1,000 members or elements, which is not searched further.
+    /// Member names of up to 64 ASCII letters, digits, `_` and `-` are shown; `?` replaces all others. A path also ends
+    /// in `?` when the search for the value stops after 1,000 members or elements.
     public let path: String
-    /// Byte offset in the original message, where one is known.
+    /// The byte offset in the original message, if known.
     public let offset: Int?
-    /// What was expected, in words; may be empty.
+    /// A description of what was expected. May be empty.
     public let detail: String
 
-    /// An error found by a type that checks its own values.
+    /// Creates an error for a type that validates its own values.
     ///
     /// - Parameters:
-    ///   - code: the kind.
-    ///   - path: where, such as `body.amount`.
-    ///   - offset: the byte offset in the original message, where known.
-    ///   - detail: what was expected, without the message's own content.
+    ///   - code: The kind of error.
+    ///   - path: The path to the value, such as `body.amount`.
+    ///   - offset: The byte offset in the original message, if known.
+    ///   - detail: A description of what was expected, without content of the message.
     public init(_ code: Code, path: String = "", offset: Int? = nil, detail: String = "") {
         self.code = code
         self.path = path
@@ -30,7 +30,7 @@ public struct BodyError: Error, Sendable, Hashable {
 }
 
 extension BodyError: CustomStringConvertible {
-    /// Code, place and expectation in one line, such as `typeMismatch at body.amount (byte 61): Int expected`.
+    /// The code, location and expectation in one line, such as `typeMismatch at body.amount (byte 61): Int expected`.
     public var description: String {
         var text = code.description
         if !path.isEmpty { text += " at \(path)" }
@@ -41,7 +41,7 @@ extension BodyError: CustomStringConvertible {
 }
 
 extension BodyError {
-    /// The kinds of error; more may be added.
+    /// The kinds of error. Later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Word: String {
             case tooLarge, tooDeep, invalidSyntax, unexpectedEnd, invalidUTF8, invalidEscape, loneSurrogate
@@ -51,51 +51,51 @@ extension BodyError {
         }
         private let word: Word
 
-        /// More bytes than ``MessageLimits/bytes``.
+        /// The message has more bytes than ``MessageLimits/bytes``.
         public static let tooLarge = Code(word: .tooLarge)
-        /// More arrays and objects open at once than ``MessageLimits/depth``, or a reply nested too deeply.
+        /// More arrays and objects are open at once than ``MessageLimits/depth``, or a reply is nested too deeply.
         public static let tooDeep = Code(word: .tooDeep)
-        /// A byte that RFC 8259 does not allow at its place, a byte order mark included.
+        /// A byte is not allowed at its position by RFC 8259. Includes a byte order mark.
         public static let invalidSyntax = Code(word: .invalidSyntax)
         /// The message ends before the JSON text does.
         public static let unexpectedEnd = Code(word: .unexpectedEnd)
-        /// Bytes that are not UTF-8 (RFC 3629).
+        /// The bytes are not valid UTF-8 (RFC 3629).
         public static let invalidUTF8 = Code(word: .invalidUTF8)
-        /// A backslash followed by something that RFC 8259 section 7 does not name.
+        /// A backslash precedes a character that RFC 8259 section 7 does not allow there.
         public static let invalidEscape = Code(word: .invalidEscape)
-        /// Half of a surrogate pair, written as an escape.
+        /// An escape encodes half of a surrogate pair.
         public static let loneSurrogate = Code(word: .loneSurrogate)
-        /// A character below U+0020 in a string, not escaped.
+        /// A string contains an unescaped character below U+0020.
         public static let controlCharacter = Code(word: .controlCharacter)
         /// Two members of one object have names that are equal as `String`s.
         public static let duplicateKey = Code(word: .duplicateKey)
-        /// A value of another JSON type than was asked for.
+        /// The value has a different JSON type than requested.
         public static let typeMismatch = Code(word: .typeMismatch)
-        /// An object without a member that was asked for.
+        /// An object lacks a requested member.
         public static let missingMember = Code(word: .missingMember)
-        /// `null`, or the end of an array, where a value was asked for.
+        /// `null`, or the end of an array, occurs where a value is required.
         public static let valueMissing = Code(word: .valueMissing)
-        /// A value of the right JSON type that its Swift type refuses.
+        /// The value has the right JSON type, but the Swift type rejects it.
         public static let invalidValue = Code(word: .invalidValue)
-        /// A number written with a fraction or an exponent where an integer was asked for.
+        /// A number has a fraction or an exponent where an integer is required.
         public static let notAnInteger = Code(word: .notAnInteger)
-        /// An integer that the integer type asked for cannot hold.
+        /// An integer does not fit the requested integer type.
         public static let integerOutOfRange = Code(word: .integerOutOfRange)
-        /// An integer literal that the floating-point type asked for cannot hold exactly.
+        /// The requested floating-point type cannot represent an integer literal exactly.
         public static let inexactNumber = Code(word: .inexactNumber)
-        /// A number beyond the largest finite value of the floating-point type asked for.
+        /// A number exceeds the largest finite value of the requested floating-point type.
         public static let numberOutOfRange = Code(word: .numberOutOfRange)
-        /// An infinity or a NaN in a reply: JSON has none.
+        /// A reply contains an infinity or a NaN, which JSON cannot represent.
         public static let nonfiniteNumber = Code(word: .nonfiniteNumber)
 
-        /// The word used in logs and answers, such as `duplicateKey`.
+        /// The code's name in logs and replies, such as `duplicateKey`.
         public var description: String { word.rawValue }
     }
 }
 
-/// The reader's finding before it becomes a ``BodyError``: trivial, so that throwing it costs nothing.
+/// An error of the parser before it becomes a ``BodyError``. Trivial, so throwing it allocates nothing.
 struct BodyFault: Error {
     let code: BodyError.Code
-    /// Position in the buffer that was read.
+    /// The position in the parsed buffer.
     let position: Int
 }

@@ -1,14 +1,14 @@
-/// One entry of the index that the reader leaves over a body's bytes: 16 bytes per value and per member name.
+/// An entry of the index that the parser builds over a body's bytes: 16 bytes per value and per member name.
 ///
-/// A value's `next` is the position after it and all it contains. A member is a key followed by its value; a key's
-/// `next` is its hash. An object's members begin right after its node.
+/// The `next` of a value is the position after the value and its contents. A member is a key followed by its value; the
+/// `next` of a key is its hash. An object's members begin right after its node.
 @usableFromInline
 package struct BodyNode: Sendable {
-    /// Position in the batch's bytes; strings and keys without their quotes.
+    /// The position in the batch's bytes. Strings and keys exclude their quotes.
     @usableFromInline var start: UInt32
     @usableFromInline var length: UInt32
     @usableFromInline var next: UInt32
-    /// The kind in the low byte, above it flags or the number of members.
+    /// The kind in the low byte, and flags or the number of members above it.
     @usableFromInline var bits: UInt32
 
     init(start: Int, length: Int, next: Int, bits: UInt32) {
@@ -21,7 +21,7 @@ package struct BodyNode: Sendable {
     static let blank = BodyNode(start: 0, length: 0, next: 0, bits: 0)
 
     var kind: Kind { Kind(rawValue: UInt8(truncatingIfNeeded: bits)) ?? .null }
-    /// Position of the value's first byte, the quote of a string included.
+    /// The position of the value's first byte, including the quote of a string.
     var firstByte: Int { self.is(.string) ? Int(start) - 1 : Int(start) }
     var end: Int { Int(start) + Int(length) }
 
@@ -35,7 +35,7 @@ extension BodyNode {
     @usableFromInline
     enum Kind: UInt8, Sendable {
         case null, `false`, `true`, number, string, array, object, key
-        /// A piece of a topic or URL, which converts from text.
+        /// Part of a topic or URL, which converts from text.
         case routeText
         /// A whole payload of text.
         case text
@@ -46,23 +46,23 @@ extension BodyNode {
         var bits: UInt32 { UInt32(rawValue) }
     }
 
-    /// Of a string or key: it holds a backslash.
+    /// Set for a string or key that contains a backslash.
     static let escaped: UInt32 = 1 << 8
-    /// Of a string or key: its content is not all ASCII.
+    /// Set for a string or key that is not all ASCII.
     static let beyondASCII: UInt32 = 1 << 9
-    /// Of a key: the member does not show: a capture has its name, or its envelope keeps it apart.
+    /// Set for the key of a hidden member: a capture has the same name, or the envelope stores the member separately.
     static let hidden: UInt32 = 1 << 10
 
     static let negative: UInt32 = 1 << 8
     static let fraction: UInt32 = 1 << 9
     static let exponent: UInt32 = 1 << 10
 
-    /// Of a null: an empty payload of text.
+    /// Set for a null that is an empty text payload.
     static let emptyText: UInt32 = 1 << 8
-    /// Of a null: an empty payload of bytes.
+    /// Set for a null that is an empty payload of bytes.
     static let emptyBytes: UInt32 = 1 << 9
 
-    /// A count that stands for "this many or more".
+    /// The count that means "this many or more".
     static let countLimit: UInt32 = (1 << 24) - 1
 
     /// The number of members or elements of a container, up to ``countLimit``.
@@ -73,20 +73,20 @@ extension BodyNode {
     }
 }
 
-/// Room for the nodes of one message. Writes are checked against its capacity.
+/// Storage for the nodes of one message. Bounds-checked.
 struct NodeTape {
     private let base: UnsafeMutablePointer<BodyNode>
     private let capacity: Int
 
-    /// The buffer must stay valid as long as the tape is used.
+    /// Creates a tape over a buffer, which must outlive it.
     init(_ buffer: UnsafeMutableBufferPointer<BodyNode>) {
         guard let base = buffer.baseAddress else { preconditionFailure("a tape needs room for at least one node") }
         self.base = base
         capacity = buffer.count
     }
 
-    /// How many nodes a text of `length` bytes can have: a scalar in an array is the densest, two bytes each, and
-    /// containers that never close add one each.
+    /// Returns the maximum number of nodes in a text of `length` bytes. Scalars in an array are the densest at two
+    /// bytes each; each unclosed container adds one node.
     static func mostNodes(length: Int, depth: Int) -> Int {
         length / 2 + depth + 2
     }

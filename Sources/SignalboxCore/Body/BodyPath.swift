@@ -1,4 +1,4 @@
-/// One step of a path through a body: a member's name or an element's index.
+/// One component of a path through a body: a member's name or an element's index.
 struct BodyCodingKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -15,12 +15,12 @@ struct BodyCodingKey: CodingKey {
 }
 
 extension BodyView {
-    /// How many members may be passed over on the way to a place. A type that tries one form after the other makes an
-    /// error per try: walks without a bound would cost the square of the message's size.
+    /// The maximum number of members or elements skipped in a search. A type that tries several forms creates an error
+    /// per attempt, so unbounded searches would be quadratic in the message's size.
     private static let mostPassed = 1_000
 
-    /// The steps from the root to this place, found by walking the index: decoding keeps no path. The last step is `?`
-    /// when the place is too far away.
+    /// The path from the root, found by walking the index, because decoding does not track paths. The last component is
+    /// `?` when the search reaches its limit.
     var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
         var current = at(root)
@@ -60,7 +60,7 @@ extension BodyView {
         (BodyCodingKey(stringValue: text(of: node(at: key))), key + 1)
     }
 
-    /// Of an array: no element contains another, so that an index is a difference of positions.
+    /// Whether no element of the array contains another, so that an element's index is a difference of positions.
     private var isFlat: Bool { node.next - position - 1 == node.count }
 
     private func contains(_ target: UInt32, in value: UInt32) -> Bool {
@@ -71,7 +71,7 @@ extension BodyView {
     }
 }
 
-/// A path as errors show it.
+/// Formats coding paths for errors.
 enum BodyPath {
     static func text(_ path: [any CodingKey], root: String = "body") -> String {
         path.reduce(into: root) { text, key in
@@ -83,7 +83,7 @@ enum BodyPath {
         }
     }
 
-    /// A name is shown when it cannot be anything but a name: senders choose the names of some members.
+    /// Returns the name if it is safe to show, or `?`. Senders choose the names of some members.
     static func shown(_ name: String) -> String {
         let isName =
             (1...64).contains(name.utf8.count)
@@ -100,7 +100,7 @@ enum BodyPath {
 }
 
 extension BodyView {
-    /// An error at this place, or at `key` below it.
+    /// Returns an error at this position, or at `key` below it.
     @inline(never)
     func error(_ code: BodyError.Code, _ detail: String = "", key: (any CodingKey)? = nil) -> BodyError {
         var path = codingPath
@@ -108,7 +108,7 @@ extension BodyView {
         return BodyError(code, path: BodyPath.text(path), offset: offset, detail: detail)
     }
 
-    /// An error because the value here is not what was asked for.
+    /// Returns a `typeMismatch` error, or `valueMissing` when the value is null.
     @inline(never)
     func mismatch(_ expected: String) -> BodyError {
         let found = node.kind
@@ -116,9 +116,9 @@ extension BodyView {
         return error(.typeMismatch, "\(expected) expected, \(found.words) found")
     }
 
-    /// The value's first byte counted from the message's, or `nil` when the value is not the message's.
+    /// The offset of the value's first byte in its message, or `nil` when the value is not part of the message.
     private var offset: Int? {
-        // What is empty lies nowhere; only quotes can be around nothing.
+        // An empty value has no position, except a string, which has its quotes.
         guard node.length > 0 || node.is(.string) else { return nil }
         let start = node.firstByte
         var (low, high) = (0, storage.records.count)
@@ -151,14 +151,13 @@ extension BodyNode.Kind {
 }
 
 extension BodyError {
-    /// What decoding threw, as a body's error where the decoder is one of a ``Body``.
+    /// Converts an error thrown while decoding. Adds the path when the decoder belongs to a ``Body``.
     package static func from(_ error: any Error, in decoder: any Decoder) -> BodyError {
         if let decoder = decoder as? BodyDecoder { return from(error, in: decoder.view) }
         return error as? BodyError ?? BodyError(.invalidValue, detail: "refused by \(type(of: error))")
     }
 
-    /// What a type's own decoding threw, as a body's error. A message that the type composed is left out, as it may
-    /// quote the body.
+    /// Converts an error thrown by a type's own decoding. Omits the type's message, which may quote the body.
     static func from(_ error: any Error, in view: BodyView) -> BodyError {
         switch error {
         case let error as BodyError: error

@@ -1,7 +1,7 @@
-/// Reads the members of one object, or one value, by hand. Valid during the call it is passed to.
+/// A reader for the members of one object, or for one value. Valid only during the call that receives it.
 ///
-/// Each read by name searches the object once. Integers are taken exactly; text of a route converts, a JSON string
-/// never does; the forms `...IfPresent` give `nil` for a member that is absent or null.
+/// Each read by name searches the object once. Integers must be exact. Route text converts to other types; a JSON
+/// string never does. The `...IfPresent` methods return `nil` when a member is absent or null.
 public struct BodyReader: ~Copyable {
     let view: BodyView
 
@@ -14,17 +14,17 @@ public struct BodyReader: ~Copyable {
         view = decoder.view
     }
 
-    /// Whether the object has a member of this name, null or not.
+    /// Returns whether the object has a member with this name, even if it is null.
     public func has(_ name: StaticString) -> Bool {
         find(name) != nil
     }
 
-    /// A member that is an integer.
+    /// Returns a member as an integer.
     public func int(_ name: StaticString) throws(BodyError) -> Int {
         try view.integer(Int.self, at: try position(name))
     }
 
-    /// A member that is an integer of a type of 64 bits at most.
+    /// Returns a member as an integer of a type with at most 64 bits.
     public func integer<Integer: FixedWidthInteger>(
         _ name: StaticString,
         as type: Integer.Type
@@ -32,27 +32,27 @@ public struct BodyReader: ~Copyable {
         try view.integer(type, at: try position(name))
     }
 
-    /// A member that is text.
+    /// Returns a member as text.
     public func string(_ name: StaticString) throws(BodyError) -> String {
         try view.string(at: try position(name))
     }
 
-    /// A member that is true or false.
+    /// Returns a member as a boolean.
     public func bool(_ name: StaticString) throws(BodyError) -> Bool {
         try member(name).bool()
     }
 
-    /// A member that is a number; an integer literal that `Double` does not hold exactly is refused.
+    /// Returns a member as a number. An integer literal that `Double` cannot represent exactly is an error.
     public func double(_ name: StaticString) throws(BodyError) -> Double {
         try member(name).double()
     }
 
-    /// A member of any decodable type.
+    /// Decodes a member as any decodable type.
     public func value<Value: Decodable>(_ name: StaticString, as type: Value.Type) throws(BodyError) -> Value {
         try member(name).decoded(type)
     }
 
-    /// A member that is an object, read by `read`.
+    /// Reads a member that is an object by calling `read`.
     public func object<Value>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Value
@@ -62,7 +62,7 @@ public struct BodyReader: ~Copyable {
         return try read(BodyReader(view: place))
     }
 
-    /// A member that is an array, each element read by `read`.
+    /// Reads a member that is an array by calling `read` for each element.
     public func array<Element>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Element
@@ -70,11 +70,11 @@ public struct BodyReader: ~Copyable {
         try member(name).elements(read)
     }
 
-    /// An error of a type that checks its own values.
+    /// Returns an error for a type that validates its own values.
     ///
     /// - Parameters:
-    ///   - name: the member at fault.
-    ///   - expected: what was expected, such as `a positive amount expected`.
+    ///   - name: The name of the invalid member.
+    ///   - expected: A description of what was expected, such as `a positive amount expected`.
     public func invalid(_ name: StaticString, _ expected: StaticString) -> BodyError {
         guard let place = find(name) else {
             return view.error(.invalidValue, "\(expected)", key: BodyCodingKey(stringValue: "\(name)"))
@@ -118,27 +118,27 @@ public struct BodyReader: ~Copyable {
 }
 
 extension BodyReader {
-    /// A member that is an integer, or `nil`.
+    /// Returns a member as an integer, or `nil`.
     public func intIfPresent(_ name: StaticString) throws(BodyError) -> Int? {
         try present(name)?.integer(Int.self)
     }
 
-    /// A member that is text, or `nil`.
+    /// Returns a member as text, or `nil`.
     public func stringIfPresent(_ name: StaticString) throws(BodyError) -> String? {
         try present(name)?.string()
     }
 
-    /// A member that is true or false, or `nil`.
+    /// Returns a member as a boolean, or `nil`.
     public func boolIfPresent(_ name: StaticString) throws(BodyError) -> Bool? {
         try present(name)?.bool()
     }
 
-    /// A member that is a number, or `nil`.
+    /// Returns a member as a number, or `nil`.
     public func doubleIfPresent(_ name: StaticString) throws(BodyError) -> Double? {
         try present(name)?.double()
     }
 
-    /// A member of any decodable type, or `nil`.
+    /// Decodes a member as any decodable type, or returns `nil`.
     public func valueIfPresent<Value: Decodable>(
         _ name: StaticString,
         as type: Value.Type
@@ -146,7 +146,7 @@ extension BodyReader {
         try present(name)?.decoded(type)
     }
 
-    /// A member that is an object, read by `read`, or `nil`.
+    /// Reads a member that is an object by calling `read`, or returns `nil`.
     public func objectIfPresent<Value>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Value
@@ -155,7 +155,7 @@ extension BodyReader {
         return try object(name, read)
     }
 
-    /// A member that is an array, each element read by `read`, or `nil`.
+    /// Reads a member that is an array by calling `read` for each element, or returns `nil`.
     public func arrayIfPresent<Element>(
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Element
@@ -173,27 +173,27 @@ extension BodyReader {
     }
 }
 
-/// Reads of the value the reader stands at, such as an element of an array.
+/// Reads of the reader's own value, such as an element of an array.
 extension BodyReader {
     /// Whether the value is null.
     public var isNull: Bool { view.isNull }
 
-    /// The value itself as an integer.
+    /// Returns the value itself as an integer.
     public func int() throws(BodyError) -> Int { try view.integer(Int.self) }
 
-    /// The value itself as text.
+    /// Returns the value itself as text.
     public func string() throws(BodyError) -> String { try view.string() }
 
-    /// The value itself as true or false.
+    /// Returns the value itself as a boolean.
     public func bool() throws(BodyError) -> Bool { try view.bool() }
 
-    /// The value itself as a number.
+    /// Returns the value itself as a number.
     public func double() throws(BodyError) -> Double { try view.double() }
 
-    /// The value itself as any decodable type.
+    /// Decodes the value itself as any decodable type.
     public func value<Value: Decodable>(as type: Value.Type) throws(BodyError) -> Value { try view.decoded(type) }
 
-    /// The elements of the value itself, which is an array.
+    /// Reads the value itself, which is an array, by calling `read` for each element.
     public func array<Element>(
         _ read: (borrowing BodyReader) throws(BodyError) -> Element
     ) throws(BodyError) -> [Element] {
@@ -223,7 +223,7 @@ extension BodyView {
     }
 }
 
-/// An `Info` that reads its body by hand: the fast form, two to three times as fast as synthesised decoding.
+/// An `Info` that reads its members by hand, two to three times as fast as synthesized decoding.
 ///
 /// ```swift
 /// struct Payment: BodyReadable {
@@ -236,18 +236,18 @@ extension BodyView {
 ///     }
 /// }
 /// ```
-/// It works wherever a `Decodable` does, also nested in a type with synthesised decoding.
+/// The type works wherever a `Decodable` does, including nested in a type with synthesized decoding.
 public protocol BodyReadable: Decodable {
-    /// Makes a value from the object, or other value, that `body` stands at.
+    /// Creates a value from the object or other value that `body` refers to.
     ///
-    /// - Throws: what `body` throws, or an error of its own, such as ``BodyReader/invalid(_:_:)``.
+    /// - Throws: An error from `body`, or one of the type's own, such as ``BodyReader/invalid(_:_:)``.
     init(reading body: borrowing BodyReader) throws(BodyError)
 }
 
 extension BodyReadable {
-    /// Reads by hand from an action's body.
+    /// Decodes the value with ``init(reading:)``.
     ///
-    /// - Throws: ``BodyError``; `DecodingError` when the decoder is not one of a ``Body``.
+    /// - Throws: ``BodyError``; `DecodingError` when the decoder is not a ``Body``'s.
     @inlinable
     public init(from decoder: any Decoder) throws {
         guard let body = BodyDecoder.found(in: decoder) else {

@@ -1,4 +1,4 @@
-/// A place in a body: the batch's memory, kept alive, the body's root and the node in question.
+/// A position in a body: the batch's storage, which it retains, the body's root, and a node.
 @usableFromInline
 struct BodyView: Sendable {
     let storage: BatchStorage
@@ -18,7 +18,7 @@ struct BodyView: Sendable {
 
     var isNull: Bool { node.is(.null) }
 
-    /// Calls `body` with a scan over all of the batch's bytes.
+    /// Calls `body` with a scan over all bytes of the batch.
     @inline(__always)
     func withText<Result, Failure: Error>(_ body: (ByteScan) throws(Failure) -> Result) throws(Failure) -> Result {
         try storage.bytes.withUnsafeBufferPointer { bytes throws(Failure) in
@@ -26,30 +26,30 @@ struct BodyView: Sendable {
         }
     }
 
-    /// A string's or key's content.
+    /// Returns the content of a string or key.
     @inline(__always)
     func text(of node: BodyNode) -> String {
         withText { $0.string(at: Int(node.start), length: Int(node.length), flags: node.bits) }
     }
 
-    /// A literal as it was written.
+    /// Returns a literal as written.
     func literal(of node: BodyNode) -> String {
         withText { $0.string(at: Int(node.start), length: Int(node.length), flags: 0) }
     }
 }
 
 extension BodyView {
-    /// The position of the value of the member called `name`, names being compared as `String`s.
+    /// Returns the position of the value of the member `name`. Names are compared as `String`s.
     @inline(__always)
     func member(_ name: String) -> UInt32? {
         node.count < BodyView.manyMembers ? memberOfFew(name) : memberOfMany(name)
     }
 
-    /// From so many members on, an object's members are expected in their order.
+    /// The number of members from which the search expects members in order.
     private static let manyMembers: UInt32 = 65
 
-    /// Whoever reads all members, as a dictionary does, would search through the square of their number; one comparison
-    /// for each is enough where they are read as they come.
+    /// Reading all members by name, as a dictionary does, would be quadratic in their number. Reads in the order of the
+    /// members need one comparison each.
     @inline(never)
     private func memberOfMany(_ name: String) -> UInt32? {
         if let expected = storage.expectedKey(of: position) {
@@ -73,11 +73,11 @@ extension BodyView {
 
     struct Search {
         let position: UInt32?
-        /// Whether no name had to be passed over that only a comparison as `String`s decides.
+        /// Whether the byte comparison is conclusive. If not, names must be compared as `String`s.
         let isSettled: Bool
     }
 
-    /// Searches by bytes: settles it where the name and the object's names are plain ASCII.
+    /// Searches by bytes. Conclusive when the name and the object's names are plain ASCII.
     @inline(__always)
     func member(_ name: UnsafeBufferPointer<UInt8>) -> Search {
         guard let base = name.baseAddress else { return Search(position: nil, isSettled: false) }
@@ -103,7 +103,7 @@ extension BodyView {
         }
     }
 
-    /// - Precondition: `length` is above 8, and both places have as many bytes.
+    /// - Precondition: `length` is greater than 8, and both pointers have that many bytes.
     @inline(__always)
     private static func same(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, length: Int) -> Bool {
         var offset = 8
@@ -127,7 +127,7 @@ extension BodyView {
 }
 
 extension ByteScan {
-    /// Whether no byte is above 0x7F.
+    /// Whether all bytes are at most 0x7F.
     var isASCII: Bool {
         var index = 0
         while index < end {
@@ -138,18 +138,18 @@ extension ByteScan {
     }
 }
 
-/// The positions of an object's member names, in order; hidden members are left out.
+/// The positions of an object's member names, in order. Hidden members are skipped.
 struct BodyMembers: Sequence, IteratorProtocol {
     private let view: BodyView
     private var key: UInt32
     private let end: UInt32
 
-    /// - Precondition: `view` is at an object.
+    /// - Precondition: `view` refers to an object.
     init(of view: BodyView) {
         self.init(of: view, from: view.position + 1)
     }
 
-    /// - Precondition: `view` is at an object, and `key` is one of its members' names or its end.
+    /// - Precondition: `view` refers to an object, and `key` is the position of a member's name or the object's end.
     init(of view: BodyView, from key: UInt32) {
         self.view = view
         self.key = key
@@ -172,7 +172,7 @@ struct BodyElements: Sequence, IteratorProtocol {
     private var element: UInt32
     private let end: UInt32
 
-    /// - Precondition: `view` is at an array.
+    /// - Precondition: `view` refers to an array.
     init(of view: BodyView) {
         self.view = view
         element = view.position + 1

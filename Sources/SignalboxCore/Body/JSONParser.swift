@@ -1,6 +1,6 @@
-/// Reads one JSON text by RFC 8259 in a single pass and leaves its index on a tape.
+/// Parses one JSON text (RFC 8259) in a single pass and writes its index to a tape.
 ///
-/// Nothing recurses: an open container keeps its parent and the parent's count in its own node until it closes.
+/// The parser does not recurse: an open container's node stores its parent and the parent's count until it closes.
 struct BodyParser {
     private let text: ByteScan
     private let tape: NodeTape
@@ -10,17 +10,17 @@ struct BodyParser {
     /// The innermost open container, or -1.
     private var open = -1
     private var isObject = false
-    /// Members or elements of the open container, with ``unusualKey`` set when a key needs comparing as a `String`.
+    /// The member or element count of the open container. ``unusualKey`` is set if keys need comparing as `String`s.
     private var members: UInt32 = 0
     private var depth = 0
 
     private static let unusualKey: UInt32 = 1 << 31
 
-    /// Reads the bytes from `start` to the end of `text` as one JSON text.
+    /// Parses the bytes from `start` to the end of `text` as one JSON text.
     ///
     /// - Parameters:
-    ///   - tape: where nodes go, from position `used` on; ``NodeTape/mostNodes(length:depth:)`` says how many.
-    /// - Returns: the number of nodes on the tape afterwards; the root is the node at `used`.
+    ///   - tape: The destination of the nodes, from position `used`. See ``NodeTape/mostNodes(length:depth:)``.
+    /// - Returns: The number of nodes on the tape afterwards. The root is the node at `used`.
     static func parse(
         _ text: ByteScan,
         from start: Int,
@@ -64,9 +64,9 @@ struct BodyParser {
         }
     }
 
-    /// Closes what closes here, up to a comma or the end of the text.
+    /// Closes finished containers, up to a comma or the end of the text.
     ///
-    /// - Returns: whether the text ended.
+    /// - Returns: Whether the text ended.
     @inline(__always)
     private mutating func finishContainers() throws(BodyFault) -> Bool {
         while open >= 0 {
@@ -86,7 +86,7 @@ struct BodyParser {
         return true
     }
 
-    /// - Returns: whether a container was opened that has something in it.
+    /// - Returns: Whether the opened container has content.
     @inline(__always)
     private mutating func begin(_ kind: BodyNode.Kind) throws(BodyFault) -> Bool {
         guard depth < maximumDepth else { throw BodyFault(code: .tooDeep, position: index) }
@@ -183,17 +183,17 @@ struct BodyParser {
         }
     }
 
-    /// What is wrong with the byte at the current position, when something else was needed there.
+    /// Returns the error for an unexpected byte at the current position.
     @inline(never)
     private func unexpected() -> BodyFault {
         BodyFault(code: index < text.end ? .invalidSyntax : .unexpectedEnd, position: index)
     }
 }
 
-/// Finds the first member of a closing object whose name an earlier member has, names being compared as `String`s.
+/// Rejects a closing object in which two names are equal as `String`s. Reports the later one.
 ///
-/// The common case ends with a filter of 64 bits. What follows is bounded: pairs for few keys, a table for many, and a
-/// `Set` of `String`s (which hashes with a secret seed) where the table is crowded or a name is not plain ASCII.
+/// A 64-bit filter decides the common case. The fallbacks are bounded: pairwise comparison for few keys, and a table
+/// for many. A crowded table, or a name that is not plain ASCII, needs a `Set` of `String`s, whose hash seed is secret.
 struct KeyCheck {
     let text: ByteScan
     let tape: NodeTape
@@ -255,7 +255,7 @@ struct KeyCheck {
         return text.same(Int(one.start), Int(other.start), length: Int(one.length))
     }
 
-    /// - Returns: whether the check came to its end; `false` when chosen keys crowd the table.
+    /// - Returns: Whether the check completed; `false` if crafted keys crowd the table.
     private func compareInTable() throws(BodyFault) -> Bool {
         var bits = 6
         while 1 << bits < count * 2 { bits += 1 }

@@ -1,9 +1,9 @@
-/// Reads from a buffer and never beyond its end: past the end there are zeros, which no JSON token contains.
+/// A bounds-checked view of a buffer. Reads past its end return zeros, which no JSON token contains.
 struct ByteScan {
     let base: UnsafePointer<UInt8>
     let end: Int
 
-    /// The buffer must stay valid as long as the scan is used.
+    /// Creates a scan of a buffer, which must outlive it.
     ///
     /// - Precondition: `end` is at most the buffer's count.
     init(_ buffer: UnsafeBufferPointer<UInt8>, end: Int) {
@@ -13,20 +13,20 @@ struct ByteScan {
         self.end = end
     }
 
-    /// The byte at `index`, which must not be negative.
+    /// Returns the byte at `index`, which must not be negative.
     @inline(__always)
     func byte(_ index: Int) -> UInt8 {
         index < end ? base[index] : 0
     }
 
-    /// The eight bytes from `index` on, the first in the low byte; `index` must not be negative.
+    /// Returns the eight bytes from `index`, the first in the low byte. `index` must not be negative.
     @inline(__always)
     func word(_ index: Int) -> UInt64 {
         guard index &+ 8 <= end else { return lastWord(index) }
         return UInt64(littleEndian: UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
     }
 
-    /// Fewer than eight bytes are left: taken by loads that overlap, and none of them beyond the end.
+    /// Returns fewer than eight remaining bytes, using overlapping loads within the buffer.
     @inline(__always)
     private func lastWord(_ index: Int) -> UInt64 {
         let rest = end &- index
@@ -44,7 +44,7 @@ struct ByteScan {
         return UInt64(byte(index)) | UInt64(byte(index &+ 1)) << 8 | UInt64(byte(index &+ 2)) << 16
     }
 
-    /// Whether `length` bytes at two places are the same.
+    /// Returns whether `length` bytes at two positions are equal.
     func same(_ left: Int, _ right: Int, length: Int) -> Bool {
         var offset = 0
         while offset &+ 8 <= length {
@@ -57,19 +57,19 @@ struct ByteScan {
     }
 }
 
-/// Where a string ends and what was met on the way.
+/// The end of a scanned string, and its properties.
 struct StringRun {
-    /// Position of the closing quote.
+    /// The position of the closing quote.
     let end: Int
     /// ``BodyNode/escaped`` and ``BodyNode/beyondASCII``.
     let flags: UInt32
-    /// Of the content; meaningful for a key without flags only.
+    /// The hash of the content. Valid only for a key without flags.
     let hash: UInt32
 }
 
 extension ByteScan {
-    /// The high bit of the lowest byte that is a quote, a backslash, below 0x20 or above 0x7F is exact; higher ones may
-    /// be false, as borrows travel upward only.
+    /// Marks the high bit of each byte that is a quote, a backslash, below 0x20 or above 0x7F. Only the lowest mark is
+    /// exact: borrows propagate upward, so higher marks may be false.
     @inline(__always)
     static func special(_ word: UInt64) -> UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -79,7 +79,7 @@ extension ByteScan {
         return (quotes | backslashes | controls | word) & (ones &* 0x80)
     }
 
-    /// Reads a string's content from the byte after the opening quote.
+    /// Scans a string's content from the byte after the opening quote.
     @inline(__always)
     func string(from start: Int) throws(BodyFault) -> StringRun {
         let index = plainEnd(start)
@@ -87,7 +87,7 @@ extension ByteScan {
         return try specialString(from: index)
     }
 
-    /// Reads a member's name, with its hash, from the byte after the opening quote.
+    /// Scans and hashes a member's name from the byte after the opening quote.
     @inline(__always)
     func key(from start: Int) throws(BodyFault) -> StringRun {
         var index = start
@@ -116,7 +116,7 @@ extension ByteScan {
         return product ^ (product >> 29)
     }
 
-    /// The first position from `start` on that is not plain ASCII text.
+    /// Returns the first position from `start` that is not plain ASCII text.
     @inline(__always)
     private func plainEnd(_ start: Int) -> Int {
         var index = start
@@ -151,9 +151,9 @@ extension ByteScan {
 }
 
 extension ByteScan {
-    /// Reads the escape whose backslash is at `index` (RFC 8259 section 7).
+    /// Parses the escape whose backslash is at `index` (RFC 8259 section 7).
     ///
-    /// - Returns: the character's scalar value and the position after the escape, or after the pair of escapes.
+    /// - Returns: The character's scalar value, and the position after the escape or surrogate pair.
     func escape(at index: Int) throws(BodyFault) -> (scalar: UInt32, end: Int) {
         let letter = byte(index &+ 1)
         if letter == UInt8(ascii: "u") { return try unicodeEscape(at: index) }
@@ -214,7 +214,7 @@ extension ByteScan {
 }
 
 extension ByteScan {
-    /// The text of a string that was read before, its escapes resolved.
+    /// Returns the text of a string that was scanned before, with escapes resolved.
     @inline(__always)
     func string(at start: Int, length: Int, flags: UInt32) -> String {
         precondition(start >= 0 && length >= 0 && start &+ length <= end, "a string lies within its buffer")
@@ -236,8 +236,7 @@ extension ByteScan {
         }
     }
 
-    /// Calls `emit` with each byte of a string that was read before, its escapes resolved: never more bytes than the
-    /// string has.
+    /// Calls `emit` with each byte of a string that was scanned before, escapes resolved; at most `length` bytes.
     func unescape(at start: Int, length: Int, emit: (UInt8) -> Void) {
         var index = start
         while index < start + length {
@@ -259,7 +258,7 @@ extension UTF8 {
 }
 
 extension ByteScan {
-    /// The position after the UTF-8 sequence at `index`, whose first byte is 0x80 or above (RFC 3629 section 4).
+    /// Returns the position after the UTF-8 sequence at `index`, which begins with 0x80 or above (RFC 3629 section 4).
     @inline(__always)
     func sequenceEnd(_ index: Int) throws(BodyFault) -> Int {
         let first = byte(index)
@@ -291,7 +290,7 @@ extension ByteScan {
     @inline(__always)
     private func isTail(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
 
-    /// Checks a whole payload of text.
+    /// Checks that a text payload is valid UTF-8.
     func checkText(from start: Int) throws(BodyFault) {
         var index = start
         while index < end {

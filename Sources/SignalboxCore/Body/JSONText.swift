@@ -1,28 +1,28 @@
-/// Compact JSON text in the making.
+/// A builder for compact JSON text.
 package struct JSONText {
-    /// What was written so far.
+    /// The bytes written.
     package private(set) var bytes: [UInt8] = []
 
-    /// No text yet.
+    /// Creates an empty text.
     package init() {}
 
-    /// Appends a byte of what is JSON already.
+    /// Appends a byte of JSON unchanged.
     package mutating func append(_ byte: UInt8) {
         bytes.append(byte)
     }
 
-    /// Appends what is JSON already.
+    /// Appends JSON text unchanged.
     package mutating func append(literal: String) {
         bytes.append(contentsOf: literal.utf8)
     }
 
-    /// Appends what is JSON already.
+    /// Appends JSON bytes unchanged.
     package mutating func append(json: Bytes) {
         bytes.append(contentsOf: json)
     }
 
-    /// Appends a string in quotes. Escaped are what RFC 8259 demands, and the control characters U+007F to U+009F,
-    /// which terminals obey.
+    /// Appends a quoted string. Escapes the characters that RFC 8259 requires, and the control characters U+007F to
+    /// U+009F, which terminals interpret.
     package mutating func append(string: String) {
         append(UInt8(ascii: "\""))
         var previous: UInt8 = 0
@@ -58,7 +58,7 @@ package struct JSONText {
         append(literal: digits.utf8.count == 1 ? "\\u000\(digits)" : "\\u00\(digits)")
     }
 
-    /// Appends bytes as a string in quotes, by RFC 4648 section 4.
+    /// Appends `data` as a quoted base64 string (RFC 4648 section 4).
     mutating func append(base64 data: Bytes) {
         let alphabet = JSONText.alphabet
         append(UInt8(ascii: "\""))
@@ -81,7 +81,7 @@ package struct JSONText {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 }
 
-/// A JSON value in the making. Containers share their node, so whoever holds one adds to the same value.
+/// A JSON value under construction. Containers share their node, so every container for it adds to the same value.
 final class WrittenNode {
     private enum Content {
         case nothing
@@ -130,7 +130,9 @@ final class WrittenNode {
         return node
     }
 
-    /// - Parameter depth: how many more arrays and objects may be opened; the recursion ends there.
+    /// Writes the value recursively.
+    ///
+    /// - Parameter depth: The number of arrays and objects that may still be opened.
     /// - Throws: `tooDeep`.
     func write(to text: inout JSONText, depth: Int) throws(BodyError) {
         switch content {
@@ -155,7 +157,7 @@ final class WrittenNode {
         return depth - 1
     }
 
-    /// Of members with one name the last counts.
+    /// Writes the members sorted by name. The last member with a given name wins.
     private static func write(
         _ members: [(name: String, node: WrittenNode)],
         to text: inout JSONText,

@@ -1,4 +1,4 @@
-/// An object's members by name.
+/// A keyed decoding container over the members of an object.
 struct KeyedBody<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let view: BodyView
 
@@ -31,7 +31,7 @@ struct KeyedBody<Key: CodingKey>: KeyedDecodingContainerProtocol {
     @inline(never)
     private func missing(_ key: Key) -> BodyError { view.error(.missingMember, key: key) }
 
-    /// The member's place, or `nil` when it is absent or null.
+    /// Returns the member, or `nil` when it is absent or null.
     @inline(__always)
     func present(_ key: Key) -> BodyView? {
         guard let position = view.member(key.stringValue) else { return nil }
@@ -81,7 +81,7 @@ extension KeyedBody {
     }
 }
 
-// One search each; the standard library's defaults make three.
+// Each method searches once; the standard library's defaults search three times.
 extension KeyedBody {
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? { try present(key)?.bool() }
     func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? { try present(key)?.string() }
@@ -103,14 +103,14 @@ extension KeyedBody {
     }
 }
 
-/// An array's elements in order.
+/// An unkeyed decoding container over the elements of an array.
 struct UnkeyedBody: UnkeyedDecodingContainer {
     private let view: BodyView
     private var element: UInt32
     private let end: UInt32
     private(set) var currentIndex = 0
 
-    /// - Precondition: `view` is at an array.
+    /// - Precondition: `view` refers to an array.
     init(_ view: BodyView) {
         self.view = view
         element = view.position + 1
@@ -126,7 +126,7 @@ struct UnkeyedBody: UnkeyedDecodingContainer {
 
     var isAtEnd: Bool { element == end }
 
-    /// The current element; a failing read stays at it.
+    /// Returns the current element. A read that fails does not advance.
     private func current() throws(BodyError) -> BodyView {
         guard element != end else {
             throw view.error(.valueMissing, "one more element expected", key: BodyCodingKey(intValue: currentIndex))

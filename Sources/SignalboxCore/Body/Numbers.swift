@@ -17,7 +17,7 @@ extension BodyView {
     @inline(__always)
     func string() throws(BodyError) -> String { try string(at: position) }
 
-    /// The same at another place; a view of that place is made for an error only, as it counts a reference.
+    /// Returns the string at `place`. Creates a view only for an error, because a view retains the storage.
     @inline(__always)
     func string(at place: UInt32) throws(BodyError) -> String {
         let node = node(at: place)
@@ -25,13 +25,13 @@ extension BodyView {
         return text(of: node)
     }
 
-    /// An integer, exactly: a number without fraction and exponent, or text of a route that spells one.
+    /// Returns an exact integer from a number without fraction and exponent, or from route text that spells one.
     @inline(__always)
     func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws(BodyError) -> Integer {
         try integer(type, at: position)
     }
 
-    /// The same at another place.
+    /// Returns the integer at `place`.
     @inline(__always)
     func integer<Integer: FixedWidthInteger>(
         _ type: Integer.Type,
@@ -82,11 +82,11 @@ extension BodyView {
         }
     }
 
-    /// The flags of a route's text that is a JSON number from its first to its last byte, else `nil`.
+    /// Returns the flags of route text that is entirely one JSON number, or `nil`.
     func routeNumberFlags() -> UInt32? {
         let node = node
         return storage.bytes.withUnsafeBufferPointer { bytes in
-            // What lies behind the text, another capture or message, must not look like a part of it.
+            // Bytes behind the text belong to another capture or message and must not be read as part of the number.
             let text = ByteScan(bytes, end: node.end)
             guard let number = try? text.number(from: Int(node.start)), number.end == node.end else { return nil }
             return number.flags
@@ -95,7 +95,7 @@ extension BodyView {
 }
 
 extension ByteScan {
-    /// The value of decimal digits, or `nil` when 64 bits do not hold it.
+    /// Returns the value of decimal digits, or `nil` when it does not fit in 64 bits.
     @inline(__always)
     func decimal(from start: Int, to end: Int) -> UInt64? {
         var value: UInt64 = 0
@@ -114,8 +114,8 @@ extension ByteScan {
 }
 
 extension BodyView {
-    /// A number, or text of a route that is one. An integer literal is taken exactly or refused; what has a fraction
-    /// or an exponent is rounded to nearest; what is beyond the finite range is refused.
+    /// Returns a number, also from route text. An integer literal must be exactly representable. A number with a
+    /// fraction or an exponent is rounded to nearest. A number beyond the finite range is an error.
     func double() throws(BodyError) -> Double {
         let flags = try numberFlags()
         let node = node
@@ -138,8 +138,8 @@ extension BodyView {
         }
     }
 
-    /// Both numbers are exact, so their quotient is rounded once (W. D. Clinger, "How to Read Floating Point Numbers
-    /// Accurately").
+    /// Returns the quotient of two exact numbers, which is rounded only once (W. D. Clinger, "How to Read Floating
+    /// Point Numbers Accurately").
     private func fastDouble(_ node: BodyNode, _ flags: UInt32) -> Double? {
         guard flags & BodyNode.exponent == 0, node.length <= 17 else { return nil }
         let isNegative = flags & BodyNode.negative != 0
@@ -189,9 +189,10 @@ extension BodyView {
 }
 
 extension ByteScan {
-    /// Reads the number that begins at `start` (RFC 8259 section 6); its value is not computed.
+    /// Scans the number that begins at `start` (RFC 8259 section 6) without computing its value.
     ///
-    /// - Returns: the position after it, and ``BodyNode/negative``, ``BodyNode/fraction``, ``BodyNode/exponent``.
+    /// - Returns: The position after the number, and its flags ``BodyNode/negative``, ``BodyNode/fraction`` and
+    ///   ``BodyNode/exponent``.
     @inline(__always)
     func number(from start: Int) throws(BodyFault) -> (end: Int, flags: UInt32) {
         var index = start
@@ -218,7 +219,7 @@ extension ByteScan {
         return (index, flags)
     }
 
-    /// The position after one or more digits.
+    /// Returns the position after one or more digits.
     @inline(__always)
     private func digitsEnd(_ start: Int) throws(BodyFault) -> Int {
         var index = start
@@ -230,10 +231,9 @@ extension ByteScan {
     }
 }
 
-/// How many bits an integer literal needs between its highest and its lowest bit that is set.
+/// Computes the number of bits between the highest and the lowest set bit of an integer literal.
 enum IntegerWidth {
-    /// The work is quadratic in the digits, so the caller first makes sure that a float's range holds the literal:
-    /// at most 309 digits.
+    /// Quadratic in the digits. The caller first checks that the literal is in a float's range: at most 309 digits.
     static func significantBits(of text: ByteScan, from start: Int, to end: Int) -> Int {
         var limbs: [UInt32] = []
         for index in start..<end {

@@ -1,40 +1,40 @@
-/// Which origins may call a plugin. Nothing is allowed by default: a plugin names its rule when it is registered.
+/// A rule that decides which origins may call a plugin. Every plugin is registered with a rule; there is no default.
 ///
-/// A rule looks at the origin and at nothing else. Rules about an adapter's facts are made in the adapter's module.
+/// A rule depends only on the origin. Rules about an adapter's facts belong to the adapter's module.
 ///
-/// An origin with ``LeastTrustedFacts`` is allowed only by a rule that names it. ``source(_:)`` names its source, a rule
-/// made by ``init(_:naming:permits:)`` what it permits, and a composed rule what one of its parts names.
+/// An origin with ``LeastTrustedFacts`` is allowed only by a rule that names it. ``source(_:)`` names its source, a
+/// rule made by ``init(_:naming:permits:)`` names what it permits, and a composed rule names what any part names.
 public struct AccessRule: Sendable, CustomStringConvertible {
-    /// The rule in words, as shown in errors and explanations.
+    /// A description of the rule for errors and explanations.
     public let description: String
     let permits: @Sendable (Origin) -> Bool
-    /// What is permitted and named: for an origin that must be named, this alone counts.
+    /// Whether the rule permits and names the origin. Decides alone for an origin that must be named.
     let permitsByName: @Sendable (Origin) -> Bool
-    /// What it is made of; ``allows(_:)`` does not look at it.
+    /// How the rule is composed. ``allows(_:)`` does not use it.
     let connective: AccessConnective
     let parts: [AccessRule]
 
-    /// A rule about origins of any kind.
+    /// Creates a rule about origins of any kind.
     ///
-    /// It names none, as it cannot be told whether it asks for an origin or only excludes others: by itself it never
-    /// allows an origin with ``LeastTrustedFacts``. Together with a rule that names the origin, inside ``all(_:)``, it
-    /// narrows what that one allows. A rule that is to allow such origins is made by ``init(_:naming:permits:)``.
+    /// The rule names no origin, because a closure may permit an origin or merely exclude others. On its own it never
+    /// allows an origin with ``LeastTrustedFacts``. Combined with a rule that names the origin, inside ``all(_:)``, it
+    /// narrows that rule. Use ``init(_:naming:permits:)`` to allow such origins.
     ///
     /// - Parameters:
-    ///   - description: the rule in words, such as `lines of orders.txt`.
-    ///   - permits: called on any thread, often; its answer must depend on the origin alone.
+    ///   - description: A description of the rule, such as `lines of orders.txt`.
+    ///   - permits: A closure called often and on any thread. Its result must depend only on the origin.
     public init(_ description: String, permits: @escaping @Sendable (Origin) -> Bool) {
         self.init(description, permits: permits, permitsByName: { _ in false })
     }
 
-    /// A rule about one adapter's facts. It names what it permits, also where the facts are ``LeastTrustedFacts``;
-    /// origins with other facts it never allows.
+    /// Creates a rule about one adapter's facts. It names what it permits, even if the facts are ``LeastTrustedFacts``.
+    /// It never allows origins with other facts.
     ///
     /// - Parameters:
-    ///   - description: the rule in words, such as `link of scheme myapp`.
-    ///   - facts: the type of the facts.
-    ///   - permits: called with source and facts of an origin, on any thread, often; its answer must depend on them
-    ///     alone, and ask for what is trusted.
+    ///   - description: A description of the rule, such as `link of scheme myapp`.
+    ///   - facts: The type of the facts.
+    ///   - permits: A closure called with an origin's source and facts, often and on any thread. Its result must depend
+    ///     only on them, and it must check for what is trusted.
     public init<Facts: OriginFacts>(
         _ description: String,
         naming facts: Facts.Type,
@@ -69,18 +69,18 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         self.permitsByName = permitsByName
     }
 
-    /// Whether an arrival from this origin may call the plugin.
+    /// Returns whether an arrival from this origin may call the plugin.
     public func allows(_ origin: Origin) -> Bool {
         origin.mustBeNamed ? permitsByName(origin) : permits(origin)
     }
 
-    /// Every arrival of one configured source.
+    /// Returns a rule that allows every arrival of one configured source.
     public static func source(_ name: SourceName) -> AccessRule {
         let isSource: @Sendable (Origin) -> Bool = { $0.source == name }
         return AccessRule("source \(name)", permits: isSource, permitsByName: isSource)
     }
 
-    /// Allowed when at least one of the rules allows; never when there are none.
+    /// Returns a rule that allows an origin if at least one of `rules` does. An empty list allows none.
     public static func any(_ rules: [AccessRule]) -> AccessRule {
         let (permits, names) = (rules.map(\.permits), rules.map(\.permitsByName))
         return AccessRule(
@@ -92,10 +92,9 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         )
     }
 
-    /// Allowed when each of the rules allows; never when there are none.
+    /// Returns a rule that allows an origin if all of `rules` do. An empty list allows none.
     ///
-    /// An origin with ``LeastTrustedFacts`` is allowed when at least one of the rules names it and no other excludes
-    /// it.
+    /// An origin with ``LeastTrustedFacts`` is allowed if at least one rule names it and no other rule excludes it.
     public static func all(_ rules: [AccessRule]) -> AccessRule {
         let (permits, names) = (rules.map(\.permits), rules.map(\.permitsByName))
         let permitsAll: @Sendable (Origin) -> Bool = { origin in
@@ -110,9 +109,10 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         )
     }
 
-    /// Allowed when the rule does not allow; never for an origin with ``LeastTrustedFacts``, which this names none of.
+    /// Returns a rule that allows an origin if `rule` does not. It names no origin, so it never allows
+    /// ``LeastTrustedFacts``.
     ///
-    /// To allow such an origin except where a rule holds, put ``all(_:)`` around a rule that names it and this one.
+    /// To allow such an origin except where `rule` holds, put this rule and one that names the origin in ``all(_:)``.
     public static func not(_ rule: AccessRule) -> AccessRule {
         let permits = rule.permits
         return AccessRule("not (\(rule))", permits: { !permits($0) }, permitsByName: { _ in false })
@@ -124,14 +124,14 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 }
 
 extension AccessRule {
-    /// A rule about one adapter's facts, perhaps of one source alone, which its words then name. It names what it permits,
-    /// as ``init(_:naming:permits:)`` does.
+    /// Creates a rule about one adapter's facts, optionally limited to one source, which its description then includes.
+    /// It names what it permits, as ``init(_:naming:permits:)`` does.
     ///
     /// - Parameters:
-    ///   - description: the rule in words, without its source.
-    ///   - facts: the type of the facts.
-    ///   - source: the one source they must come through, or `nil` for every source with such facts.
-    ///   - permits: what is asked of the facts.
+    ///   - description: A description of the rule, without its source.
+    ///   - facts: The type of the facts.
+    ///   - source: The required source, or `nil` for every source with such facts.
+    ///   - permits: A closure that checks the facts.
     package init<Facts: OriginFacts>(
         _ description: String,
         naming facts: Facts.Type,
@@ -145,27 +145,27 @@ extension AccessRule {
     }
 }
 
-/// How a rule is made of its parts, for answers that name the part which decided.
+/// How a rule combines its parts. Used to find the part that decided.
 enum AccessConnective: Sendable {
-    /// The rule decides by itself.
+    /// The rule has no parts.
     case none
     case any
     case all
 }
 
-/// What an access rule says about one origin, and which part of it decided.
+/// An access rule's decision about one origin, with the part of the rule that decided.
 public struct AccessAnswer: Sendable, Hashable, Encodable, CustomStringConvertible {
     /// Whether an arrival from the origin may call the plugin.
     public let isAllowed: Bool
-    /// The part of the rule that decided, in its own words.
+    /// The description of the part of the rule that decided.
     ///
-    /// Of `any` it is the first part that allows, of `all` the first that refuses; where no single part decided, as when
-    /// none of several allows, it is the composed rule itself.
+    /// For `any` it is the first part that allows, for `all` the first that denies. If no single part decided, such as
+    /// when no part allows, it is the composed rule itself.
     public let decidedBy: String
-    /// Whether it was refused only because the origin has ``LeastTrustedFacts`` and ``decidedBy`` does not name it.
+    /// Whether access was denied only because the origin has ``LeastTrustedFacts`` and ``decidedBy`` does not name it.
     public let lacksName: Bool
 
-    /// One sentence, such as `refused by source push`.
+    /// The decision in one sentence, such as `refused by source push`.
     public var description: String {
         guard !isAllowed else { return "allowed by \(decidedBy)" }
         let reason = lacksName ? ", which does not name an origin behind which anybody may stand" : ""
@@ -174,12 +174,12 @@ public struct AccessAnswer: Sendable, Hashable, Encodable, CustomStringConvertib
 }
 
 extension AccessRule {
-    /// The same answer as ``allows(_:)``, with its reason. Slower: for explanations, not for every arrival.
+    /// Returns the decision of ``allows(_:)`` with its reason. Slower, so use it for explanations only.
     public func answer(to origin: Origin) -> AccessAnswer {
         answer(to: origin, byName: origin.mustBeNamed)
     }
 
-    /// - Parameter byName: whether only what the rule names is allowed.
+    /// - Parameter byName: Whether to allow only what the rule names.
     private func answer(to origin: Origin, byName: Bool) -> AccessAnswer {
         let isAllowed = isAllowed(origin, byName)
         if connective != .none, parts.count == 1 { return parts[0].answer(to: origin, byName: byName) }

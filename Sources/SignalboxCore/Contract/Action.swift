@@ -1,6 +1,6 @@
-/// What every source is turned into: a name to route by, an id, where it came from, and a body.
+/// The common form of a message from any source: a name to route by, an id, an origin and a body.
 ///
-/// A small immutable value over the batch it arrived in. The body is decoded when a plugin asks for it.
+/// A small immutable value that refers to its batch. The body is decoded on demand.
 public struct Action: Sendable {
     package let storage: BatchStorage
     package let index: UInt32
@@ -12,13 +12,13 @@ public struct Action: Sendable {
 
     package var record: ArrivalRecord { storage.records[Int(index)] }
 
-    /// What the action is routed by.
+    /// The name by which the action is routed.
     public var name: ActionName {
         let record = record
         return ActionName(unchecked: Bytes(storage: storage, start: record.nameStart, length: record.nameLength))
     }
 
-    /// The sender's id, or the one assigned when it sent none.
+    /// The sender's id, or an assigned one if the sender supplied none.
     public var id: ActionID {
         let record = record
         guard record.idKey == .assigned else {
@@ -27,22 +27,21 @@ public struct Action: Sendable {
         return storage.tables.assignedID(at: index)
     }
 
-    /// How the sender named its id, so that an answer names it alike.
+    /// The form in which the sender supplied the id, so that a reply can use the same one.
     public var idKey: IDKey { record.idKey }
 
     /// The source and its facts.
     public var origin: Origin { storage.tables.origins[Int(record.origin)] }
 
-    /// What the plugin's `Info` is made from.
+    /// The body from which the plugin's `Info` is decoded.
     public var body: Body { Body(storage: storage, node: record.body) }
 
-    /// What a payload of APNs says to the system (`alert`, `badge`, `content-available`), or `nil` of an action that came
-    /// in another envelope. Paths of errors begin with `body`, which stands for `aps`.
+    /// The `aps` object of an APNs payload (`alert`, `badge`, `content-available`), or `nil` for other envelopes. Error
+    /// paths begin with `body`, which stands for `aps`.
     public var aps: Body? { aside(of: .apns) }
 
-    /// The attributes of a CloudEvent (`source`, `type`, `time`, extensions), or `nil` of an action that came in another
-    /// envelope. They are the sender's word; trust rests on ``origin`` alone. Paths of errors begin with `body`, which
-    /// stands for the event.
+    /// The attributes of a CloudEvent (`source`, `type`, `time`, extensions), or `nil` for other envelopes. The sender
+    /// sets them; base trust on ``origin`` alone. Error paths begin with `body`, which stands for the event.
     public var cloudEventAttributes: Body? { aside(of: .cloudEvents) }
 
     private func aside(of envelope: EnvelopeKind) -> Body? {
@@ -51,20 +50,19 @@ public struct Action: Sendable {
         return Body(storage: storage, node: record.aside)
     }
 
-    /// When the adapter received it, by the calendar.
+    /// The wall-clock time at which the adapter received the message.
     public var receivedAt: WallTime { record.receivedAt }
 
-    /// When it is too late to begin, or `nil` when the sender set no limit.
+    /// The latest time to begin, or `nil` when the sender set no limit.
     public var deadline: ContinuousClock.Instant? {
         let position = record.deadline
         return position == ArrivalRecord.none ? nil : storage.tables.deadlines[Int(position)]
     }
 }
 
-/// What tells one action of a source from another: the sender's own id, else one that Signalbox assigned.
+/// The id of an action within its source: the sender's own, or one that Signalbox assigned.
 ///
-/// Any text of 1 to 128 bytes of UTF-8, control characters included: escape it before it is shown, and never use it as
-/// a file name.
+/// An id is any text of 1 to 128 UTF-8 bytes, including control characters. Escape it, and never use it as a file name.
 public struct ActionID: Sendable, Hashable {
     package let bytes: Bytes
 
@@ -72,10 +70,10 @@ public struct ActionID: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// The most bytes an id may have.
+    /// The maximum length of an id in bytes.
     public static let maximumLength = 128
 
-    /// An id made in the program.
+    /// Creates an id in code.
     ///
     /// - Returns: `nil` when the text is empty or longer than ``maximumLength`` bytes.
     public init?(_ text: String) {
@@ -83,7 +81,7 @@ public struct ActionID: Sendable, Hashable {
         bytes = Bytes(text)
     }
 
-    /// The same id in memory of its own, for whoever keeps it longer than the batch it came in.
+    /// Returns the same id in its own allocation. Use it for an id that outlives its batch.
     public func copied() -> ActionID {
         ActionID(unchecked: bytes.copied())
     }
@@ -93,33 +91,33 @@ public struct ActionID: Sendable, Hashable {
 }
 
 extension ActionID: CustomStringConvertible {
-    /// The id as text, not escaped.
+    /// The id as text, unescaped.
     public var description: String { text }
 }
 
-/// How an action's id came. The ways; more may be added.
+/// The form in which an action's id was supplied. Later versions may add more.
 public struct IDKey: Sendable, Hashable, CustomStringConvertible {
     private enum Code: UInt8 { case assigned, id, uuid }
     private let code: Code
 
-    /// The sender gave none; Signalbox assigned one.
+    /// The sender supplied none, and Signalbox assigned one.
     public static let assigned = IDKey(code: .assigned)
-    /// The member `id`, or a route's capture of that name.
+    /// The sender supplied the member `id`, or a route captured it.
     public static let id = IDKey(code: .id)
-    /// The member `uuid`, an accepted other name for `id`.
+    /// The sender supplied the member `uuid`, an alternative name for `id`.
     public static let uuid = IDKey(code: .uuid)
 
     /// `assigned`, `id` or `uuid`.
     public var description: String { "\(code)" }
 }
 
-/// A point in calendar time, for records and never for waiting: seconds and nanoseconds since 1970-01-01T00:00:00Z.
+/// A point in calendar time: seconds and nanoseconds since 1970-01-01T00:00:00Z. Intended for records, not for timers.
 ///
-/// The adapter that received something reads the clock; the core reads none.
+/// Adapters read the clock on receipt; the core never does.
 public struct WallTime: Sendable, Hashable, Comparable {
-    /// Whole seconds since 1970, negative before it.
+    /// Whole seconds since 1970, negative before that.
     public let seconds: Int64
-    /// The rest, 0 to 999,999,999.
+    /// The fraction of a second in nanoseconds, 0 to 999,999,999.
     public let nanoseconds: UInt32
 
     /// - Precondition: `nanoseconds` is below 1,000,000,000.
@@ -129,7 +127,7 @@ public struct WallTime: Sendable, Hashable, Comparable {
         self.nanoseconds = nanoseconds
     }
 
-    /// Earlier is less.
+    /// Returns whether `left` is earlier than `right`.
     public static func < (left: WallTime, right: WallTime) -> Bool {
         (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds)
     }

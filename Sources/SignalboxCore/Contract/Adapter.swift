@@ -1,89 +1,89 @@
 import Synchronization
 
-/// Turns what one source brings into arrivals. It knows no plugin and no supervisor.
+/// Converts the messages of one source into arrivals. An adapter depends on no plugin and no supervisor.
 public protocol Adapter: Sendable {
-    /// The configured source whose arrivals these are.
+    /// The configured source of the arrivals.
     var source: SourceName { get }
 
-    /// What this kind of source can do.
+    /// The capabilities of this kind of source.
     var features: AdapterFeatures { get }
 
-    /// Receives until its task is cancelled, which is the graceful stop: read no more, wait until the sink has heard of
-    /// every arrival taken (the supervisor bounds that wait), let the acknowledgements out, return.
+    /// Receives messages until the task is cancelled, which requests a graceful stop. It then stops reading, waits
+    /// until the sink has received every outcome (the supervisor bounds the wait), sends acknowledgements and returns.
     ///
-    /// When ``Intake/submit(_:to:)`` takes less than all, the adapter stops reading until ``Intake/room()`` returns; when
-    /// that throws it stops gracefully.
+    /// If ``Intake/submit(_:to:)`` accepts only part of a batch, the adapter stops reading until ``Intake/room()``
+    /// returns. If `room()` throws, the adapter stops gracefully.
     ///
-    /// - Throws: what makes further work pointless. A lost connection is not such a thing: the adapter reconnects.
+    /// - Throws: An error that makes further work pointless. After a lost connection the adapter reconnects instead.
     func run(into intake: any Intake) async throws
 }
 
-/// What a kind of source can do: the supervisor and the conformance suite read it.
+/// The capabilities of a kind of source. The supervisor and the conformance suite read them.
 public struct AdapterFeatures: OptionSet, Sendable, Hashable {
     /// The bits, one per feature.
     public let rawValue: UInt32
 
-    /// - Parameter rawValue: the bits, one per feature.
+    /// - Parameter rawValue: The bits, one per feature.
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
-    /// An outcome is answered to whoever sent the arrival.
+    /// The sender of an arrival receives the outcome as a reply.
     public static let replies = AdapterFeatures(rawValue: 1 << 0)
-    /// The program can send unasked, through ``Arrival/sender``.
+    /// The program can send unsolicited messages through ``Arrival/sender``.
     public static let pushes = AdapterFeatures(rawValue: 1 << 1)
-    /// What was not acknowledged comes again, so an arrival is held at most for the hold limit.
+    /// The source redelivers unacknowledged messages, so the ack deadline limits how long an arrival is held.
     public static let redelivers = AdapterFeatures(rawValue: 1 << 2)
-    /// The source can have its navigation decided.
+    /// The source's navigation can be decided by a navigation chain.
     public static let navigates = AdapterFeatures(rawValue: 1 << 3)
-    /// An id that a sender gives stands for one message in the whole source: when it comes again it is the same message
-    /// again. Not so where each page or connection counts its messages for itself.
+    /// A sender's id identifies one message within the whole source, so a repeated id means a redelivery. Not set where
+    /// each page or connection numbers its own messages.
     public static let stableIDs = AdapterFeatures(rawValue: 1 << 4)
 }
 
-/// The way into the supervisor for one adapter. First in, first out per source and lane.
+/// An adapter's entry point to the supervisor. First in, first out per source and lane.
 public protocol Intake: Sendable {
-    /// Takes as many arrivals from the front of `batch` as the source's window has room for.
+    /// Accepts arrivals from the front of `batch`, up to the free room in the source's window.
     ///
-    /// Never blocks; any thread. Before the supervisor opens, what was taken waits in the window. Each arrival taken is
-    /// settled exactly once through `sink`; those not taken still belong to the caller.
+    /// Never blocks; callable from any thread. Accepted arrivals wait in the window until the supervisor opens. Each
+    /// accepted arrival is settled exactly once through `sink`. The caller keeps the others.
     ///
-    /// - Returns: the number taken, 0 to `batch.count`; 0 while the supervisor drains and after.
+    /// - Returns: The number accepted, 0 to `batch.count`. Always 0 once the supervisor drains.
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int
 
-    /// Returns when a quarter of the window is free. A cancelled caller waits as well: the supervisor closes the intake
-    /// when it stops an adapter.
+    /// Suspends until a quarter of the window is free. Cancellation does not end the wait; the supervisor closes the
+    /// intake when it stops an adapter.
     ///
-    /// - Throws: ``SourceClosed`` when the supervisor drains or has stopped: nothing more will be taken.
+    /// - Throws: ``SourceClosed`` when the supervisor drains or has stopped and accepts no more arrivals.
     func room() async throws(SourceClosed)
 }
 
-/// The intake takes no more arrivals: the supervisor drains or has stopped.
+/// An error thrown when the intake accepts no more arrivals because the supervisor drains or has stopped.
 public struct SourceClosed: Error, Sendable, Hashable {
-    /// Made by whoever closes an intake.
+    /// Creates the error. An intake throws it once it is closed.
     public init() {}
 }
 
-/// Where an adapter hears what became of its arrivals.
+/// An adapter's receiver for the outcomes of its arrivals.
 ///
-/// Both calls come on any thread, in any order between arrivals, also from inside ``Intake/submit(_:to:)``; they must
-/// not block, and must not call `submit`.
+/// Both methods may be called on any thread, in any order between arrivals, and from inside ``Intake/submit(_:to:)``.
+/// They must not block or call `submit`.
 public protocol SettlementSink: AnyObject, Sendable {
-    /// Signalbox has custody: the arrival is journalled, or settled where there is no journal. At most once per token,
-    /// before ``settle(_:_:)``, and never for an arrival that is abandoned.
+    /// Signals that Signalbox has custody: the arrival is journaled, or settled if there is no journal. Called at most
+    /// once per token, before ``settle(_:_:)``, and never for an abandoned arrival.
     func mayAcknowledge(_ token: UInt64)
 
-    /// The one outcome of the arrival. Exactly once per token of an arrival that was taken.
+    /// Delivers the arrival's outcome. Called exactly once per accepted arrival.
     func settle(_ token: UInt64, _ outcome: Outcome)
 }
 
 extension Intake {
-    /// Submits a batch and waits for every outcome: a convenience for tests and command lines.
+    /// Submits a batch and waits for all outcomes. A convenience for tests and command-line tools.
     ///
-    /// Must not be awaited by a plugin that is itself the target: its lane would wait for itself until the timeout.
+    /// A plugin must not await a delivery to itself: its lane would wait for itself until the timeout.
     ///
-    /// - Precondition: the tokens of the batch differ from each other.
-    /// - Returns: the outcomes in the order of `batch`; `abandoned(drain)` for what was not taken any more.
+    /// - Precondition: The tokens of the batch are unique.
+    /// - Returns: The outcomes in the order of `batch`; `abandoned(drain)` for arrivals that the intake did not accept.
     public func deliver(_ batch: [Arrival]) async -> [Outcome] {
         let collector = OutcomeCollector()
         var taken = 0
@@ -97,7 +97,7 @@ extension Intake {
     }
 }
 
-/// Keeps the outcomes of one delivered batch until there are as many as were taken.
+/// Collects the outcomes of one delivered batch until all accepted arrivals are settled.
 package final class OutcomeCollector: SettlementSink {
     private struct State {
         var outcomes: [UInt64: Outcome] = [:]

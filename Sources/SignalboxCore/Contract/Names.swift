@@ -1,6 +1,6 @@
-/// The name an action is routed by: ASCII `[A-Za-z][A-Za-z0-9._-]*`, at most 64 bytes.
+/// The name by which an action is routed: ASCII `[A-Za-z][A-Za-z0-9._-]*`, at most 64 bytes.
 ///
-/// Names that begin with `signalbox.` are made by Signalbox itself and never read from a wire.
+/// Names that begin with `signalbox.` are reserved for Signalbox and rejected in messages.
 public struct ActionName: Sendable, Hashable {
     package let bytes: Bytes
 
@@ -8,12 +8,12 @@ public struct ActionName: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// The most bytes a name may have.
+    /// The maximum length of a name in bytes.
     public static let maximumLength = 64
 
-    /// A name that came from outside, or from a configuration.
+    /// Creates a name from outside input or a configuration.
     ///
-    /// - Throws: ``NameError`` when the text is not in the grammar or begins with `signalbox.`.
+    /// - Throws: ``NameError`` when the text does not match the grammar or begins with `signalbox.`.
     public init(_ text: String) throws(NameError) {
         let bytes = Bytes(text)
         if let problem = bytes.withUnsafeBytes({ ActionName.problem(in: $0) }) {
@@ -22,7 +22,7 @@ public struct ActionName: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// A name that Signalbox makes itself: `signalbox.` and a word.
+    /// Returns a name of Signalbox's own: `signalbox.` followed by `word`.
     package static func own(_ word: StaticString) -> ActionName {
         ActionName(unchecked: Bytes("signalbox.\(word)"))
     }
@@ -30,12 +30,12 @@ public struct ActionName: Sendable, Hashable {
     /// The name as text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The same name in memory of its own, for whoever keeps it longer than the batch it came in.
+    /// Returns the same name in its own allocation. Use it for a name that outlives its batch.
     public func copied() -> ActionName {
         ActionName(unchecked: bytes.copied())
     }
 
-    /// What keeps these bytes from being a name that a wire may carry, or `nil` when nothing does.
+    /// Returns the reason why these bytes are not a valid name in a message, or `nil`.
     package static func problem(in bytes: UnsafeRawBufferPointer) -> NameError? {
         guard let first = bytes.first else { return .empty }
         guard bytes.count <= maximumLength else { return .tooLong }
@@ -59,9 +59,9 @@ public struct ActionName: Sendable, Hashable {
 }
 
 extension ActionName: ExpressibleByStringLiteral {
-    /// A name written in the program.
+    /// Creates a name from a literal.
     ///
-    /// - Precondition: the literal is a name; anything else is a mistake in the program and traps.
+    /// - Precondition: The literal is a valid name. Any other literal is a programming error and traps.
     public init(stringLiteral text: String) {
         do {
             try self.init(text)
@@ -76,16 +76,16 @@ extension ActionName: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// The name of a configured source, such as `push` or `chat`: the key of bounds, order, seen ids and metrics.
+/// The name of a configured source, such as `push` or `chat`. The key for limits, ordering, deduplication and metrics.
 ///
-/// The grammar is that of ``ActionName``: ASCII `[A-Za-z][A-Za-z0-9._-]*`, at most 64 bytes.
+/// The grammar is the same as for ``ActionName``: ASCII `[A-Za-z][A-Za-z0-9._-]*`, at most 64 bytes.
 public struct SourceName: Sendable, Hashable, CustomStringConvertible {
     /// The name as text.
     public let text: String
 
-    /// A name from a configuration.
+    /// Creates a name from a configuration.
     ///
-    /// - Throws: ``NameError`` when the text is not in the grammar; the reserved prefix counts too.
+    /// - Throws: ``NameError`` when the text does not match the grammar or begins with the reserved prefix.
     public init(_ text: String) throws(NameError) {
         _ = try ActionName(text)
         self.text = text
@@ -96,29 +96,29 @@ public struct SourceName: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SourceName: ExpressibleByStringLiteral {
-    /// A name written in the program.
+    /// Creates a name from a literal.
     ///
-    /// - Precondition: the literal is a name; anything else is a mistake in the program and traps.
+    /// - Precondition: The literal is a valid name. Any other literal is a programming error and traps.
     public init(stringLiteral text: String) {
         self.text = ActionName(stringLiteral: text).text
     }
 }
 
-/// Why a text is no ``ActionName`` and no ``SourceName``. The kinds; more may be added.
+/// The reason why a text is not a valid ``ActionName`` or ``SourceName``. Later versions may add more.
 public struct NameError: Error, Sendable, Hashable, CustomStringConvertible {
     private enum Code { case empty, tooLong, invalidCharacter, reserved }
     private let code: Code
 
-    /// The text has no characters.
+    /// The text is empty.
     public static let empty = NameError(code: .empty)
     /// The text has more than ``ActionName/maximumLength`` bytes.
     public static let tooLong = NameError(code: .tooLong)
     /// The text does not match `[A-Za-z][A-Za-z0-9._-]*`.
     public static let invalidCharacter = NameError(code: .invalidCharacter)
-    /// The text begins with `signalbox.`, which is kept for names that Signalbox makes itself.
+    /// The text begins with `signalbox.`, which is reserved for Signalbox's own names.
     public static let reserved = NameError(code: .reserved)
 
-    /// What is wrong and what a name looks like.
+    /// The error, with the expected form of a name.
     public var description: String {
         switch code {
         case .empty: "a name cannot be empty"

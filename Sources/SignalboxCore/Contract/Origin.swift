@@ -1,15 +1,15 @@
-/// Where an arrival came from: its source and the adapter's facts. Set by the adapter alone, never read from a message.
+/// The origin of an arrival: its source and the adapter's facts. Set only by the adapter, never read from a message.
 ///
-/// One object is shared by all arrivals with the same facts (a connection, a topic).
+/// All arrivals with the same facts (a connection, a topic) share one object.
 public final class Origin: Sendable {
     /// The configured source.
     public let source: SourceName
-    /// What the adapter knows about the sender.
+    /// The adapter's facts about the sender.
     public let facts: any OriginFacts
-    /// Whether only an access rule that names this origin may allow it.
+    /// Whether only an access rule that names this origin can allow it.
     package let mustBeNamed: Bool
 
-    /// An adapter makes one per set of facts and shares it between arrivals.
+    /// Creates an origin. An adapter creates one per set of facts and shares it between arrivals.
     public init(source: SourceName, facts: any OriginFacts) {
         self.source = source
         self.facts = facts
@@ -17,15 +17,15 @@ public final class Origin: Sendable {
     }
 }
 
-/// What an adapter knows about where an arrival came from: the ground on which trust rests.
+/// Facts that an adapter establishes about an arrival's origin. Trust is based on them.
 ///
-/// One type per adapter. The core names no transport: it carries facts, shows them and stores them by `kind`.
+/// Each adapter defines one type. The core knows no transport: it carries, displays and stores facts by `kind`.
 public protocol OriginFacts: Sendable, Hashable, Encodable {
-    /// The name under which encoded facts are stored and read back, such as `push`.
+    /// The name under which encoded facts are stored and decoded, such as `push`.
     static var kind: String { get }
 
-    /// Whether the source redelivers this arrival when it is abandoned. Matters only if the source's features include
-    /// ``AdapterFeatures/redelivers``; `true` by default.
+    /// Whether the source redelivers this arrival if it is abandoned. Relevant only if the source has the feature
+    /// ``AdapterFeatures/redelivers``. Defaults to `true`.
     var isRedelivered: Bool { get }
 }
 
@@ -34,19 +34,19 @@ extension OriginFacts {
     public var isRedelivered: Bool { true }
 }
 
-/// Facts about an origin behind which anybody may stand, as behind a link that any page or other application can make.
+/// Facts about an origin that anyone can send from, such as a link that any page or other application can open.
 ///
-/// An access rule must name such an origin to allow it: by its source, or by a rule about these very facts. What a rule
-/// lets through only because it excludes others, as ``AccessRule/not(_:)`` does, is not named.
+/// An access rule must name such an origin to allow it, by its source or by a rule about these facts. A rule that only
+/// excludes other origins, such as ``AccessRule/not(_:)``, does not name it.
 public protocol LeastTrustedFacts: OriginFacts {}
 
-/// Facts of a source whose messages may say which trace they belong to, as in a header or a property.
+/// Facts of a source whose messages can carry trace context, for example in a header or a property.
 ///
-/// What it answers comes from whoever sent the message and is not to be trusted; whoever asks checks the form.
+/// The sender controls the value, so it is untrusted and the caller validates it.
 public protocol TraceCarrying: OriginFacts {
-    /// What the message says for a key of W3C Trace Context.
+    /// Returns the message's value for a W3C Trace Context key.
     ///
-    /// - Parameter key: `traceparent` or `tracestate`, in small letters.
-    /// - Returns: the value as it was sent; `nil` when the message has none, or more than one.
+    /// - Parameter key: `traceparent` or `tracestate`, in lower case.
+    /// - Returns: The value as sent, or `nil` when the message has none or more than one.
     func traceValue(forKey key: String) -> String?
 }

@@ -1,15 +1,15 @@
-/// What became of an arrival: exactly one per arrival that was accepted, the unreadable ones too.
+/// The result of an arrival: exactly one per accepted arrival, including unreadable ones.
 public enum Outcome: Sendable, Hashable {
-    /// The plugin did its work; `reply` is its answer as JSON, or `nil` when it has none.
+    /// The plugin succeeded. `reply` is its reply as JSON, or `nil` if it has none.
     case handled(reply: Bytes?)
     /// The plugin was not called.
     case rejected(Rejection)
-    /// The plugin threw, or did not return in time.
+    /// The plugin threw an error or timed out.
     case failed(Failure)
-    /// Signalbox let go of the arrival before it was decided: not acknowledged, and it may come again.
+    /// Signalbox released the arrival undecided. It is not acknowledged and may be redelivered.
     case abandoned(Abandonment)
 
-    /// `handled`, `rejected`, `failed` or `abandoned`: the word used in logs and JSON.
+    /// The outcome's name in logs and JSON: `handled`, `rejected`, `failed` or `abandoned`.
     public var name: String {
         switch self {
         case .handled: "handled"
@@ -19,8 +19,7 @@ public enum Outcome: Sendable, Hashable {
         }
     }
 
-    /// The word for what exactly became of it, as answers, logs and JSON have it: `handled`, or the reason's, such as
-    /// `unknownAction`, `timeout` or `drain`.
+    /// The code in replies, logs and JSON: `handled`, or a reason such as `unknownAction`, `timeout` or `drain`.
     public var code: String {
         switch self {
         case .handled: name
@@ -32,9 +31,9 @@ public enum Outcome: Sendable, Hashable {
 }
 
 extension Outcome {
-    /// Why a plugin was not called.
+    /// The reason why a plugin was not called.
     public struct Rejection: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The kinds of rejection; more may be added.
+        /// The kinds of rejection. Later versions may add more.
         public struct Reason: Sendable, Hashable, CustomStringConvertible {
             private enum Code: String {
                 case malformed, unknownAction, sourceNotAllowed, invalidBody, expired, unavailable
@@ -42,65 +41,65 @@ extension Outcome {
             }
             private let code: Code
 
-            /// The message is not an action: no JSON, over a limit, no action name, a bad id.
+            /// The message is not an action: not JSON, over a limit, without an action name, or with an invalid id.
             public static let malformed = Reason(code: .malformed)
             /// No plugin is registered for the action's name.
             public static let unknownAction = Reason(code: .unknownAction)
             /// The plugin's access rule does not allow this origin.
             public static let sourceNotAllowed = Reason(code: .sourceNotAllowed)
-            /// The body is not what the plugin's `Info` is made from.
+            /// The body does not decode as the plugin's `Info`.
             public static let invalidBody = Reason(code: .invalidBody)
-            /// The action's deadline passed before the plugin could begin.
+            /// The action's deadline passed before the call could begin.
             public static let expired = Reason(code: .expired)
             /// The plugin's lane is stalled by an earlier call that has not returned, or its circuit breaker is open.
             public static let unavailable = Reason(code: .unavailable)
-            /// The id was given to another action of the same source before, with another body.
+            /// The same source already used the id for an action with different content.
             public static let idConflict = Reason(code: .idConflict)
-            /// A plugin waits for an action that only its own lane could handle, which it holds itself.
+            /// A plugin waits for an action that only its own lane could handle, which that plugin occupies.
             public static let reentrant = Reason(code: .reentrant)
-            /// The source sends more than its rate limit allows.
+            /// The source exceeds its rate limit.
             public static let overloaded = Reason(code: .overloaded)
-            /// It was delivered as often as the limit allows, and the process died each time while handling it.
+            /// The message reached its delivery limit. The process died while handling each delivery.
             public static let deliveryLimit = Reason(code: .deliveryLimit)
 
             private init(code: Code) { self.code = code }
 
-            /// The reason with this word, or `nil` when there is none.
+            /// Returns `nil` when no reason has this name.
             package init?(_ word: String) {
                 guard let code = Code(rawValue: word) else { return nil }
                 self.code = code
             }
 
-            /// The word used in logs, JSON and answers, such as `unknownAction`.
+            /// The reason's name in logs, JSON and replies, such as `unknownAction`.
             public var description: String { code.rawValue }
         }
 
-        /// What kind of rejection this is.
+        /// The kind of rejection.
         public let reason: Reason
-        /// What exactly and where, in words; without the message's own content.
+        /// A description of the error and its location, without content of the message.
         public let detail: String
-        /// The reader's finding, when the bytes or the body were at fault.
+        /// The error in the bytes or the body, if they caused the rejection.
         public let bodyError: BodyError?
 
         /// - Parameters:
-        ///   - reason: the kind.
-        ///   - detail: what exactly, without the message's own content.
+        ///   - reason: The kind of rejection.
+        ///   - detail: A description of the error, without content of the message.
         public init(_ reason: Reason, detail: String) {
             self.reason = reason
             self.detail = detail
             bodyError = nil
         }
 
-        /// A rejection that another process reported.
+        /// Creates a rejection that another process reported.
         ///
-        /// - Parameter path: where in the body the fault is; empty when the body is not at fault.
+        /// - Parameter path: The path to the error in the body. Empty if the body is not at fault.
         package init(_ reason: Reason, detail: String, path: String) {
             self.reason = reason
             self.detail = detail
             bodyError = path.isEmpty ? nil : BodyError(.invalidValue, path: path, offset: nil, detail: detail)
         }
 
-        /// A rejection because of what the reader found in the bytes or the body.
+        /// Creates a rejection for an error in the bytes or the body.
         public init(_ reason: Reason, _ error: BodyError) {
             self.reason = reason
             detail = error.description
@@ -113,54 +112,53 @@ extension Outcome {
 }
 
 extension Outcome {
-    /// How a plugin that was called failed.
+    /// The reason why a called plugin failed.
     public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The kinds of failure; more may be added.
+        /// The kinds of failure. Later versions may add more.
         public struct Reason: Sendable, Hashable, CustomStringConvertible {
             private enum Code: String { case threw, timeout }
             private let code: Code
 
             /// The plugin threw an error.
             public static let threw = Reason(code: .threw)
-            /// The plugin did not return within its timeout. It may still be running; its late result is not sent.
+            /// The plugin did not return within its timeout. It may still be running; its late result is discarded.
             public static let timeout = Reason(code: .timeout)
 
-            /// The word used in logs, JSON and answers.
+            /// The reason's name in logs, JSON and replies.
             public var description: String { code.rawValue }
         }
 
-        /// What kind of failure this is.
+        /// The kind of failure.
         public let reason: Reason
-        /// What the plugin threw, or how long it was waited for, in words.
+        /// A description of the error thrown or of the elapsed timeout.
         public let detail: String
-        /// Whether the same call may succeed later, so that a retry is worth it. What the plugin says; `false` when it
-        /// says nothing.
+        /// Whether the same call may succeed later. Determined by the plugin's error; `false` by default.
         public let isRetryable: Bool
-        /// What happens to the action once no attempt is left. What the plugin says; `deadLetter` when it says nothing.
+        /// What happens to the action after its last attempt. Set by the plugin's error; `deadLetter` by default.
         public let whenExhausted: RetryExhaustion
 
-        /// A failure that no retry mends.
+        /// Creates a failure that is not retryable.
         ///
         /// - Parameters:
-        ///   - reason: the kind.
-        ///   - detail: what exactly, in words.
+        ///   - reason: The kind of failure.
+        ///   - detail: A description of the failure.
         public init(_ reason: Reason, detail: String) {
             self.init(reason, detail: detail, isRetryable: false)
         }
 
         /// - Parameters:
-        ///   - reason: the kind.
-        ///   - detail: what exactly, in words.
-        ///   - isRetryable: whether the same call may succeed later.
+        ///   - reason: The kind of failure.
+        ///   - detail: A description of the failure.
+        ///   - isRetryable: Whether the same call may succeed later.
         public init(_ reason: Reason, detail: String, isRetryable: Bool) {
             self.init(reason, detail: detail, isRetryable: isRetryable, whenExhausted: .deadLetter)
         }
 
         /// - Parameters:
-        ///   - reason: the kind.
-        ///   - detail: what exactly, in words.
-        ///   - isRetryable: whether the same call may succeed later.
-        ///   - whenExhausted: what happens to the action once no attempt is left.
+        ///   - reason: The kind of failure.
+        ///   - detail: A description of the failure.
+        ///   - isRetryable: Whether the same call may succeed later.
+        ///   - whenExhausted: What happens to the action after its last attempt.
         public init(_ reason: Reason, detail: String, isRetryable: Bool, whenExhausted: RetryExhaustion) {
             self.reason = reason
             self.detail = detail
@@ -174,11 +172,11 @@ extension Outcome {
 }
 
 extension Outcome {
-    /// Why Signalbox let go of an arrival. It is not acknowledged and, where the source can, it comes again.
+    /// The reason why Signalbox released an arrival. It is not acknowledged, and the source redelivers it if it can.
     public struct Abandonment: Error, Sendable, Hashable, CustomStringConvertible {
         private enum Code: String { case drain, stop, holdLimit, givenBack }
         private let code: Code
-        /// What exactly, in words; empty when the code says it all.
+        /// A description of the cause. Empty when the code is sufficient.
         public let detail: String
 
         private init(code: Code, detail: String = "") {
@@ -186,30 +184,30 @@ extension Outcome {
             self.detail = detail
         }
 
-        /// It had not begun when the time for draining was over.
+        /// The call had not started when the drain timeout expired.
         public static let drain = Abandonment(code: .drain)
-        /// The program was stopped at once.
+        /// The program stopped immediately.
         public static let stop = Abandonment(code: .stop)
-        /// It waited longer than its source may hold an arrival without acknowledging it.
+        /// The arrival reached its source's ack deadline.
         public static let holdLimit = Abandonment(code: .holdLimit)
-        /// The plugin cannot do its work at present and asked for the message again (``RetryExhaustion/abandon``).
+        /// The plugin cannot work at present and requested redelivery (``RetryExhaustion/abandon``).
         ///
-        /// - Parameter detail: how it failed, in words.
+        /// - Parameter detail: A description of the failure.
         public static func givenBack(_ detail: String) -> Abandonment { Abandonment(code: .givenBack, detail: detail) }
 
-        /// The abandonment with this word, or `nil` when there is none.
+        /// Returns `nil` when no abandonment has this name.
         package init?(_ word: String) {
             guard let code = Code(rawValue: word) else { return nil }
             self.init(code: code)
         }
 
-        /// Whether the plugin gave it back.
+        /// Whether the plugin requested redelivery.
         public var isGivenBack: Bool { code == .givenBack }
 
-        /// The word, followed by the detail if there is one.
+        /// The name, followed by the detail if there is one.
         package var text: String { detail.isEmpty ? description : "\(description): \(detail)" }
 
-        /// The word used in logs and JSON.
+        /// The abandonment's name in logs and JSON.
         public var description: String { code.rawValue }
     }
 }

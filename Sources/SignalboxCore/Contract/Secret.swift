@@ -1,5 +1,4 @@
-/// A password, token or user name by where it is kept: never by its value, which an adapter reads anew for each use and
-/// forgets.
+/// The location of a password, token or user name. An adapter reads the value for each use and keeps no copy.
 public struct Secret: Sendable, Hashable {
     package enum Place: Sendable, Hashable {
         case environment(String)
@@ -9,27 +8,27 @@ public struct Secret: Sendable, Hashable {
 
     package let place: Place
 
-    /// Whether the value is written out in place, and so is not secret.
+    /// Whether the value is stored in place and therefore is not secret.
     package var isWrittenOut: Bool { if case .text = place { true } else { false } }
 
-    /// The value of an environment variable.
+    /// Returns a reference to an environment variable.
     public static func environment(_ name: String) -> Secret {
         Secret(place: .environment(name))
     }
 
-    /// The content of a file without one newline at its end; changed content counts from the next use on.
+    /// Returns a reference to a file. One newline at its end is removed, and each use reads the file again.
     public static func file(_ path: String) -> Secret {
         Secret(place: .file(path))
     }
 
-    /// A value that may be known, such as a user name: it is kept in memory. Still no description shows it.
+    /// Returns a value that need not be secret, such as a user name. It is kept in memory, but no description shows it.
     public static func text(_ value: String) -> Secret {
         Secret(place: .text(value))
     }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The place, never the value.
+    /// The location, never the value.
     public var description: String {
         switch place {
         case .environment(let name): "environment variable \(name)"
@@ -38,6 +37,6 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible {
         }
     }
 
-    /// The place, never the value.
+    /// The location, never the value.
     public var debugDescription: String { description }
 }

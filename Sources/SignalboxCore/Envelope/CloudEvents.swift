@@ -1,5 +1,5 @@
 extension EnvelopeReader {
-    /// Reads an event of CloudEvents 1.0: its attributes are set apart, and its data is the body.
+    /// Parses a CloudEvents 1.0 event. Stores its attributes separately; the body is its data.
     func readCloudEvent(
         from buffers: inout BatchBuffers,
         into record: inout ArrivalRecord
@@ -17,7 +17,7 @@ extension EnvelopeReader {
         record.aside = UInt32(root)
     }
 
-    /// Before all else, as another version has other rules.
+    /// Checked first, because other versions have other rules.
     private func checkVersion(_ position: Int?, in buffers: borrowing BatchBuffers) throws(BodyError) {
         guard let node = position.map({ buffers.nodes[$0] }), !node.is(.null) else {
             throw BodyError(.missingMember, path: "specversion")
@@ -29,7 +29,7 @@ extension EnvelopeReader {
         }
     }
 
-    /// JSON event format, section 3.1.2.
+    /// Returns the body according to the JSON event format, section 3.1.2.
     private func body(of event: CloudEventMembers, in buffers: inout BatchBuffers) throws(BodyError) -> Int {
         if let base64 = event.dataBase64, !buffers.nodes[base64].is(.null) {
             guard event.data == nil else {
@@ -67,7 +67,7 @@ extension EnvelopeReader {
     }
 }
 
-/// Where in the index the members of a CloudEvent are, its attributes' names and values checked (specification,
+/// The positions of a CloudEvent's members in the index. Attribute names and values are validated (specification,
 /// "Context Attributes" and "Type System"). An attribute that is `null` counts as absent.
 struct CloudEventMembers {
     private(set) var type: Int?
@@ -75,10 +75,10 @@ struct CloudEventMembers {
     private(set) var data: Int?
     private(set) var dataBase64: Int?
     private(set) var hasSource = false
-    /// Without a content type data is JSON.
+    /// Whether data is JSON, which is the default without a content type.
     private(set) var dataIsJSON = true
 
-    /// Looks through the members of the object at `root` once.
+    /// Scans the members of the object at `root` once.
     init(of root: Int, in buffers: borrowing BatchBuffers, for reader: EnvelopeReader) throws(BodyError) {
         let end = Int(buffers.nodes[root].next)
         var key = root + 1
@@ -128,7 +128,7 @@ struct CloudEventMembers {
 }
 
 extension CloudEventMembers {
-    /// One attribute.
+    /// An attribute and its location.
     private struct Place {
         let name: String
         let node: BodyNode
@@ -148,14 +148,14 @@ extension CloudEventMembers {
             throw BodyError(.invalidValue, path: path, offset: offset, detail: "names of attributes are a-z and 0-9")
         }
 
-        /// The text of an attribute that may not be empty.
+        /// Returns the text of an attribute that must not be empty.
         func text(in buffers: borrowing BatchBuffers) throws(BodyError) -> String {
             let text = try string(in: buffers)
             guard !text.isEmpty else { throw invalid("a text that is not empty expected") }
             return text
         }
 
-        /// A boolean, an integer of 32 bits, or text: what the type system lets an attribute be in JSON.
+        /// Accepts the attribute types in JSON: a boolean, a 32-bit integer, or text.
         func checkExtension(in buffers: borrowing BatchBuffers) throws(BodyError) {
             switch node.kind {
             case .true, .false: break
@@ -196,12 +196,12 @@ extension CloudEventMembers {
     }
 }
 
-/// A media type as `datacontenttype` has it (RFC 2045 section 5.1), its parameters passed over.
+/// The media type of a `datacontenttype` (RFC 2045 section 5.1). Parameters are ignored.
 struct MediaType {
     /// Whether the subtype is `json` or ends in `+json`, in any letter case.
     let isJSON: Bool
 
-    /// - Returns: `nil` when the text is not two tokens around a slash, with or without parameters behind them.
+    /// - Returns: `nil` unless the text is two tokens separated by a slash, with optional parameters.
     init?(_ text: String) {
         let type = text.utf8.prefix { $0 != UInt8(ascii: ";") }
         guard let slash = type.firstIndex(of: UInt8(ascii: "/")) else { return nil }
@@ -219,10 +219,10 @@ struct MediaType {
     private static let separators = Set(#"()<>@,;:\"/[]?="#.utf8)
 }
 
-/// Dates and times of RFC 3339 section 5.6, such as `2018-04-05T17:31:00.5+02:00`.
+/// A validator for RFC 3339 timestamps (section 5.6), such as `2018-04-05T17:31:00.5+02:00`.
 enum TimestampText {
-    /// Whether the text is one, and names a day and an hour that exist. A second 60 exists in the last minute of a day
-    /// of UTC alone; whether a leap second was announced for it is not asked.
+    /// Returns whether the text is a timestamp with a valid date and time. Second 60 is valid only in the last minute
+    /// of a UTC day; announced leap seconds are not checked.
     static func isTimestamp(_ text: String) -> Bool {
         var rest = Array(text.utf8)[...]
         guard let year = number(4, &rest), take("-", &rest), let month = number(2, &rest), take("-", &rest),
@@ -241,7 +241,7 @@ enum TimestampText {
         return second < 60 || minuteOfUTC == minutesOfDay - 1
     }
 
-    /// Minutes east of UTC.
+    /// Returns the offset in minutes east of UTC.
     private static func offset(_ rest: inout ArraySlice<UInt8>) -> Int? {
         if take("Zz", &rest) { return 0 }
         let isWest = rest.first == UInt8(ascii: "-")
@@ -275,10 +275,10 @@ enum TimestampText {
     }
 }
 
-/// Base64 of RFC 4648 section 4, in its one canonical form: padded, without line ends or other characters, and the bits
-/// behind the last byte zero.
+/// A decoder for canonical base64 (RFC 4648 section 4): padded, without line ends or other characters, and with zero
+/// bits after the last byte.
 enum Base64Text {
-    /// The bytes it stands for, or `nil` when the text is not of this form.
+    /// Returns the decoded bytes, or `nil` when the text is not canonical base64.
     static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         var padding = 0

@@ -1,17 +1,17 @@
-/// How a message's bytes and what its adapter knows about it become an action's name, id and body.
+/// The rules by which an action's name, id and body are derived from a message's bytes and its adapter's data.
 public struct Envelope: Sendable {
     package enum Form: Sendable {
         case standard
         case route(RouteNaming, PayloadEnvelope)
         case handler(ActionName)
         case address(ActionName, RouteNaming)
-        /// With the most bytes that a payload may have.
+        /// Carries the maximum size of a payload in bytes.
         case apns(Int)
         case cloudEvents
     }
 
     package let form: Form
-    /// What an arrival is marked with; known here, so that reading it costs no look at the form.
+    /// The kind recorded for arrivals. Stored to avoid a switch over the form for each message.
     package let kind: EnvelopeKind
 
     private init(form: Form, kind: EnvelopeKind) {
@@ -23,31 +23,31 @@ public struct Envelope: Sendable {
     public static let standard = Envelope(form: .standard, kind: .standard)
 
     /// A payload of Apple's push service (APNs): a JSON object whose member `action` names the action, with `id` or
-    /// `uuid` as in a standard envelope. `aps`, an object that must be there, is kept apart as ``Action/aps``; the body
-    /// is an object of all other members, in their order. A member `body` is one of them like any other.
+    /// `uuid` as in a standard envelope. The required object `aps` is available as ``Action/aps``. The body is an
+    /// object of all other members in their order; a member `body` has no special meaning.
     ///
-    /// At most ``apnsLimit`` bytes, besides ``MessageLimits``.
+    /// At most ``apnsLimit`` bytes, in addition to ``MessageLimits``.
     public static let apns = Envelope(form: .apns(apnsLimit), kind: .apns)
 
-    /// The most bytes of a payload of APNs: 5,120.
+    /// The maximum size of an APNs payload: 5,120 bytes.
     ///
-    /// The service refuses payloads of more than 4,096 bytes, and of notifications for VoIP of more than 5,120 (Apple,
-    /// "Generating a remote notification"). A payload does not say which of the two it is, so the larger counts.
+    /// The service rejects payloads of more than 4,096 bytes, or 5,120 for VoIP notifications (Apple, "Generating a
+    /// remote notification"). A payload does not indicate its type, so the larger limit applies.
     public static let apnsLimit = 5_120
 
-    /// An event of CloudEvents 1.0 in JSON (structured mode): `type` is the action, `id` the id, `data` the body; the
-    /// attributes are kept apart as ``Action/cloudEventAttributes``. A batch, which is a JSON array, is no such event.
+    /// A CloudEvents 1.0 event in JSON (structured mode). Its `type` is the action, `id` the id, and `data` the body.
+    /// The attributes are available as ``Action/cloudEventAttributes``. A batch, which is a JSON array, is rejected.
     ///
-    /// A string `data` whose `datacontenttype` is not JSON is a body of text, `data_base64` one of bytes, whatever its
-    /// content type; without data the body is `null`. The event's `source` is what its sender says: it is an attribute
+    /// A string `data` whose `datacontenttype` is not JSON is a text body. `data_base64` is a body of bytes, regardless
+    /// of content type. Without data the body is `null`. The sender sets the event's `source`, so it is an attribute
     /// and never the ``Action/origin``.
     ///
-    /// The JSON event format and the specification are those of
-    /// https://github.com/cloudevents/spec/tree/v1.0.2/cloudevents. Checked are what it demands of names and values of
-    /// attributes, except the form of URIs, which nothing here follows.
+    /// Follows the JSON event format and the specification of
+    /// https://github.com/cloudevents/spec/tree/v1.0.2/cloudevents. Attribute names and values are validated, except
+    /// the syntax of URIs, which Signalbox never dereferences.
     public static let cloudEvents = Envelope(form: .cloudEvents, kind: .cloudEvents)
 
-    /// An envelope that a payload brings itself.
+    /// Returns the envelope in which a payload names its own action.
     public static func payload(_ envelope: PayloadEnvelope) -> Envelope {
         switch envelope.form {
         case .standard: standard
@@ -56,26 +56,26 @@ public struct Envelope: Sendable {
         }
     }
 
-    /// A route of the source named the action; the whole payload is the body.
+    /// Returns the envelope for a route that names the action. The whole payload is the body.
     public static func route(_ naming: RouteNaming) -> Envelope {
         route(naming, payload: .standard)
     }
 
-    /// A route of the source, and the envelope of the payload where the route names no action. Id and captures of the
-    /// route are added to what the payload says.
+    /// Returns the envelope for a route, with the payload's own envelope if the route names no action. The route's id
+    /// and captures are added to the payload's content.
     public static func route(_ naming: RouteNaming, payload: PayloadEnvelope) -> Envelope {
         Envelope(form: .route(naming, payload), kind: naming.action == nil ? payload.kind : .route)
     }
 
-    /// The message was posted to a handler, as a page does with `messageHandlers.NAME.postMessage(value)`: the handler's
-    /// name is the action and the posted JSON value the body. An object with a member `action` is a standard envelope
-    /// instead.
+    /// Returns the envelope for a message posted to a handler, as a page does with
+    /// `messageHandlers.NAME.postMessage(value)`. The handler's name is the action, and the JSON value is the body. An
+    /// object with a member `action` is a standard envelope instead.
     public static func handler(_ name: ActionName) -> Envelope {
         Envelope(form: .handler(name), kind: .handler)
     }
 
-    /// An address said it all, as a URL does: the message's bytes are its original, and no body is read from them. The
-    /// body is an object of the captures; without any it is an empty one.
+    /// Returns the envelope for an address, such as a URL, that contains everything. The message's bytes are its
+    /// original and are not parsed. The body is an object of the captures, possibly empty.
     package static func address(
         _ action: ActionName,
         id: ActionID?,
@@ -85,37 +85,37 @@ public struct Envelope: Sendable {
         return Envelope(form: .address(action, naming), kind: .address)
     }
 
-    /// A payload of APNs that the system has read: its size on the wire is not known, and was checked there.
+    /// An APNs payload delivered by the system, which has already checked its unknown size on the wire.
     static let deliveredPush = Envelope(form: .apns(.max), kind: .apns)
 }
 
-/// Which envelope an arrival was read by: where its name, its id and its body were found.
+/// The envelope by which an arrival was parsed, which determines the location of its name, id and body.
 ///
-/// A message that could not be read has the envelope it was tried with.
+/// An unreadable message has the envelope that was tried.
 public struct EnvelopeKind: Sendable, Hashable, CustomStringConvertible {
     private enum Code: UInt8 { case none, standard, handler, route, address, apns, cloudEvents }
     private let code: Code
 
-    /// ``Envelope/standard``: a member `action`, also where a route added captures or a handler was posted to.
+    /// ``Envelope/standard``: a member `action`, also with added route captures or for a handler's message.
     public static let standard = EnvelopeKind(code: .standard)
-    /// ``Envelope/handler(_:)``: the handler's name is the action, the posted value the body.
+    /// ``Envelope/handler(_:)``: the handler's name is the action, and the posted value is the body.
     public static let handler = EnvelopeKind(code: .handler)
     /// ``Envelope/route(_:)``: a topic or another route named the action.
     public static let route = EnvelopeKind(code: .route)
-    /// A URL said it all; no body was read.
+    /// A URL contained everything, and no body was parsed.
     public static let address = EnvelopeKind(code: .address)
     /// ``Envelope/apns``: a payload of Apple's push service.
     public static let apns = EnvelopeKind(code: .apns)
     /// ``Envelope/cloudEvents``: an event in the JSON format of CloudEvents 1.0.
     public static let cloudEvents = EnvelopeKind(code: .cloudEvents)
-    /// None: the adapter itself found the message unreadable.
+    /// No envelope: the adapter itself found the message unreadable.
     public static let none = EnvelopeKind(code: .none)
 
-    /// The word used in logs, JSON and explanations, such as `cloudEvents`.
+    /// The envelope's name in logs, JSON and explanations, such as `cloudEvents`.
     public var description: String { "\(code)" }
 }
 
-/// How a payload that names its action itself does so: the envelopes a configuration can choose for a source.
+/// An envelope in which a payload names its own action. A configuration chooses one per source.
 public struct PayloadEnvelope: Sendable, Hashable, CustomStringConvertible {
     package enum Form: String, Sendable { case standard, apns, cloudEvents }
     package let form: Form
@@ -127,10 +127,10 @@ public struct PayloadEnvelope: Sendable, Hashable, CustomStringConvertible {
     /// ``Envelope/cloudEvents``.
     public static let cloudEvents = PayloadEnvelope(form: .cloudEvents)
 
-    /// The word used in errors and explanations: `standard`, `apns` or `cloudEvents`.
+    /// The envelope's name in errors and explanations: `standard`, `apns` or `cloudEvents`.
     public var description: String { form.rawValue }
 
-    /// The same as the kind of an arrival.
+    /// The same envelope as the kind of an arrival.
     public var kind: EnvelopeKind {
         switch form {
         case .standard: .standard

@@ -1,12 +1,12 @@
-/// Makes name, id and body of an arrival out of a message's bytes, by its envelope.
+/// Extracts an arrival's name, id and body from a message's bytes according to its envelope.
 struct EnvelopeReader {
-    /// Where the message begins; it ends where the bytes end.
+    /// The start of the message, which extends to the end of the bytes.
     let start: Int
     let depth: Int
 
-    /// Reads the message that was appended last.
+    /// Parses the message that was appended last.
     ///
-    /// - Throws: what is wrong with it, offsets counted from the message's first byte.
+    /// - Throws: ``BodyError`` with an offset from the message's first byte.
     @inline(__always)
     func read(
         _ envelope: Envelope,
@@ -91,7 +91,7 @@ struct EnvelopeReader {
         record.setName(action.bytes.withUnsafeBytes { buffers.append($0) }, length: action.bytes.count)
     }
 
-    /// Adds what the route says beside the action: the id, and the captures.
+    /// Adds the route's id and captures.
     private func join(_ naming: RouteNaming, in buffers: inout BatchBuffers, into record: inout ArrivalRecord) {
         identify(naming, in: &buffers, into: &record)
         guard !naming.captures.isEmpty else { return }
@@ -103,7 +103,7 @@ struct EnvelopeReader {
         record.setID(id.bytes.withUnsafeBytes { buffers.append($0) }, length: id.bytes.count, key: .id)
     }
 
-    /// - Returns: the position of the body's node.
+    /// - Returns: The position of the body's node.
     private func readPayload(_ payload: PayloadKind, from buffers: inout BatchBuffers) throws(BodyError) -> Int {
         let length = buffers.bytes.count - start
         guard length > 0 else { return buffers.push(emptyBody(payload)) }
@@ -132,7 +132,7 @@ struct EnvelopeReader {
         return BodyNode(start: start, length: 0, next: 0, bits: BodyNode.Kind.null.bits | flag)
     }
 
-    /// - Returns: the position of the message's root, which is an object.
+    /// - Returns: The position of the message's root, which is an object.
     func parseObject(_ buffers: inout BatchBuffers) throws(BodyError) -> Int {
         let root = try parse(&buffers)
         guard buffers.nodes[root].is(.object) else {
@@ -161,7 +161,7 @@ struct EnvelopeReader {
 }
 
 extension EnvelopeReader {
-    /// - Parameter member: what the action is called by in this envelope.
+    /// - Parameter member: The member that contains the action's name in this envelope.
     func readName(
         _ position: Int?,
         _ member: String,
@@ -200,7 +200,7 @@ extension EnvelopeReader {
         record.setID(range.lowerBound, length: range.count, key: id == nil ? .uuid : .id)
     }
 
-    /// Where the text of an id lies.
+    /// Returns the range of an id's text.
     func idRange(of node: BodyNode, path: String, in buffers: inout BatchBuffers) throws(BodyError) -> Range<Int> {
         guard node.is(.string) else { throw mismatch(node, path: path) }
         let range = buffers.plainRange(of: node)
@@ -216,14 +216,14 @@ extension EnvelopeReader {
     }
 }
 
-/// Where in the index the members of a standard envelope are; what is `nil` is absent.
+/// The positions of a standard envelope's members in the index, or `nil` for absent members.
 struct EnvelopeMembers {
     var action: Int?
     var id: Int?
     var uuid: Int?
     var body: Int?
 
-    /// Looks through the members of the object at `root` once; names it does not know are passed over.
+    /// Scans the members of the object at `root` once. Unknown names are skipped.
     init(of root: Int, in buffers: borrowing BatchBuffers) {
         let end = Int(buffers.nodes[root].next)
         var key = root + 1
@@ -262,9 +262,9 @@ struct EnvelopeMembers {
 }
 
 extension EnvelopeReader {
-    /// Reads a payload of APNs: `aps` is set apart, and what is left besides the action's name and id is the body.
+    /// Parses an APNs payload. Stores `aps` separately; the body is all members but it, the name and the id.
     ///
-    /// - Parameter limit: the most bytes it may have.
+    /// - Parameter limit: The maximum size in bytes.
     func readAPNs(
         limit: Int,
         from buffers: inout BatchBuffers,
@@ -288,7 +288,7 @@ extension EnvelopeReader {
 }
 
 extension BatchBuffers {
-    /// The position of the value of an object's member, or `nil` when it has none of this name.
+    /// Returns the position of a member's value, or `nil` if the object has no such member.
     func member(_ name: String, of object: Int) -> Int? {
         let end = Int(nodes[object].next)
         var key = object + 1
@@ -299,7 +299,7 @@ extension BatchBuffers {
         return nil
     }
 
-    /// Hides members of an object, given by the positions of their values.
+    /// Hides members of an object, given the positions of their values.
     mutating func hide(_ values: [Int?], of object: Int) {
         var count = nodes[object].count
         for case let value? in values {

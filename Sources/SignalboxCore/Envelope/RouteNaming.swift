@@ -1,31 +1,30 @@
-/// What a route (a topic pattern, a URL pattern) says about a message.
+/// The result of matching a message against a route (a topic pattern or a URL pattern).
 ///
-/// Captures join the body: each is a member of the body's object, wins over a member of the same name that the sender
-/// wrote, and converts from text by the rule for text of URLs and topics.
+/// Captures become members of the body's object. A capture replaces a sender's member with the same name, and converts
+/// from text by the rules for text of URLs and topics.
 public struct RouteNaming: Sendable, Hashable {
-    /// The action, or `nil` when the payload names it, by an envelope of its own: the standard one, or the chosen
-    /// ``PayloadEnvelope``.
+    /// The action, or `nil` when the payload names it in the standard envelope or the chosen ``PayloadEnvelope``.
     public let action: ActionName?
-    /// The id, or `nil` when the route does not say.
+    /// The id, or `nil` when the route has none.
     public let id: ActionID?
-    /// The named pieces of the topic or URL that are neither `action` nor `id`, in order.
+    /// The captures of the topic or URL except `action` and `id`, in order.
     public let captures: [Capture]
 
-    /// One named piece of a topic or URL.
+    /// A named part of a topic or URL.
     public struct Capture: Sendable, Hashable {
         /// The name in the pattern.
         public let name: String
-        /// The text it stood for.
+        /// The matched text.
         public let value: String
 
-        /// A capture as a pattern found it.
+        /// Creates a capture.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// What a route found.
+    /// Creates the result of a match.
     public init(action: ActionName?, id: ActionID? = nil, captures: [Capture] = []) {
         self.action = action
         self.id = id
@@ -34,10 +33,10 @@ public struct RouteNaming: Sendable, Hashable {
 }
 
 extension BatchBuffers {
-    /// Puts a route's captures before the members of the body's object, where a search meets them first, and hides
-    /// members of the same name. A null body becomes an object; a body that is neither stays as it is.
+    /// Inserts a route's captures before the members of the body's object, where a search finds them first, and hides
+    /// members of the same name. A null body becomes an object. Any other body is unchanged.
     ///
-    /// - Returns: the position of the new body.
+    /// - Returns: The position of the new body.
     mutating func join(_ captures: [RouteNaming.Capture], toBodyAt body: Int) -> Int {
         let original = nodes[body]
         guard original.kind == .object || original.kind == .null else { return body }
@@ -59,7 +58,7 @@ extension BatchBuffers {
         return joined
     }
 
-    /// - Returns: how many members were pushed; of two captures with one name the first counts.
+    /// - Returns: The number of members pushed. The first of several captures with the same name wins.
     private mutating func pushMembers(_ captures: [RouteNaming.Capture]) -> Int {
         var count = 0
         for (index, capture) in captures.enumerated() {
@@ -78,7 +77,7 @@ extension BatchBuffers {
         _ = push(BodyNode(start: range.lowerBound, length: range.count, next: nodeCount + 1, bits: bits))
     }
 
-    /// - Returns: how many were hidden.
+    /// - Returns: The number of hidden members.
     private mutating func hideMembers(of object: Int, namedIn captures: Range<Int>) -> Int {
         let names = stride(from: captures.lowerBound, to: captures.upperBound, by: 2).map { key in
             (node: nodes[key], text: text(of: nodes[key]))
@@ -96,7 +95,7 @@ extension BatchBuffers {
         return hidden
     }
 
-    /// A name is decoded at most once, and not at all where no capture's is as long.
+    /// Decodes a name at most once, and only if its length may match a capture's.
     private func isName(_ key: BodyNode, among names: [(node: BodyNode, text: String)]) -> Bool {
         var decoded: String?
         for name in names {

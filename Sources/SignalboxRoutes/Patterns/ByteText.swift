@@ -1,4 +1,4 @@
-/// Text that is equal only to the same bytes: `String` takes a letter with an accent and its two characters for one.
+/// Text that is compared byte by byte. `String` treats composed and decomposed letters as equal.
 struct ByteText: Sendable, Hashable {
     let text: String
 
@@ -10,7 +10,7 @@ struct ByteText: Sendable, Hashable {
         left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    /// Ends with 0xFF, which no UTF-8 text contains, so that neighbouring texts cannot run together.
+    /// Appends 0xFF, which no UTF-8 text contains, so that adjacent texts cannot run together.
     func hash(into hasher: inout Hasher) {
         let isDone: Void? = text.utf8.withContiguousStorageIfAvailable { bytes in
             hasher.combine(bytes: UnsafeRawBufferPointer(bytes))

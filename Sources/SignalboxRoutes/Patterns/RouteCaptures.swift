@@ -1,8 +1,8 @@
-/// What a pattern named in a URL or topic, from left to right. Each name occurs once.
+/// The captures of a pattern in a URL or topic, from left to right. Names are unique.
 public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
     private let captures: [RouteCapture]
 
-    /// Nothing named, as by a pattern without captures.
+    /// Creates an empty collection, as from a pattern without captures.
     public init() {
         captures = []
     }
@@ -13,43 +13,43 @@ public struct RouteCaptures: Sendable, Hashable, RandomAccessCollection {
 
     /// Always 0.
     public var startIndex: Int { 0 }
-    /// How many there are: at most ``URLPattern/maximumCaptures``.
+    /// The number of captures, at most ``URLPattern/maximumCaptures``.
     public var endIndex: Int { captures.count }
 
-    /// The capture at a place; a place that is none is a programming error, as with an array.
+    /// The capture at `position`. As with an array, an invalid position is a programming error.
     public subscript(position: Int) -> RouteCapture { captures[position] }
 
-    /// The text of the capture with that name, or `nil` when there is none.
+    /// The text of the capture with this name, or `nil`.
     public subscript(name: String) -> String? {
         captures.first { $0.name == name }?.value
     }
 
-    /// The capture's text as a number, or `nil` when there is no such capture or the text is not
+    /// Returns the capture's text as a number, or `nil` if there is no such capture or the text is not
     /// `-?(0|[1-9][0-9]*)` within the range of `Int`. Nothing is trimmed; `-0` is 0.
     ///
-    /// The capture need not be of kind ``CaptureKind/int``; one of that kind always has a value on 64-bit platforms.
+    /// The capture may be of any kind. One of kind ``CaptureKind/int`` always has a value on 64-bit platforms.
     public func int(_ name: String) -> Int? {
         self[name].flatMap { ScalarText.int64($0.utf8) }.flatMap { Int(exactly: $0) }
     }
 
-    /// The capture's text as a truth value, or `nil` when there is no such capture or the text is neither `true` nor
-    /// `false`. Nothing is trimmed, and letter case counts.
+    /// Returns the capture's text as a boolean, or `nil` if there is no such capture or the text is neither `true` nor
+    /// `false`. Nothing is trimmed, and case matters.
     public func bool(_ name: String) -> Bool? {
         self[name].flatMap { ScalarText.bool($0.utf8) }
     }
 }
 
-/// A named piece of a URL or topic, found by a ``URLPattern`` or ``TopicPattern``.
+/// A named part of a URL or topic, found by a ``URLPattern`` or ``TopicPattern``.
 public struct RouteCapture: Sendable {
     /// The name in the pattern's braces.
     public let name: String
-    /// The text it stood for; of a URL decoded exactly once.
+    /// The matched text. A URL's text is decoded exactly once.
     ///
-    /// It comes from whoever opened the URL or published the message. A text of a URL may hold a `/` that was escaped as
-    /// `%2F`, and so `../` and a leading `//`, except in a rest, where each `/` is one of the URL's own: it is no name of a
-    /// file. A topic's level may be empty.
+    /// The text is untrusted: anyone who opens a URL or publishes a message controls it. Text from a URL may contain a
+    /// `/` that was escaped as `%2F`, and so `../` or a leading `//`. Do not use it as a file name. In a capture of
+    /// kind `rest`, each `/` is unescaped in the URL. A topic's level may be empty.
     public let value: String
-    /// What the pattern asked for: the value has that form.
+    /// The kind that the pattern requires. The value has that form.
     public let kind: CaptureKind
 
     package init(name: String, value: String, kind: CaptureKind = .text) {
@@ -60,12 +60,12 @@ public struct RouteCapture: Sendable {
 }
 
 extension RouteCapture: Hashable {
-    /// Equal when name and kind are, and the bytes of the value.
+    /// Returns whether both captures have the same name and kind, and the same bytes as value.
     public static func == (left: RouteCapture, right: RouteCapture) -> Bool {
         left.name == right.name && left.kind == right.kind && ByteText(left.value) == ByteText(right.value)
     }
 
-    /// Hashes name, kind and bytes.
+    /// Hashes the name, the kind and the value's bytes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(name)
         hasher.combine(kind)
@@ -73,24 +73,24 @@ extension RouteCapture: Hashable {
     }
 }
 
-/// What a capture takes, and what its text may be.
+/// The extent of a capture, and the form of its text.
 public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     private enum Code: String {
         case text, int, uuid, rest
     }
     private let code: Code
 
-    /// `{name}`: any text; of a URL at least one byte.
+    /// `{name}`: any text. At least one byte in a URL.
     public static let text = CaptureKind(code: .text)
-    /// `{name:int}`: `-?(0|[1-9][0-9]*)` that 64 bits with a sign hold; `-0` is 0.
+    /// `{name:int}`: `-?(0|[1-9][0-9]*)` within a signed 64-bit integer. `-0` is 0.
     public static let int = CaptureKind(code: .int)
-    /// `{name:uuid}`: RFC 9562, section 4: hexadecimal digits in groups of 8, 4, 4, 4 and 12, letter case free. Version
-    /// and variant are not looked at.
+    /// `{name:uuid}`: hexadecimal digits in groups of 8, 4, 4, 4 and 12, in either case (RFC 9562, section 4). Version
+    /// and variant are not checked.
     public static let uuid = CaptureKind(code: .uuid)
-    /// `{name...}`: all that remains, possibly nothing.
+    /// `{name...}`: all remaining text, possibly none.
     public static let rest = CaptureKind(code: .rest)
 
-    /// The kind that a name behind a colon stands for; `text` and `rest` have no such name.
+    /// Creates the kind with this name in a pattern. `text` and `rest` have none.
     init?(name: some Sequence<UInt8>) {
         if name.elementsEqual("int".utf8) {
             self = .int
@@ -105,10 +105,10 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
         self.code = code
     }
 
-    /// The word used in logs and JSON, such as `uuid`.
+    /// The kind's name in logs and JSON, such as `uuid`.
     public var description: String { code.rawValue }
 
-    /// Whether the text has the form of the kind. It is read once at most, and no further than such a form can reach.
+    /// Returns whether the text has the form of the kind. Reads it at most once, up to the maximum length of that form.
     func accepts(_ text: some Collection<UInt8>) -> Bool {
         switch code {
         case .text, .rest: true
@@ -131,7 +131,7 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// What the braces of a capture say: the same in URLs and topics.
+/// The content of a capture's braces, with the same syntax in URLs and topics.
 struct CaptureSyntax {
     enum Fault: Error {
         case notAlone, invalidName, unknownKind
@@ -146,9 +146,9 @@ struct CaptureSyntax {
 
     static func isBrace(_ byte: UInt8) -> Bool { byte == open || byte == close }
 
-    /// Reads `{name}`, `{name:kind}` or `{name...}`.
+    /// Parses `{name}`, `{name:kind}` or `{name...}`.
     ///
-    /// - Parameter text: a whole segment, level or value, with at least one brace in it.
+    /// - Parameter text: A whole segment, level or value that contains at least one brace.
     init<Text: BidirectionalCollection<UInt8>>(_ text: Text) throws(Fault) {
         guard text.first == Self.open, text.last == Self.close else { throw .notAlone }
         let inner = text.dropFirst().dropLast()
@@ -177,15 +177,15 @@ struct CaptureSyntax {
     }
 }
 
-/// The one rule by which text of a URL or topic is read as a number or a truth value.
+/// Converts text of a URL or topic to a number or a boolean.
 ///
-/// Nothing is trimmed and there is no other form. The body reader follows the same rule where a capture is decoded.
+/// Nothing is trimmed, and there are no other forms. Decoding a capture from a body follows the same rules.
 package enum ScalarText {
-    /// The most bytes of a number that 64 bits with a sign hold.
+    /// The maximum length of a signed 64-bit integer in bytes.
     private static let mostBytes = 20
 
-    /// The value of `-?(0|[1-9][0-9]*)`, or `nil` for any other text and for a value beyond 64 bits with a sign; `-0` is
-    /// 0. No more than 21 bytes are read.
+    /// Returns the value of `-?(0|[1-9][0-9]*)`, or `nil` for any other text and for a value beyond a signed 64-bit
+    /// integer. `-0` is 0. Reads at most 21 bytes.
     package static func int64(_ text: some Collection<UInt8>) -> Int64? {
         var digits = text.prefix(mostBytes + 1)
         guard digits.count <= mostBytes else { return nil }
@@ -197,7 +197,7 @@ package enum ScalarText {
             guard byte.isASCIIDigit else { return nil }
             let digit = Int64(byte - UInt8(ascii: "0"))
             let (product, isOver) = value.multipliedReportingOverflow(by: 10)
-            // Towards the sign from the first digit on: the smallest number has no counterpart above 0.
+            // Accumulates with the sign, because the smallest number has no positive counterpart.
             let (sum, isOverToo) = product.addingReportingOverflow(isNegative ? -digit : digit)
             guard !isOver, !isOverToo else { return nil }
             value = sum
@@ -205,7 +205,7 @@ package enum ScalarText {
         return value
     }
 
-    /// The value of `true` or `false`, or `nil` for any other text.
+    /// Returns the value of `true` or `false`, or `nil` for any other text.
     package static func bool(_ text: some Sequence<UInt8>) -> Bool? {
         if text.elementsEqual("true".utf8) { return true }
         if text.elementsEqual("false".utf8) { return false }

@@ -1,25 +1,22 @@
-/// Routes by pattern, compiled once: finds the most specific pattern that matches a URL.
+/// A compiled table of routes that finds the most specific pattern for a URL.
 ///
-/// Which is more specific is decided from left to right, by the first difference:
-/// - a pattern with a scheme comes before a path pattern such as `/product/{id}`;
-/// - a literal before `{name:int}` and `{name:uuid}`, these before `{name}`, and that before `{name...}`;
-/// - a pattern that ends before one whose rest takes nothing.
+/// The first difference from left to right decides which pattern is more specific:
+/// - a pattern with a scheme precedes a path pattern such as `/product/{id}`;
+/// - a literal precedes `{name:int}` and `{name:uuid}`, these precede `{name}`, and that precedes `{name...}`;
+/// - a pattern that ends precedes one whose rest is empty.
 ///
-/// Two patterns that this does not order match the same URLs, and a table does not take both. The order of the routes
-/// says nothing.
+/// A table rejects two patterns that these rules do not order. Both match the same URLs. The routes' order is ignored.
 ///
-/// A lookup costs what the URL's length and the ways through the patterns cost, however many routes there are beside
-/// them: no place that patterns share is visited twice, and a segment is read once as text, once as a number and once as
-/// a UUID, whoever asks.
+/// The cost of a lookup depends on the URL's length and the candidate paths through the patterns, not on the number of
+/// other routes. A node that patterns share is visited once. A segment is read at most once as text and once per kind.
 public struct RouteTable<Value: Sendable>: Sendable {
     private let routes: [(pattern: URLPattern, value: Value)]
     private let trie: RouteTrie
 
     /// Compiles the routes.
     ///
-    /// - Throws: ``RoutePatternError`` with the reason ``RoutePatternError/Reason/ambiguous``, which names both patterns,
-    ///   when two differ in nothing but the names of captures, the letter case of scheme or host, a slash at the end,
-    ///   or the query part.
+    /// - Throws: ``RoutePatternError`` with the reason ``RoutePatternError/Reason/ambiguous`` and both patterns. Two
+    ///   patterns conflict if they differ only in capture names, the case of scheme or host, a trailing slash or query.
     public init(_ routes: [(pattern: URLPattern, value: Value)]) throws(RoutePatternError) {
         var trie = RouteTrie()
         for (number, route) in routes.enumerated() {
@@ -30,10 +27,10 @@ public struct RouteTable<Value: Sendable>: Sendable {
         self.trie = trie
     }
 
-    /// How many routes there are.
+    /// The number of routes.
     public var count: Int { routes.count }
 
-    /// The most specific route for a URL, or `nil` when no pattern matches. Query and fragment are not looked at.
+    /// Returns the most specific route for a URL, or `nil` when no pattern matches. Query and fragment are ignored.
     public func match(_ url: URLText) -> RouteMatch<Value>? {
         let (number, walk) = search(url)
         guard let number else { return nil }
@@ -41,7 +38,7 @@ public struct RouteTable<Value: Sendable>: Sendable {
         return RouteMatch(pattern: pattern, value: value, captures: pattern.captures(in: walk.pieces))
     }
 
-    /// The number of the route for a URL, and how it was found.
+    /// Returns the number of the route for a URL, and the walk that found it.
     package func search(_ url: URLText) -> (route: Int?, walk: RouteWalk) {
         let root = RouteRoot(of: url)
         var walk = RouteWalk(trie, URLPieces(url))
@@ -59,14 +56,13 @@ extension RoutePatternError {
     }
 }
 
-/// What a ``RouteTable`` found for a URL.
+/// The result of a lookup in a ``RouteTable``.
 public struct RouteMatch<Value: Sendable>: Sendable {
-    /// The most specific of the patterns that match.
+    /// The most specific matching pattern.
     public let pattern: URLPattern
-    /// What the table holds for it.
+    /// The table's value for the pattern.
     public let value: Value
-    /// What the pattern names in the URL's host and path; its query is asked for with
-    /// ``URLPattern/queryValues(of:)``.
+    /// The captures in the URL's host and path. For the query, call ``URLPattern/queryValues(of:)``.
     public let captures: RouteCaptures
 
     init(pattern: URLPattern, value: Value, captures: RouteCaptures) {

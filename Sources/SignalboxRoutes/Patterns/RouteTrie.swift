@@ -1,6 +1,6 @@
-/// The patterns of a table, laid over each other: each host or segment that several begin with is there once.
+/// A trie of a table's patterns. Patterns with a common prefix of hosts and segments share its nodes.
 ///
-/// Literals have numbers, so that a segment is looked up once, whichever node asks.
+/// Literals are numbered, so that a segment is looked up once for all nodes.
 struct RouteTrie: Sendable {
     private struct Step: Hashable {
         let node: UInt32
@@ -10,13 +10,13 @@ struct RouteTrie: Sendable {
     private(set) var nodes: [RouteNode] = []
     private var roots: [RouteRoot: UInt32] = [:]
     private var literals: [ByteText: RouteLiteral] = [:]
-    /// The nodes behind a literal, the first place of each literal left out.
+    /// The nodes after a literal, except at the first occurrence of each literal.
     private var children: [Step: UInt32] = [:]
     private var longestLiteral = 0
 
     func node(of root: RouteRoot) -> UInt32? { roots[root] }
 
-    /// What a segment or host is as a literal, or `nil` when no pattern has that literal.
+    /// Returns a segment or host as a literal, or `nil` when no pattern contains it.
     func literal(_ text: String) -> RouteLiteral? {
         text.utf8.count <= longestLiteral ? literals[ByteText(text)] : nil
     }
@@ -27,7 +27,7 @@ struct RouteTrie: Sendable {
 
     /// Adds a pattern.
     ///
-    /// - Returns: the route that is there already, in place of this one.
+    /// - Returns: The conflicting route, if there is one. The pattern is then not added.
     mutating func insert(_ pattern: URLPattern, route: UInt32) -> UInt32? {
         var node = self.root(pattern.root)
         for element in pattern.elements {
@@ -88,12 +88,12 @@ struct RouteTrie: Sendable {
     }
 }
 
-/// A place in a ``RouteTrie``: what may come next there. Numbers are small, as a table may have many nodes and a lookup
-/// meets others each time.
+/// A node of a ``RouteTrie`` with its possible successors. Compact, because a table may have many nodes and each lookup
+/// visits different ones.
 struct RouteNode: Sendable {
-    /// Whether the trie has any literal next.
+    /// Whether any literal follows.
     var hasLiterals = false
-    /// Nodes.
+    /// The successor nodes.
     var int: UInt32?
     var uuid: UInt32?
     var text: UInt32?
@@ -103,19 +103,18 @@ struct RouteNode: Sendable {
     var end: UInt32?
 }
 
-/// A literal that some pattern of a ``RouteTrie`` has.
+/// A literal of at least one pattern in a ``RouteTrie``.
 struct RouteLiteral: Sendable {
     let number: UInt32
-    /// The first node that had it next, and the node behind it there: most literals have one such place.
+    /// The first node with this literal as successor, and that successor. Most literals occur only there.
     let node: UInt32
     let child: UInt32
 }
 
-/// Looks for a URL's most specific route, from left to right, and goes back where a way ends.
+/// A search for a URL's most specific route, from left to right with backtracking.
 ///
-/// What is still to be tried waits in a list, the most specific last: no recursion. A node is reached in one way only,
-/// and so is visited at most once; a segment is compared with literals, and with each kind, when the first node asks for
-/// it, and never again.
+/// Pending attempts are on a stack, the most specific on top, so there is no recursion. Each node has one parent and is
+/// visited at most once. A segment is compared with literals and with each kind at most once, when first needed.
 package struct RouteWalk {
     private enum Attempt {
         case node(UInt32, position: Int)
@@ -124,10 +123,10 @@ package struct RouteWalk {
 
     private let trie: RouteTrie
     let pieces: URLPieces
-    /// From the host's position on.
+    /// The pieces from the host's position on.
     private var segments: [RouteSegment] = []
     private var attempts: [Attempt] = []
-    /// How many nodes were visited.
+    /// The number of nodes visited.
     package private(set) var visits = 0
 
     init(_ trie: RouteTrie, _ pieces: URLPieces) {
@@ -135,10 +134,10 @@ package struct RouteWalk {
         self.pieces = pieces
     }
 
-    /// How many times a host or segment was read.
+    /// The number of times a host or segment was read.
     package var reads: Int { segments.reduce(0) { $0 + $1.reads } }
 
-    /// - Returns: the number of a route, or `nil` when no pattern with that root matches.
+    /// - Returns: The number of a route, or `nil` when no pattern with that root matches.
     mutating func route(from root: RouteRoot) -> Int? {
         guard let start = trie.node(of: root) else { return nil }
         attempts.append(.node(start, position: root.firstPosition))
@@ -152,7 +151,7 @@ package struct RouteWalk {
         return nil
     }
 
-    /// Notes what may come next, the least specific first, as the last noted is tried first.
+    /// Pushes the possible successors, the least specific first, because the last one is tried first.
     private mutating func visit(_ place: UInt32, at position: Int) -> UInt32? {
         visits += 1
         let node = trie.nodes[Int(place)]
@@ -175,13 +174,13 @@ package struct RouteWalk {
     }
 }
 
-/// What a ``RouteWalk`` must know of one host or segment; each is found out when the first node asks, and once.
+/// Cached properties of one host or segment. Each is computed at most once, when first needed.
 struct RouteSegment {
     private let position: Int
     private var literal: RouteLiteral??
     private var isInt: Bool?
     private var isUUID: Bool?
-    /// How many times the text was read.
+    /// The number of times the text was read.
     private(set) var reads = 0
 
     init(at position: Int) {

@@ -1,4 +1,4 @@
-/// Which URLs a route is for, and what it names in them.
+/// A pattern that matches URLs and captures named parts of them.
 ///
 /// | pattern | URLs |
 /// |---|---|
@@ -8,27 +8,27 @@
 /// | `myapp:product/{id}` | no host and no slash: an opaque path |
 /// | `/product/{id}` | any scheme and host, but no opaque path |
 ///
-/// Each form matches URLs that are written the same way. Scheme and host are compared without letter case, segments
-/// byte by byte after they were decoded once. `?q={term}` names an item of the query, which never decides whether the
-/// pattern matches. <doc:Patterns> has the whole grammar.
+/// Each form matches URLs of the same form. Scheme and host are compared case-insensitively, segments byte by byte
+/// after decoding once. `?q={term}` captures an item of the query, which never affects whether the pattern matches.
+/// <doc:Patterns> has the whole grammar.
 public struct URLPattern: Sendable {
-    /// The most bytes of UTF-8 that a pattern may have.
+    /// The maximum length of a pattern in UTF-8 bytes.
     public static let maximumLength = 4_096
-    /// The most captures of one pattern, those of the query included.
+    /// The maximum number of captures in a pattern, including those of the query.
     public static let maximumCaptures = 64
-    /// The most bytes of a capture's name.
+    /// The maximum length of a capture's name in bytes.
     public static let maximumNameLength = 64
 
-    /// The pattern as it was given.
+    /// The pattern as given.
     public let text: String
-    /// The items of the query that have names, from left to right; empty when the pattern has no `?`.
+    /// The captures of the query, from left to right. Empty when the pattern has no `?`.
     public let queryCaptures: [QueryCapture]
     let root: RouteRoot
     let elements: [RouteElement]
 
-    /// Reads a pattern that came from a program or a configuration.
+    /// Parses a pattern from code or a configuration.
     ///
-    /// - Throws: ``RoutePatternError``: what is wrong and at which byte.
+    /// - Throws: ``RoutePatternError`` with the reason and its byte offset.
     public init(_ text: String) throws(RoutePatternError) {
         let compiler = try URLPatternCompiler(text)
         self.text = text
@@ -37,17 +37,17 @@ public struct URLPattern: Sendable {
         queryCaptures = compiler.queryCaptures
     }
 
-    /// The scheme in lower case, or `nil` when the pattern begins with a slash and is for any.
+    /// The scheme in lower case, or `nil` when the pattern begins with a slash and matches any scheme.
     public var scheme: String? { root.form == .anywhere ? nil : root.scheme }
 
-    /// The names of all captures, from left to right: of host, path and query.
+    /// The names of all captures in host, path and query, from left to right.
     public var captureNames: [String] { elements.compactMap(\.name) + queryCaptures.map(\.name) }
 
-    /// The captures of host and path, when the URL is one of the pattern's.
+    /// Returns the captures in host and path if the URL matches.
     ///
-    /// Time grows with the length of pattern and URL alone. Query and fragment are not looked at.
+    /// The cost is linear in the lengths of pattern and URL. Query and fragment are ignored.
     ///
-    /// - Returns: `nil` when the URL does not match; no captures when the pattern names nothing before its `?`.
+    /// - Returns: `nil` when the URL does not match. Empty when the pattern has no captures before its `?`.
     public func match(_ url: URLText) -> RouteCaptures? {
         guard root.covers(RouteRoot(of: url)) else { return nil }
         let pieces = URLPieces(url)
@@ -71,7 +71,7 @@ public struct URLPattern: Sendable {
         return position == pieces.end
     }
 
-    /// The captures of a URL that matches.
+    /// Returns the captures of a URL that matches.
     func captures(in pieces: URLPieces) -> RouteCaptures {
         var found: [RouteCapture] = []
         for (index, element) in elements.enumerated() {
@@ -85,7 +85,7 @@ public struct URLPattern: Sendable {
 }
 
 extension URLPattern: Hashable {
-    /// Equal when the bytes of the texts are. Two patterns that differ may match the same URLs.
+    /// Returns whether both patterns have the same bytes. Different patterns may match the same URLs.
     public static func == (left: URLPattern, right: URLPattern) -> Bool {
         ByteText(left.text) == ByteText(right.text)
     }
@@ -97,20 +97,20 @@ extension URLPattern: Hashable {
 }
 
 extension URLPattern: CustomStringConvertible {
-    /// The pattern as it was given. It has no control characters.
+    /// The pattern as given. It contains no control characters.
     public var description: String { text }
 }
 
 extension URLPattern {
-    /// The values of the items that the pattern's query part names, in the pattern's order.
+    /// Returns the values of the query items that the pattern captures, in the pattern's order.
     ///
-    /// Items are read as ``URLText/queryItems()`` reads them: decoded exactly once, a plus is a space. An item that the
-    /// URL has not is absent; one without `=` is empty. Names are the same when they are equal as `String`s: a letter
-    /// with an accent is its two characters. Whether the URL's path matches is not asked.
+    /// Items are parsed as by ``URLText/queryItems()``: decoded exactly once, with a plus as a space. An item that the
+    /// URL lacks is absent; one without `=` is empty. Names match if they are equal as `String`s, so composed and
+    /// decomposed letters are the same. The URL's path is not checked.
     ///
-    /// - Returns: no captures when the pattern names no item; the query is then not read.
-    /// - Throws: ``URLTextError`` with an offset in ``URLText/text``: `duplicateItem` when the URL has a named item
-    ///   twice, and what ``URLText/queryItems()`` throws, be it for an item that the pattern does not name.
+    /// - Returns: An empty collection when the pattern captures no item. The query is then not parsed.
+    /// - Throws: ``URLTextError`` with an offset in ``URLText/text``: `duplicateItem` when the URL contains a captured
+    ///   item twice, and any error of ``URLText/queryItems()``, even for an item that is not captured.
     public func queryValues(of url: URLText) throws(URLTextError) -> RouteCaptures {
         guard !queryCaptures.isEmpty else { return RouteCaptures() }
         var values: [String: String] = [:]
@@ -131,7 +131,7 @@ extension URLPattern {
 }
 
 extension URLText {
-    /// Where an item of the query begins, in bytes of ``text``; empty items do not count.
+    /// Returns the start of a query item in bytes of ``text``. Empty items do not count.
     fileprivate func offset(ofQueryItem number: Int) -> Int {
         guard let range = places.query else { return text.utf8.count }
         let query = text.utf8.dropFirst(range.lowerBound).prefix(range.count)
@@ -141,11 +141,11 @@ extension URLText {
     }
 }
 
-/// An item of a URL's query that a ``URLPattern`` names: `page` and `number` in `?page={number}`.
+/// A query item that a ``URLPattern`` captures: `page` and `number` in `?page={number}`.
 public struct QueryCapture: Sendable, Hashable {
     /// The item's name in the query, decoded.
     public let item: String
-    /// The name its value gets.
+    /// The name of the capture.
     public let name: String
 
     init(item: String, name: String) {
@@ -154,9 +154,9 @@ public struct QueryCapture: Sendable, Hashable {
     }
 }
 
-/// One host or segment of a pattern.
+/// A host or segment of a pattern.
 enum RouteElement: Sendable {
-    /// Decoded; a host in lower case.
+    /// Decoded text. A host is in lower case.
     case literal(String)
     case capture(name: String, kind: CaptureKind)
 
@@ -166,9 +166,9 @@ enum RouteElement: Sendable {
     }
 }
 
-/// Why a text is no URL pattern, or why a table cannot have it, and where.
+/// The reason why a text is not a URL pattern or cannot be added to a table, with its position.
 public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of fault; more may be added.
+    /// The kinds of error. Later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
         private enum Code: String {
             case empty, tooLong, invalidCharacter, missingScheme, missingHost, invalidHost, invalidPort, anyHost
@@ -178,60 +178,60 @@ public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConverti
         }
         private let code: Code
 
-        /// There is nothing.
+        /// The pattern is empty.
         public static let empty = Reason(code: .empty)
-        /// More than ``URLPattern/maximumLength`` bytes.
+        /// The pattern has more than ``URLPattern/maximumLength`` bytes.
         public static let tooLong = Reason(code: .tooLong)
-        /// A control character, a space, a backslash or a `#`.
+        /// The pattern contains a control character, a space, a backslash or a `#`.
         public static let invalidCharacter = Reason(code: .invalidCharacter)
-        /// It begins neither with a scheme and a colon nor with a slash.
+        /// The pattern does not begin with a scheme and a colon or with a slash.
         public static let missingScheme = Reason(code: .missingScheme)
-        /// A special scheme, such as `https`, without `//` and a host.
+        /// A special scheme, such as `https`, lacks `//` and a host.
         public static let missingHost = Reason(code: .missingHost)
-        /// The host is none that a URL can have.
+        /// The host is not valid in a URL.
         public static let invalidHost = Reason(code: .invalidHost)
         /// The port is not a number up to 65,535.
         public static let invalidPort = Reason(code: .invalidPort)
-        /// A capture in place of the host of a special scheme, such as `https`: any site would be accepted.
+        /// A capture replaces the host of a special scheme, such as `https`, which would accept any site.
         public static let anyHost = Reason(code: .anyHost)
-        /// Nothing between two slashes.
+        /// There is nothing between two slashes.
         public static let emptySegment = Reason(code: .emptySegment)
-        /// `.` or `..`, which no URL has in its normal form.
+        /// A segment is `.` or `..`, which no normalized URL contains.
         public static let dotSegment = Reason(code: .dotSegment)
-        /// A `%` without two hexadecimal digits, escaped bytes that are not UTF-8, or an escaped control character.
+        /// A `%` lacks two hexadecimal digits, or the escaped bytes are not UTF-8 or contain a control character.
         public static let invalidEscape = Reason(code: .invalidEscape)
-        /// A `{` or `}` that does not enclose a whole host, segment or value.
+        /// A `{` or `}` does not enclose a whole host, segment or value.
         public static let captureNotAlone = Reason(code: .captureNotAlone)
         /// A capture's name is not `[A-Za-z][A-Za-z0-9_]*` of at most ``URLPattern/maximumNameLength`` bytes.
         public static let invalidCaptureName = Reason(code: .invalidCaptureName)
-        /// What follows the colon in a capture is not `int` or `uuid`.
+        /// The text after the colon in a capture is not `int` or `uuid`.
         public static let unknownKind = Reason(code: .unknownKind)
-        /// A kind where there is none: a number or UUID in place of the host, any but text in the query.
+        /// A capture has a kind that is not allowed there: a number or UUID as host, or any kind but text in the query.
         public static let kindNotAllowed = Reason(code: .kindNotAllowed)
         /// Two captures of the pattern have the same name.
         public static let duplicateCapture = Reason(code: .duplicateCapture)
-        /// More than ``URLPattern/maximumCaptures`` captures, those of the query included.
+        /// The pattern has more than ``URLPattern/maximumCaptures`` captures, including those of the query.
         public static let tooManyCaptures = Reason(code: .tooManyCaptures)
-        /// Something follows a `{name...}`.
+        /// A `{name...}` is not last.
         public static let restNotLast = Reason(code: .restNotLast)
-        /// The part behind `?` is not `item={name}`, with `&` between several.
+        /// The part after `?` is not `item={name}`, with `&` as separator.
         public static let invalidQuery = Reason(code: .invalidQuery)
-        /// The query part names one item twice.
+        /// The query part contains an item twice.
         public static let duplicateItem = Reason(code: .duplicateItem)
-        /// Another pattern of the table matches the same URLs, and no rule says which of the two comes first.
+        /// Another pattern of the table matches the same URLs, and no rule orders the two.
         public static let ambiguous = Reason(code: .ambiguous)
 
-        /// The word used in logs and JSON, such as `emptySegment`.
+        /// The reason's name in logs and JSON, such as `emptySegment`.
         public var description: String { code.rawValue }
     }
 
-    /// What kind of fault.
+    /// The kind of error.
     public let reason: Reason
-    /// Where it begins, in bytes of UTF-8 from the start of the pattern.
+    /// The position of the error, in UTF-8 bytes from the start of the pattern.
     public let offset: Int
-    /// What exactly, and what to do, in words. It may repeat pieces of the patterns, which come from whoever wrote the program.
+    /// A description of the error and its remedy. May quote the patterns, which come from the program's author.
     public let detail: String
-    /// Of an ambiguity, the pattern that was there before, as it was given; else `nil`.
+    /// The conflicting pattern of the table, as given, if the error is an ambiguity.
     public let otherPattern: String?
 
     init(_ reason: Reason, at offset: Int, _ detail: String, otherPattern: String? = nil) {
@@ -241,6 +241,6 @@ public struct RoutePatternError: Error, Sendable, Hashable, CustomStringConverti
         self.otherPattern = otherPattern
     }
 
-    /// The reason, the place and what exactly.
+    /// The reason, the position and the description.
     public var description: String { "\(reason) at byte \(offset): \(detail)" }
 }

@@ -1,4 +1,4 @@
-/// Reads a URL pattern from left to right: characters, then scheme and host, segments, query.
+/// Parses a URL pattern: checks its characters, then reads scheme and host, segments and query.
 struct URLPatternCompiler {
     let bytes: [UInt8]
     var root = RouteRoot.anywhere
@@ -33,9 +33,9 @@ struct URLPatternCompiler {
         }
     }
 
-    /// Reads what stands before the first segment.
+    /// Reads the part before the first segment.
     ///
-    /// - Returns: where the segments begin, at most `end`.
+    /// - Returns: The start of the segments, at most `end`.
     private mutating func readRoot(upTo end: Int) throws(RoutePatternError) -> Int {
         if bytes.first == UInt8(ascii: "/") { return 1 }
         guard let colon = URLReader.schemeEnd(of: bytes), colon < end else {
@@ -54,7 +54,7 @@ struct URLPatternCompiler {
         return isRooted ? start + 1 : start
     }
 
-    /// Reads a capture in braces and takes down its name.
+    /// Reads a capture in braces and records its name.
     mutating func readCapture(_ range: Range<Int>) throws(RoutePatternError) -> CaptureSyntax {
         let syntax: CaptureSyntax
         do throws(CaptureSyntax.Fault) {
@@ -75,7 +75,7 @@ struct URLPatternCompiler {
 }
 
 extension URLPatternCompiler {
-    /// - Returns: where the segments begin.
+    /// - Returns: The start of the segments.
     mutating func readAuthority(of scheme: String, _ range: Range<Int>) throws(RoutePatternError) -> Int {
         let end = bytes[range].firstIndex(of: UInt8(ascii: "/")) ?? range.upperBound
         let authority = range.lowerBound..<end
@@ -89,7 +89,7 @@ extension URLPatternCompiler {
         return min(end + 1, range.upperBound)
     }
 
-    /// Reads the host as the URLs' hosts are read, and so in the same form.
+    /// Parses the host as part of a ``URLText``, so that it has the same normal form.
     private mutating func readHost(of scheme: String, _ authority: Range<Int>) throws(RoutePatternError) -> UInt16? {
         let kind = URLScheme(scheme.utf8)
         guard !authority.isEmpty || kind == .file || kind == .other else {
@@ -132,7 +132,7 @@ extension URLPatternCompiler {
 }
 
 extension URLPatternCompiler {
-    /// - Parameter range: behind the first slash, or all of an opaque path.
+    /// - Parameter range: The part after the first slash, or all of an opaque path.
     mutating func readSegments(_ range: Range<Int>) throws(RoutePatternError) {
         var start = range.lowerBound
         while start < range.upperBound {
@@ -158,7 +158,7 @@ extension URLPatternCompiler {
         elements.append(.literal(text))
     }
 
-    /// - Returns: the kind.
+    /// - Returns: The kind of the capture.
     mutating func addCapture(_ range: Range<Int>) throws(RoutePatternError) -> CaptureKind {
         let syntax = try readCapture(range)
         if syntax.kind == .rest { restOffset = range.lowerBound }
@@ -176,7 +176,7 @@ extension URLPatternCompiler {
 }
 
 extension URLPatternCompiler {
-    /// - Parameter range: behind the `?`.
+    /// - Parameter range: The part after the `?`.
     mutating func readQuery(_ range: Range<Int>) throws(RoutePatternError) {
         var start = range.lowerBound
         repeat {

@@ -1,13 +1,13 @@
-/// A URL's host and segments as patterns see them: decoded once, without the empty segment of one trailing slash.
+/// A URL's host and segments for matching: decoded once, without the empty segment of a trailing slash.
 struct URLPieces {
-    /// Where the host stands; segments count from 0.
+    /// The position of the host. Segments count from 0.
     static let hostPosition = -1
     static let slash = UInt8(ascii: "/")
 
-    /// As the URL has it, letter case included; empty also where a URL has none.
+    /// The host as in the URL, case preserved. Empty also for a URL without a host.
     let host: String
     let segments: [String]
-    /// Behind the last segment that has a slash in it, which was escaped.
+    /// The position after the last segment that contains an escaped slash.
     private let plainStart: Int
 
     init(_ url: URLText) {
@@ -15,43 +15,43 @@ struct URLPieces {
         if segments.last?.isEmpty == true { segments.removeLast() }
         self.segments = segments
         host = url.host ?? ""
-        // Without an escape no segment can have a slash.
+        // Without an escape, no segment can contain a slash.
         let hasEscapes = url.text.utf8.contains(UInt8(ascii: "%"))
         plainStart = hasEscapes ? (segments.lastIndex { $0.utf8.contains(URLPieces.slash) } ?? -1) + 1 : 0
     }
 
-    /// Behind the last segment.
+    /// The position after the last segment.
     var end: Int { segments.count }
 
-    /// - Parameter position: a host's or a segment's, before ``end``.
+    /// - Parameter position: The position of the host or of a segment, before ``end``.
     subscript(position: Int) -> String {
         position == URLPieces.hostPosition ? host : segments[position]
     }
 
-    /// What a literal is compared with: of a host letter case does not count.
+    /// Returns the text to compare with a literal. A host is in lower case.
     func comparable(at position: Int) -> String {
         position == URLPieces.hostPosition ? host.lowercased() : segments[position]
     }
 
-    /// Whether all from a position on may be joined to one text: no segment of it has a slash that was escaped, and a
-    /// host is not empty.
+    /// Returns whether the pieces from `position` may be joined into one text: no segment contains an escaped slash,
+    /// and the host is not empty.
     func allowsRest(from position: Int) -> Bool {
         position == URLPieces.hostPosition ? plainStart == 0 && !host.isEmpty : position >= plainStart
     }
 
-    /// The host, where it is the first, and the segments from a position on, with slashes between them.
+    /// Returns the pieces from `position`, including the host if it is the first, joined by slashes.
     func rest(from position: Int) -> String {
         guard position == URLPieces.hostPosition else { return segments[position...].joined(separator: "/") }
         return ([host] + segments).joined(separator: "/")
     }
 }
 
-/// What a pattern says before its first host or segment, and what a URL has there.
+/// The part of a pattern or URL before its first host or segment.
 struct RouteRoot: Sendable, Hashable {
     enum Form {
         /// `/seg`: any scheme, host and port, but no opaque path.
         case anywhere
-        /// `scheme://host/seg`, the host possibly empty.
+        /// `scheme://host/seg`. The host may be empty.
         case authority
         /// `scheme:/seg`
         case rooted
@@ -60,9 +60,9 @@ struct RouteRoot: Sendable, Hashable {
     }
 
     let form: Form
-    /// In lower case; empty in a pattern for any.
+    /// The scheme in lower case. Empty in a pattern for any scheme.
     let scheme: String
-    /// `nil`: the scheme's own, or any.
+    /// The port; `nil` means the scheme's default port, or any port in a pattern for any scheme.
     let port: UInt16?
 
     static let anywhere = RouteRoot(form: .anywhere, scheme: "", port: nil)
@@ -78,10 +78,10 @@ struct RouteRoot: Sendable, Hashable {
         self.init(form: form, scheme: url.scheme, port: url.port)
     }
 
-    /// Where the first element stands: a host comes before the segments, which count from 0.
+    /// The position of the first element. A host precedes the segments, which count from 0.
     var firstPosition: Int { form == .authority ? URLPieces.hostPosition : 0 }
 
-    /// Whether a pattern with this root may match a URL with that one.
+    /// Returns whether a pattern with this root may match a URL with the root `url`.
     func covers(_ url: RouteRoot) -> Bool {
         form == .anywhere ? url.form != .opaque : self == url
     }

@@ -1,15 +1,15 @@
-/// Reads the host of an authority.
+/// Parses the host of an authority.
 struct HostReader {
     let input: [UInt8]
     let range: Range<Int>
 
-    /// The host of a scheme that is not special: an RFC 3986 name without escapes, as it is written.
+    /// Returns the host of a non-special scheme: an RFC 3986 name without escapes, as written.
     func registeredName() throws(URLTextError) -> [UInt8] {
         try check(.registeredName)
         return Array(input[range])
     }
 
-    /// The host of a special scheme: a domain in lower case, or an IPv4 address.
+    /// Returns the host of a special scheme: a lowercase domain, or an IPv4 address.
     func domain(isFile: Bool) throws(URLTextError) -> [UInt8] {
         try check(.domain)
         let domain = input[range].map(\.asciiLowercase)
@@ -27,14 +27,14 @@ struct HostReader {
             }
             return domain
         }
-        // Most domains have none, and need not be taken apart.
+        // Most domains have no hyphen and need not be split into labels.
         guard !domain.contains(UInt8(ascii: "-")) || InternationalLabel.areValid(HostReader.labels(of: domain)) else {
             throw URLTextError(.invalidHost, at: range.lowerBound, "a label with xn-- that stands for no name")
         }
         return domain
     }
 
-    /// Where the last label begins.
+    /// Returns the start of the last label.
     private func lastLabel(of domain: [UInt8]) throws(URLTextError) -> Int {
         var start = 0
         for place in domain.indices where domain[place] == UInt8(ascii: ".") {
@@ -53,7 +53,7 @@ struct HostReader {
         domain.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     }
 
-    /// An IPv6 address in brackets, in the form of RFC 5952.
+    /// Returns an IPv6 address in brackets, in the form of RFC 5952.
     func address() throws(URLTextError) -> [UInt8] {
         let inside = range.lowerBound + 1..<max(range.lowerBound + 1, range.upperBound - 1)
         guard let address = AddressText(ipv6: input[inside]) else {
@@ -75,7 +75,7 @@ struct HostReader {
         }
     }
 
-    /// The WHATWG's "ends in a number": such a host is an address, in whatever form.
+    /// The WHATWG's "ends in a number": such a host is an address in some notation.
     private static func looksLikeNumber(_ label: ArraySlice<UInt8>) -> Bool {
         if label.allSatisfy(\.isASCIIDigit) { return true }
         return label.starts(with: "0x".utf8) && label.dropFirst(2).allSatisfy { $0.hexValue != nil }
@@ -87,11 +87,11 @@ struct HostReader {
     }
 }
 
-/// An IPv6 address: eight pieces, read by RFC 4291, section 2.2, and written by RFC 5952, section 4.
+/// An IPv6 address: eight pieces, parsed by RFC 4291, section 2.2, and formatted by RFC 5952, section 4.
 struct AddressText: CustomStringConvertible {
     private let pieces: [UInt16]
 
-    /// - Returns: `nil` when the text is no address; a zone is none.
+    /// - Returns: `nil` when the text is not an address. Zones are not supported.
     init?(ipv6 text: ArraySlice<UInt8>) {
         let colon = UInt8(ascii: ":")
         guard text.count <= 45 else { return nil }
@@ -127,7 +127,7 @@ struct AddressText: CustomStringConvertible {
         self.pieces = pieces
     }
 
-    /// The longest run of two or more zeros is left out; of two as long as each other the first.
+    /// The address with its longest run of two or more zeros omitted. Of equally long runs, the first is omitted.
     var description: String {
         let zeros = longestRunOfZeros
         guard let zeros else { return AddressText.text(pieces[...]) }
@@ -165,7 +165,7 @@ struct AddressText: CustomStringConvertible {
         return [UInt16(first) << 8 | UInt16(second), UInt16(third) << 8 | UInt16(fourth)]
     }
 
-    /// A number up to 255 without leading zeros, which some readers take for octal.
+    /// Returns a number up to 255. Leading zeros are rejected because some parsers read them as octal.
     static func decimalByte(_ digits: ArraySlice<UInt8>) -> UInt8? {
         guard (1...3).contains(digits.count), digits.allSatisfy(\.isASCIIDigit) else { return nil }
         guard digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }

@@ -1,11 +1,11 @@
-/// The labels of a domain that stand for names beyond ASCII, in the form that the DNS has: `xn--` and Punycode.
+/// Validates the domain labels that encode non-ASCII names for the DNS: `xn--` followed by Punycode.
 ///
-/// Not the whole of [UTS 46](https://www.unicode.org/reports/tr46/), which takes tables that Swift does not have: what
-/// is taken here is valid there too, as far as Unicode's properties tell; on doubt a label is none.
+/// A subset of [UTS 46](https://www.unicode.org/reports/tr46/), whose tables Swift does not provide. Labels accepted
+/// here are valid there too, as far as Unicode's properties show; doubtful labels are rejected.
 enum InternationalLabel {
     private static let prefix = "xn--".utf8
 
-    /// Whether each label that begins with `xn--` stands for a name.
+    /// Returns whether each label that begins with `xn--` encodes a valid name.
     static func areValid(_ labels: [ArraySlice<UInt8>]) -> Bool {
         guard labels.contains(where: { $0.starts(with: prefix) }) else { return true }
         var rightToLeft = 0
@@ -30,7 +30,7 @@ enum InternationalLabel {
             && !zip(name, name.dropFirst()).contains { compose($0, $1) }
     }
 
-    /// Marks on one letter stand in the order that their classes give, as they do in a composed name.
+    /// Returns whether the marks on a letter are in the order of their combining classes, as in a composed name.
     private static func isInCanonicalOrder(_ name: [Unicode.Scalar]) -> Bool {
         let classes = name.map(\.properties.canonicalCombiningClass)
         return zip(classes, classes.dropFirst()).allSatisfy { $1 == .notReordered || $0 <= $1 }
@@ -38,7 +38,7 @@ enum InternationalLabel {
 
     private static func isNamePart(_ scalar: Unicode.Scalar) -> Bool {
         guard !scalar.isASCII else { return ByteSet.domain.contains(UInt8(scalar.value)) && scalar != "." }
-        // These two fold to others, and are names of their own nevertheless.
+        // Deviation characters of UTS 46: case folding changes these two, but names may contain them.
         if scalar == "\u{DF}" || scalar == "\u{3C2}" { return true }
         guard !scalar.properties.changesWhenNFKCCaseFolded, !composes(scalar) else { return false }
         switch scalar.properties.generalCategory {
@@ -54,11 +54,11 @@ enum InternationalLabel {
         }
     }
 
-    /// Combines with the letter before it into another letter, so that a name would not be in its composed form.
+    /// Returns whether the scalar composes with the preceding letter, which a name in composed form would not contain.
     private static func composes(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x300...0x36F, 0x653...0x655, 0x1100...0x11FF, 0x1B35, 0x3099...0x309A: true
-        // The few of the supplementary planes.
+        // The few in the supplementary planes.
         case 0x110BA, 0x11127, 0x1133E, 0x11357, 0x113B8...0x113C9, 0x114B0, 0x114BA, 0x114BD, 0x115AF, 0x11930,
             0x16D67:
             true
@@ -66,7 +66,7 @@ enum InternationalLabel {
         }
     }
 
-    /// Signs that are common after most letters, and combine with a few.
+    /// Returns whether a sign that is common after most letters composes with this one.
     private static func compose(_ letter: Unicode.Scalar, _ sign: Unicode.Scalar) -> Bool {
         switch (letter.value, sign.value) {
         case (0x928, 0x93C), (0x930, 0x93C), (0x933, 0x93C), (0x9C7, 0x9BE), (0x9C7, 0x9D7): true
@@ -80,7 +80,7 @@ enum InternationalLabel {
         }
     }
 
-    /// In the blocks of scripts that are written from right to left.
+    /// Returns whether the scalar is in a block of a right-to-left script.
     private static func isRightToLeft(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x590...0x8FF, 0xFB1D...0xFDFF, 0xFE70...0xFEFF, 0x1_0800...0x1_0FFF, 0x1_E800...0x1_EFFF: true
@@ -88,7 +88,7 @@ enum InternationalLabel {
         }
     }
 
-    /// RFC 5893, section 2, for a label of ASCII beside one that is written from right to left.
+    /// Returns whether a label may appear beside a right-to-left one (RFC 5893, section 2).
     private static func isLeftToRight(_ name: [Unicode.Scalar]) -> Bool {
         guard let first = name.first, let last = name.last(where: { !isMark($0) }) else { return false }
         return first.properties.isAlphabetic && (last.properties.isAlphabetic || last.properties.numericType != nil)
@@ -100,12 +100,12 @@ enum InternationalLabel {
     }
 }
 
-/// RFC 3492: text beyond ASCII, written in ASCII.
+/// A decoder for Punycode (RFC 3492), the ASCII encoding of non-ASCII names.
 enum Punycode {
-    /// The most bytes of a label in the DNS.
+    /// The maximum length of a DNS label in bytes.
     private static let longest = 63
 
-    /// - Returns: `nil` when the bytes are no Punycode of a label.
+    /// - Returns: `nil` when the bytes are not the Punycode of a label.
     static func decode(_ text: ArraySlice<UInt8>) -> [Unicode.Scalar]? {
         guard text.count <= longest else { return nil }
         var name: [Unicode.Scalar] = []
@@ -133,10 +133,10 @@ enum Punycode {
         private var bias: UInt32 = 72
         private var isFirst = true
 
-        /// Reads one number of variable length.
+        /// Decodes one variable-length integer.
         ///
-        /// - Parameter count: how many characters there are, the new one included.
-        /// - Returns: where the next character, ``scalar``, goes.
+        /// - Parameter count: The number of characters, including the new one.
+        /// - Returns: The position at which to insert ``scalar``.
         mutating func next(_ digits: inout ArraySlice<UInt8>, count: Int) -> Int? {
             let old = index
             var weight: UInt32 = 1

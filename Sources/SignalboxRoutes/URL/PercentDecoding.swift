@@ -1,6 +1,6 @@
-/// Takes percent escapes away, exactly once.
+/// Decodes percent escapes exactly once.
 enum PercentDecoding {
-    /// The text of bytes that were checked before.
+    /// Decodes bytes that were validated before.
     static func text(_ bytes: ArraySlice<UInt8>) -> String {
         guard bytes.contains(UInt8(ascii: "%")) else { return String(decoding: bytes, as: UTF8.self) }
         var decoded: [UInt8] = []
@@ -17,16 +17,16 @@ enum PercentDecoding {
         return String(decoding: decoded, as: UTF8.self)
     }
 
-    /// The decoded bytes of a range, which are UTF-8 without control characters.
+    /// Returns the decoded bytes of a range, which are UTF-8 without control characters.
     ///
-    /// - Throws: `invalidEscape` or `notUTF8`, with the place in `input`.
+    /// - Throws: `invalidEscape` or `notUTF8`, with the position in `input`.
     static func checked(_ input: [UInt8], _ range: Range<Int>) throws(URLTextError) -> [UInt8] {
         try decoded(input, range) { $0 < 0x20 || $0 == 0x7F }
     }
 
-    /// The text of one name or value of a form: a plus is a space.
+    /// Decodes a name or value of a form, in which a plus means a space.
     ///
-    /// - Throws: `invalidEscape` or `notUTF8`, with the place in `input`; U+0000 is refused too.
+    /// - Throws: `invalidEscape` or `notUTF8`, also for U+0000, with the position in `input`.
     static func formText(_ input: [UInt8], _ range: Range<Int>) throws(URLTextError) -> String {
         String(decoding: try decoded(input, range, plusIsSpace: true) { $0 == 0 }, as: UTF8.self)
     }
@@ -95,15 +95,15 @@ struct ByteSet: Sendable {
 extension ByteSet {
     private static let letters = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
     private static let digits = ByteSet("0123456789")
-    /// RFC 3986, section 3.1, from the second character on.
+    /// The characters of a scheme after the first (RFC 3986, section 3.1).
     static let scheme = letters.union(digits).union(ByteSet("+-."))
-    /// What the domain of a special scheme may consist of: the letters, digits and hyphen of host names, and the
-    /// underscore that some have. The WHATWG allows further signs, which no name in the DNS has.
+    /// The characters of a special scheme's domain: letters, digits and hyphens, and the underscore that some host
+    /// names have. The WHATWG allows further characters, which no name in the DNS contains.
     static let domain = letters.union(digits).union(ByteSet("-_."))
-    /// RFC 3986, section 3.2.2, without escapes.
+    /// The characters of a registered name (RFC 3986, section 3.2.2), without escapes.
     static let registeredName = domain.union(ByteSet("~!$&'()*+,;="))
 
-    // The percent-encode sets of the WHATWG's section 1.3, without control characters, which are refused before.
+    // The percent-encode sets of the WHATWG (section 1.3), without control characters, which are rejected earlier.
     static let escapedInFragment = ByteSet(" \"<>`")
     static let escapedInQuery = ByteSet(" \"#<>")
     static let escapedInSpecialQuery = escapedInQuery.union(ByteSet("'"))

@@ -1,4 +1,4 @@
-/// Reads one URL from left to right and writes its normal form.
+/// Parses one URL from left to right and writes its normal form.
 struct URLReader {
     let input: [UInt8]
     var position = 0
@@ -24,7 +24,7 @@ struct URLReader {
         guard output.count <= URLText.maximumLength else { throw URLReader.tooLong(input.count) }
     }
 
-    /// The byte at a place, or 0 behind the end: no URL holds that byte.
+    /// Returns the byte at `place`, or 0 past the end. No URL contains that byte.
     func byte(_ place: Int) -> UInt8 { place < input.count ? input[place] : 0 }
 
     func has(_ text: StaticString, at place: Int) -> Bool {
@@ -34,13 +34,13 @@ struct URLReader {
         }
     }
 
-    /// - Parameter length: of the text as it was given, which escapes may have made longer.
+    /// - Parameter length: The length of the text as given. Escaping may have made it longer.
     private static func tooLong(_ length: Int) -> URLTextError {
         let most = URLText.maximumLength
         return URLTextError(.tooLong, at: min(most, length), "at most \(most) bytes expected, escapes included")
     }
 
-    /// What an engine would drop without a word, so that what is read is not what stands there.
+    /// Checks the length, and rejects control characters and surrounding spaces, which engines may silently drop.
     static func checkCharacters(_ input: [UInt8]) throws(URLTextError) {
         guard input.count <= URLText.maximumLength else {
             throw tooLong(input.count)
@@ -68,7 +68,7 @@ struct URLReader {
         position = end + 1
     }
 
-    /// Where the colon behind the scheme is, or `nil` when the text begins with none.
+    /// Returns the position of the colon after the scheme, or `nil` when the text does not begin with a scheme.
     static func schemeEnd(of input: [UInt8]) -> Int? {
         guard let first = input.first, first.isASCIILetter else { return nil }
         guard let end = input.firstIndex(where: { !ByteSet.scheme.contains($0) }) else { return nil }
@@ -94,7 +94,7 @@ struct URLReader {
         position = input.count
     }
 
-    /// Copies bytes; those of the set, and those beyond ASCII, are escaped.
+    /// Copies bytes. Escapes those in the set and those beyond ASCII.
     mutating func write(_ range: Range<Int>, escaping set: ByteSet) {
         var start = range.lowerBound
         for place in range {
@@ -158,7 +158,7 @@ extension URLReader {
         throw URLTextError(.invalidHost, at: authority.lowerBound, "a host expected")
     }
 
-    /// Where the host ends: at the colon of the port, or with the authority.
+    /// Returns the end of the host: the colon before the port, or the end of the authority.
     private func hostEnd(in authority: Range<Int>) throws(URLTextError) -> Int {
         guard byte(authority.lowerBound) == UInt8(ascii: "["), !authority.isEmpty else {
             return input[authority].firstIndex(of: UInt8(ascii: ":")) ?? authority.upperBound
@@ -184,7 +184,7 @@ extension URLReader {
         }
     }
 
-    /// - Parameter range: a colon and what follows, or nothing.
+    /// - Parameter range: A colon and the digits after it, or nothing.
     private mutating func readPort(_ range: Range<Int>) throws(URLTextError) {
         guard !range.isEmpty else { return }
         guard places.host?.isEmpty == false, scheme != .file else {
@@ -233,7 +233,7 @@ extension URLReader {
             place = end + 1
         }
         write(range, escaping: .escapedInOpaquePath)
-        // Else the last of several spaces would be lost when query and fragment are taken away.
+        // Without the escape, removing query and fragment later would strip the trailing spaces.
         if output.last == UInt8(ascii: " ") {
             output.removeLast()
             writeEscaped(UInt8(ascii: " "))
@@ -270,7 +270,7 @@ extension URLReader {
         try checkStart(of: start, at: range.lowerBound)
     }
 
-    /// Without an authority a path that begins with two slashes would be read as one.
+    /// Without an authority, a path that begins with two slashes would be parsed as one.
     private func checkStart(of start: Int, at place: Int) throws(URLTextError) {
         guard places.host == nil, output.count > start + 1, output[start + 1] == UInt8(ascii: "/") else { return }
         throw URLTextError(.ambiguousURL, at: place, "a path that looks like a host")
@@ -280,9 +280,9 @@ extension URLReader {
         input[range].firstIndex(of: UInt8(ascii: "/")) ?? range.upperBound
     }
 
-    /// Checks a segment.
+    /// Validates a segment.
     ///
-    /// - Returns: 1 or 2 for a segment of so many dots alone.
+    /// - Returns: The number of dots if the segment is `.` or `..`, else `nil`.
     private func dots(in segment: Range<Int>) throws(URLTextError) -> Int? {
         var hasEscapes = false
         for place in segment {
@@ -310,7 +310,7 @@ extension URLReader {
         return segment.count
     }
 
-    /// A letter and a bar or a colon, in the path of a file.
+    /// Returns whether a segment of a file's path is a letter followed by a bar or a colon.
     private func isDriveLetter(_ segment: Range<Int>) -> Bool {
         scheme == .file && segment.count == 2 && input[segment.lowerBound].isASCIILetter
     }

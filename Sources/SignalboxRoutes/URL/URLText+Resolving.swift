@@ -1,12 +1,12 @@
 extension URLText {
-    /// Reads a URL that may leave out what it shares with another, as a link in a page does.
+    /// Parses a URL reference, such as a link in a page, and resolves it against a base.
     ///
-    /// RFC 3986, section 5.2, in its strict form; where the WHATWG reads the reference otherwise it is ambiguous.
+    /// Follows RFC 3986, section 5.2, in its strict form. A reference that the WHATWG resolves otherwise is ambiguous.
     ///
     /// - Parameters:
-    ///   - reference: an absolute URL, or one that begins with a host (`//h`), a path, a query or a fragment.
-    ///   - base: the URL of the page the reference stands in.
-    /// - Throws: ``URLTextError``; offsets count in the reference.
+    ///   - reference: An absolute URL, or a reference that begins with a host (`//h`), a path, a query or a fragment.
+    ///   - base: The URL of the page that contains the reference.
+    /// - Throws: ``URLTextError`` with offsets in the reference.
     public init(_ reference: String, relativeTo base: URLText) throws(URLTextError) {
         let bytes = Array(reference.utf8)
         try URLReader.checkCharacters(bytes)
@@ -23,7 +23,7 @@ extension URLText {
         }
     }
 
-    /// What the reference takes from the base.
+    /// Returns the part of the base that precedes the reference.
     private static func shared(of base: URLText, with reference: [UInt8]) throws(URLTextError) -> String {
         let places = base.places
         if reference.first == UInt8(ascii: "#") { return base.prefix((places.query ?? places.path).upperBound) }
@@ -51,7 +51,7 @@ extension URLText {
         return base.prefix(places.path.lowerBound + path.distance(from: path.startIndex, to: slash) + 1)
     }
 
-    /// A drive letter stays where the WHATWG resolves a path against it, and is a segment like others in RFC 3986.
+    /// Rejects a drive letter in the base. The WHATWG keeps it when resolving a path; RFC 3986 treats it as a segment.
     private static func checkDrive(of base: URLText) throws(URLTextError) {
         guard base.scheme == "file", let first = base.segments.first?.utf8, first.count == 2 else { return }
         guard first.first?.isASCIILetter == true, first.last == UInt8(ascii: ":") else { return }

@@ -1,26 +1,26 @@
-/// One URL, read once: what everything that decides about URLs looks at, so that no two of them read it differently.
+/// A parsed URL. All decisions about URLs use this type, so that no two of them interpret a URL differently.
 ///
-/// The text is split by the rules of the [WHATWG](https://url.spec.whatwg.org), because the engines that open URLs use
-/// them. Where RFC 3986 would read another host or another path the text is refused as `ambiguousURL`. Refused too, for
-/// reasons of their own, are user names, control characters and hosts beyond ASCII, whose ASCII form (`xn--`) is taken.
+/// Parsing follows the [WHATWG](https://url.spec.whatwg.org) rules, as do the engines that open URLs. A text for which
+/// RFC 3986 yields another host or path is rejected as `ambiguousURL`. User names, control characters and non-ASCII
+/// hosts are rejected too; write such hosts in their ASCII form (`xn--`).
 ///
-/// Reading takes time that grows with the length alone.
+/// The cost of parsing is linear in the length.
 public struct URLText: Sendable {
-    /// The most bytes that a URL may have, as it is given and after it is normalised.
+    /// The maximum length of a URL in bytes, as given and after normalization.
     public static let maximumLength = 65_536
 
-    /// The URL in normal form, as the WHATWG writes it: ASCII, scheme and domain in lower case, no default port, no dot
-    /// segments. This is what must be opened, so that what was decided about is what is loaded.
+    /// The URL in the normal form of the WHATWG: ASCII, lowercase scheme and domain, no default port, no dot segments.
+    /// Open this text, so that the URL that was checked is the one that is loaded.
     public let text: String
-    /// Whether the scheme is `http`, `https`, `ws`, `wss`, `ftp` or `file`: it then has a host by the rules of the web.
+    /// Whether the scheme is `http`, `https`, `ws`, `wss`, `ftp` or `file`. Its host then follows the web's rules.
     public let isSpecial: Bool
-    /// The port, or `nil` when there is none or it is the scheme's own.
+    /// The port, or `nil` when it is absent or the scheme's default.
     public let port: UInt16?
     let places: URLPlaces
 
-    /// Reads an absolute URL.
+    /// Parses an absolute URL.
     ///
-    /// - Throws: ``URLTextError``: what is wrong and at which byte.
+    /// - Throws: ``URLTextError`` with the reason and its byte offset.
     public init(_ text: String) throws(URLTextError) {
         var reader = URLReader(text)
         try reader.read()
@@ -33,7 +33,7 @@ public struct URLText: Sendable {
         port = reader.port
         hasOpaquePath = reader.hasOpaquePath
         places = reader.places
-        // Asked for by every handler and pattern, and so made once.
+        // Stored because every handler and pattern reads them.
         scheme = String(decoding: reader.output[..<places.schemeEnd], as: UTF8.self)
         host = places.host.map { String(decoding: reader.output[$0], as: UTF8.self) }
     }
@@ -43,21 +43,20 @@ public struct URLText: Sendable {
 
     /// The host, or `nil` when the URL has none, as in `myapp:product/42` and `myapp:/product/42`.
     ///
-    /// Of a special scheme: a domain in lower case and ASCII, an IPv4 address, or an IPv6 address in brackets; of `file`
-    /// mostly empty. Of any other: ASCII as it was written, letter case included, or empty, as in `myapp:///product/42`.
+    /// With a special scheme: a lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets; usually empty
+    /// with `file`. With any other scheme: ASCII as written, case preserved, or empty, as in `myapp:///product/42`.
     public let host: String?
 
-    /// The path, still escaped: empty, or beginning with a slash; text of any form when ``hasOpaquePath``.
+    /// The escaped path: empty, or beginning with a slash. Any text when ``hasOpaquePath`` is `true`.
     public var path: String { piece(places.path) }
 
-    /// Whether the path is no list of segments but any text, as in `mailto:x` and `myapp:product/42`.
+    /// Whether the path is plain text instead of a list of segments, as in `mailto:x` and `myapp:product/42`.
     public let hasOpaquePath: Bool
 
-    /// The path's pieces between slashes, percent-decoded exactly once: a slash that was escaped is in a segment, and
-    /// separates nothing.
+    /// The path's segments, percent-decoded exactly once. An escaped slash is part of its segment.
     ///
-    /// `/a/b/` has `a`, `b` and an empty one, `/` an empty one, the empty path none. An opaque path is split in the same
-    /// way.
+    /// `/a/b/` has the segments `a`, `b` and an empty one; `/` has one empty segment; the empty path has none. An
+    /// opaque path is split likewise.
     public var segments: [String] {
         guard !places.path.isEmpty else { return [] }
         let bytes = Array(text.utf8)
@@ -71,10 +70,10 @@ public struct URLText: Sendable {
         return segments
     }
 
-    /// The query, still escaped and without `?`, or `nil` when there is none.
+    /// The escaped query without `?`, or `nil` when the URL has none.
     public var query: String? { places.query.map { piece($0) } }
 
-    /// The fragment, still escaped and without `#`, or `nil` when there is none.
+    /// The escaped fragment without `#`, or `nil` when the URL has none.
     public var fragment: String? { places.fragment.map { piece($0) } }
 
     private func piece(_ range: Range<Int>) -> String {
@@ -83,7 +82,7 @@ public struct URLText: Sendable {
 }
 
 extension URLText: Hashable {
-    /// Equal when the normal forms are.
+    /// Returns whether the normal forms are equal.
     public static func == (left: URLText, right: URLText) -> Bool {
         left.text == right.text
     }
@@ -95,8 +94,8 @@ extension URLText: Hashable {
 }
 
 extension URLText: CustomStringConvertible {
-    /// The normal form up to its query or fragment, which may hold a secret; `?…` or `#…` stands for them. ``text`` has
-    /// all of it.
+    /// The normal form up to the query or fragment, which may contain a secret and is replaced by `?…` or `#…`.
+    /// ``text`` has the whole URL.
     public var description: String {
         guard let end = (places.query ?? places.fragment)?.lowerBound else { return text }
         return String(Substring(text.utf8.prefix(end))) + "…"
@@ -104,17 +103,17 @@ extension URLText: CustomStringConvertible {
 }
 
 extension URLText {
-    /// The most items of a query that are read.
+    /// The maximum number of query items.
     public static let maximumQueryItems = 256
 
-    /// The query's names and values, in order, decoded exactly once.
+    /// Returns the query's names and values in order, decoded exactly once.
     ///
-    /// As a browser's `URLSearchParams` reads them (the WHATWG's section 5.1): items between `&`, a plus is a space,
-    /// empty items are skipped. A plus sign is written `%2B`.
+    /// Parsing matches a browser's `URLSearchParams` (WHATWG, section 5.1): `&` separates items, a plus means a space,
+    /// and empty items are skipped. A plus sign is written `%2B`.
     ///
-    /// - Returns: an empty array when there is no query. A name may occur more than once.
-    /// - Throws: ``URLTextError`` for a bad escape, escapes that are not UTF-8 or an escaped U+0000, and for more than
-    ///   ``maximumQueryItems`` items; offsets count in ``text``.
+    /// - Returns: The items; names may repeat. An empty array when there is no query.
+    /// - Throws: ``URLTextError`` for an invalid escape, escapes that are not UTF-8, an escaped U+0000, or more than
+    ///   ``maximumQueryItems`` items. Offsets refer to ``text``.
     public func queryItems() throws(URLTextError) -> [URLQueryItem] {
         guard let range = places.query else { return [] }
         let bytes = Array(text.utf8)
@@ -144,11 +143,11 @@ extension URLText {
     }
 }
 
-/// One name and value of a query, decoded.
+/// A decoded name and value of a query.
 public struct URLQueryItem: Sendable, Hashable {
-    /// What stands before the first `=`, or all of it.
+    /// The text before the first `=`, or the whole item.
     public let name: String
-    /// What stands behind the first `=`; empty when there is none.
+    /// The text after the first `=`, or an empty string without `=`.
     public let value: String
 
     package init(name: String, value: String) {
@@ -157,11 +156,11 @@ public struct URLQueryItem: Sendable, Hashable {
     }
 }
 
-/// The special schemes of the WHATWG's section 4.2, and all others.
+/// The special schemes of the WHATWG (section 4.2), and all others.
 enum URLScheme: Sendable {
     case http, https, webSocket, secureWebSocket, ftp, file, other
 
-    /// - Parameter name: in lower case.
+    /// - Parameter name: The scheme in lower case.
     init(_ name: some Sequence<UInt8>) {
         switch String(decoding: Array(name), as: UTF8.self) {
         case "https": self = .https
@@ -174,7 +173,7 @@ enum URLScheme: Sendable {
         }
     }
 
-    /// The port that is meant where none is written.
+    /// The scheme's default port.
     var defaultPort: UInt16? {
         switch self {
         case .http, .webSocket: 80
@@ -185,21 +184,21 @@ enum URLScheme: Sendable {
     }
 }
 
-/// Where the parts of a URL are in its normal form, in bytes.
+/// The positions of a URL's parts in its normal form, in bytes.
 struct URLPlaces: Sendable {
     var schemeEnd = 0
     var host: Range<Int>?
-    /// Where the path begins; before it are scheme and authority.
+    /// The path. Scheme and authority precede it.
     var path = 0..<0
     var query: Range<Int>?
     var fragment: Range<Int>?
 }
 
-/// Why a text is not taken as a URL, and where.
+/// The reason why a text is rejected as a URL, with its position.
 ///
-/// The description never repeats the text, which comes from outside and may hold a secret.
+/// The description never contains the text, which is untrusted and may contain a secret.
 public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of reason; more may be added.
+    /// The reasons. Later versions may add more.
     public struct Reason: Sendable, Hashable, CustomStringConvertible {
         private enum Code: String {
             case empty, tooLong, missingScheme, controlCharacter, surroundingSpace, userinfo, invalidHost,
@@ -209,46 +208,46 @@ public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
         }
         private let code: Code
 
-        /// There is nothing.
+        /// The text is empty.
         public static let empty = Reason(code: .empty)
-        /// It has more bytes than ``URLText/maximumLength``.
+        /// The URL has more bytes than ``URLText/maximumLength``.
         public static let tooLong = Reason(code: .tooLong)
-        /// It does not begin with a scheme and a colon, and there is no base to resolve it against.
+        /// The text does not begin with a scheme and a colon, and there is no base to resolve it against.
         public static let missingScheme = Reason(code: .missingScheme)
-        /// A control character: engines drop tabs and line ends, so that what is read is not what was written.
+        /// The URL contains a control character. Engines drop tabs and line ends, which changes the URL.
         public static let controlCharacter = Reason(code: .controlCharacter)
-        /// A space before or behind the URL, which engines drop.
+        /// A space precedes or follows the URL. Engines drop it.
         public static let surroundingSpace = Reason(code: .surroundingSpace)
-        /// A user name or password before the host, made to look like a host, or a secret.
+        /// A user name or password precedes the host. It may imitate a host or be a secret.
         public static let userinfo = Reason(code: .userinfo)
-        /// The host is none: empty where one is needed, or with characters that no host has.
+        /// The host is empty where one is required, or contains an invalid character or label.
         public static let invalidHost = Reason(code: .invalidHost)
-        /// The host has characters beyond ASCII. It is to be given in its ASCII form, with `xn--`.
+        /// The host has characters beyond ASCII. Write it in its ASCII form, with `xn--`.
         public static let internationalHost = Reason(code: .internationalHost)
         /// The port is not a number up to 65,535.
         public static let invalidPort = Reason(code: .invalidPort)
-        /// A `%` without two hexadecimal digits behind it.
+        /// A `%` is not followed by two hexadecimal digits.
         public static let invalidEscape = Reason(code: .invalidEscape)
-        /// Escaped bytes that are not UTF-8, or an escaped control character.
+        /// The escaped bytes are not UTF-8 or contain a control character.
         public static let notUTF8 = Reason(code: .notUTF8)
-        /// The WHATWG's rules and RFC 3986 read another host or another path.
+        /// The WHATWG's rules and RFC 3986 yield a different host or path.
         public static let ambiguousURL = Reason(code: .ambiguousURL)
-        /// The query has more items than are read.
+        /// The query has more than ``URLText/maximumQueryItems`` items.
         public static let tooManyItems = Reason(code: .tooManyItems)
-        /// The query names one item twice.
+        /// The query contains an item twice.
         public static let duplicateItem = Reason(code: .duplicateItem)
-        /// A URL, or nothing of the kind, where a scheme, a host and a port alone are expected.
+        /// The text is not an origin: only a scheme, a host and a port are allowed.
         public static let notAnOrigin = Reason(code: .notAnOrigin)
 
-        /// The word used in logs and JSON, such as `ambiguousURL`.
+        /// The reason's name in logs and JSON, such as `ambiguousURL`.
         public var description: String { code.rawValue }
     }
 
-    /// What kind of reason.
+    /// The kind of error.
     public let reason: Reason
-    /// Where, in bytes from the beginning of the text.
+    /// The position of the error, in bytes from the start of the text.
     public let offset: Int
-    /// What exactly, in words.
+    /// A description of the error.
     public let detail: String
 
     package init(_ reason: Reason, at offset: Int, _ detail: String) {
@@ -257,6 +256,6 @@ public struct URLTextError: Error, Sendable, Hashable, CustomStringConvertible {
         self.detail = detail
     }
 
-    /// The reason, the place and what exactly.
+    /// The reason, the position and the description.
     public var description: String { "\(reason) at byte \(offset): \(detail)" }
 }

@@ -1,27 +1,27 @@
-/// Who a page is: its scheme, host and port. RFC 6454, section 4, in normal form.
+/// The origin of a page: its scheme, host and port, normalized (RFC 6454, section 4).
 ///
-/// An opaque origin (`null`: a `data:` page, a sandboxed frame, a file) is none of these: it cannot be made, and so no
-/// rule can allow it.
+/// An opaque origin (`null`: a `data:` page, a sandboxed frame, a file) cannot be represented, so no rule can allow it.
 public struct WebOrigin: Sendable, Hashable {
-    /// In lower case, without the colon.
+    /// The scheme in lower case, without the colon.
     public let scheme: String
-    /// A domain in lower case and ASCII, an IPv4 address, or an IPv6 address in brackets. Never empty.
+    /// A lowercase ASCII domain, an IPv4 address, or an IPv6 address in brackets. Never empty.
     public let host: String
-    /// The port, the scheme's own included; `nil` for a scheme that has none.
+    /// The port, including a default port; `nil` for a scheme that has none.
     public let port: UInt16?
 
-    /// Schemes whose pages have no origin that tells one from another.
+    /// Schemes whose pages have an opaque origin.
     private static let opaque: Set<String> = [
         "about", "blob", "content", "data", "file", "filesystem", "intent", "jar", "javascript", "livescript", "mailto",
         "mocha", "urn", "vbscript", "view-source",
     ]
 
-    /// Reads an origin as browsers send it and people write it: `https://app.example`, `capacitor://localhost`.
+    /// Parses an origin in the form that browsers send and people write: `https://app.example`,
+    /// `capacitor://localhost`.
     ///
-    /// Letter case of scheme and host does not count, nor does the scheme's own port when it is written.
+    /// The letter case of scheme and host is ignored, and the default port may be present or absent.
     ///
-    /// - Throws: ``URLTextError``: `notAnOrigin` for `null`, for a scheme whose pages have no origin, for a text without a
-    ///   host or with a path, a query or a fragment, even a single slash; else what a URL is refused for.
+    /// - Throws: ``URLTextError``: `notAnOrigin` for `null`, a scheme with opaque origins, a text without a host, or
+    ///   anything after the port, even a single slash. Any other error of ``URLText``.
     public init(_ text: String) throws(URLTextError) {
         guard text != "null" else {
             throw URLTextError(.notAnOrigin, at: 0, "null stands for no origin; no rule can name it")
@@ -49,7 +49,7 @@ public struct WebOrigin: Sendable, Hashable {
 }
 
 extension WebOrigin: CustomStringConvertible {
-    /// As a browser sends it: without the scheme's own port.
+    /// The origin as a browser sends it, without the default port.
     public var description: String {
         let own = URLScheme(scheme.utf8).defaultPort
         guard let port, port != own else { return "\(scheme)://\(host)" }
@@ -58,7 +58,7 @@ extension WebOrigin: CustomStringConvertible {
 }
 
 extension URLText {
-    /// The origin of a page at this URL, or `nil` where it is opaque: of files, and of every scheme that is not special.
+    /// The origin of a page at this URL, or `nil` if it is opaque: for files and for every non-special scheme.
     public var origin: WebOrigin? {
         guard isSpecial, let host, !host.isEmpty, scheme != "file" else { return nil }
         return WebOrigin(scheme: scheme, host: host, port: port ?? URLScheme(scheme.utf8).defaultPort)

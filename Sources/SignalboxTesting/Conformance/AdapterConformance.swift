@@ -1,15 +1,17 @@
 public import SignalboxCore
 
-/// The suite that every adapter passes: it runs the adapter in a real supervisor, lets its far side send, and reports
-/// what is against the contract.
+/// The suite that every adapter must pass. It runs the adapter in a real supervisor, sends messages from the adapter's
+/// far side, and reports violations of the adapter contract.
 ///
-/// Between adapter and supervisor stands an intake that watches: each arrival taken is settled exactly once, nothing
-/// abandoned is acknowledged, tokens of unsettled arrivals differ, batches keep to the stated bound, after a submit that
-/// took less than all the adapter waits for room, a run returns only when it has heard of all it submitted, and submits
-/// nothing afterwards, origins name the adapter's source, and there is a sender exactly where the features say so. Each
-/// case looks at that besides its own question.
+/// Besides its own subject, each case checks these rules, with an intake between the adapter and the supervisor:
 ///
-/// The supervisor's clock is moved by hand, so no finding depends on the speed of the machine. It uses no test framework:
+/// - Each arrival taken is settled exactly once, and no abandoned arrival is acknowledged.
+/// - Tokens of unsettled arrivals differ, and origins name the adapter's source.
+/// - Arrivals have a sender if and only if the adapter's features contain `pushes`.
+/// - Batches keep to the stated bound. After a submit is cut short, the adapter waits for room.
+/// - A run returns only after all its arrivals are settled or acknowledged, and submits nothing afterwards.
+///
+/// A manual clock drives the supervisor, so findings do not depend on the machine. No test framework is needed:
 ///
 /// ```swift
 /// let suite = AdapterConformance { source in try await ChatSubject(source) }
@@ -21,10 +23,10 @@ public struct AdapterConformance: Sendable {
     private let make: @Sendable (SourceName) async throws -> any ConformanceSubject
 
     /// - Parameters:
-    ///   - limit: how long one case may take in real time, 300 s by default. It only guards against an adapter that hangs;
-    ///     a case that reaches it is a finding, and what the adapter still runs is left behind.
-    ///   - make: makes a subject for a source; called for each case, in the stress form at the same time from several
-    ///     tasks. Source names differ, within the program's run and between runs.
+    ///   - limit: The maximum real time of one case, 300 s by default, as a guard against an adapter that hangs. A case
+    ///     that reaches the limit is a finding; its work is cancelled and left running.
+    ///   - make: Creates a subject for a source. Called once per case; in the stress form, several tasks call it
+    ///     concurrently. Source names are unique, within a run of the program and between runs.
     public init(
         limit: Duration = .seconds(300),
         make: @escaping @Sendable (SourceName) async throws -> any ConformanceSubject
@@ -38,12 +40,12 @@ public struct AdapterConformance: Sendable {
         await perform(cases, atOnce: 1)
     }
 
-    /// Runs each case many times, several at once, each with a subject of its own.
+    /// Runs each case repeatedly, with several cases in parallel and a separate subject for each.
     ///
     /// - Parameters:
-    ///   - cases: all by default.
-    ///   - times: how often each case runs, at least 1; 20 by default.
-    ///   - atOnce: how many run at the same time, at least 1; 20 by default.
+    ///   - cases: The cases to run; all by default.
+    ///   - times: The number of runs per case, at least 1; 20 by default.
+    ///   - atOnce: The number of parallel runs, at least 1; 20 by default.
     public func stress(
         _ cases: [Case] = Case.allCases,
         times: Int = 20,
@@ -79,7 +81,7 @@ public struct AdapterConformance: Sendable {
         } late: {
             examination.overdue(limit)
         }
-        // A subject that is left behind may not end either.
+        // The end of a subject that hangs may hang too.
         await TimeLimit.within(limit) {
             await examination.end()
         } late: {
@@ -89,7 +91,7 @@ public struct AdapterConformance: Sendable {
 }
 
 extension ConformanceReport {
-    /// Sums up what was found, in the order of the cases; a case passed when each of its repetitions did.
+    /// Collects the verdicts in the order of the cases. A case passes if all its runs pass.
     init(_ verdicts: [AdapterConformance.Case: [ConformanceVerdict]]) {
         for testCase in AdapterConformance.Case.allCases {
             guard let verdicts = verdicts[testCase] else { continue }
@@ -105,41 +107,40 @@ extension ConformanceReport {
 }
 
 extension AdapterConformance {
-    /// The cases of the suite. More may be added; an adapter that conforms passes each that applies to its features.
+    /// The cases of the suite. More may be added; a conforming adapter passes every case that applies to its features.
     public enum Case: String, CaseIterable, Sendable, Hashable, CustomStringConvertible {
-        /// Every message, of up to 60 KB, reaches its plugin once, whole, and nothing comes again in the next run.
+        /// Every message, of up to 60 KB, reaches its plugin once and complete. None is redelivered in the next run.
         case deliverAll
-        /// Plugins see the messages of a source in the order in which they were sent, under a small window too.
+        /// Plugins receive the messages of a source in sending order, even with a small window.
         case orderPerSource
-        /// A run is cancelled before it starts, while it starts, twice and after its end, many times; everything sent is
-        /// still delivered.
+        /// Many runs are cancelled before, while and after they start, also twice. Every message is still delivered.
         case concurrentStartAndStop
-        /// A plugin that throws fails its own arrivals and no others.
+        /// A plugin that throws fails only its own arrivals.
         case throwingPlugin
         /// An action without a plugin is rejected, and the messages around it are handled.
         case unknownAction
-        /// A message that is no action becomes a rejected arrival whose original bytes contain its id, and the messages
-        /// around it are handled.
+        /// A message that is not an action becomes a rejected arrival whose original bytes contain the message's id.
+        /// The messages around it are handled.
         case malformedArrival
         /// A plugin that does not allow the source is never called.
         case forbiddenSource
         /// Every message is answered with its own outcome. Needs `replies`.
         case answersEverySender
-        /// When the window is full the adapter waits for room; then all messages come, in order.
+        /// When the window is full, the adapter waits for room. All messages then arrive in order.
         case windowFullThenDrained
-        /// On a graceful stop what has begun is finished and told, and only then the run returns; what was not taken comes
-        /// again, or its sender is told.
+        /// A graceful stop settles every arrival taken before the run returns. Messages not taken are redelivered, or
+        /// their sender is notified.
         case drainOnStop
-        /// Stopping twice is stopping once, and a run can follow a run.
+        /// Stopping twice has the same effect as stopping once, and the adapter can run again.
         case stopIsIdempotent
-        /// A plugin that never returns fails its own call with a timeout; other plugins go on.
+        /// A plugin that never returns fails its own call with a timeout; other plugins continue.
         case hungPlugin
-        /// What is abandoned is never acknowledged: it comes again, or its sender is told.
+        /// An abandoned message is never acknowledged: it is redelivered, or its sender is notified.
         case abandonedIsNotAcknowledged
-        /// With a slow plugin no more arrivals are inside or offered than the window and one batch.
+        /// With a slow plugin, at most the window and one batch of arrivals are unsettled or offered.
         case memoryBoundedUnderSlowPlugin
-        /// A message that is sent again while it is running reaches its plugin once and has its outcome twice. Needs a subject
-        /// that submits while one of its messages runs.
+        /// A message that is sent again while it runs reaches its plugin once and has its outcome twice. Needs a
+        /// subject that submits while one of its messages runs.
         case repeatWhileRunning
         /// A message that is sent again after it was handled is acknowledged and answered as before, without a call.
         case repeatAfterHandled
@@ -149,7 +150,7 @@ extension AdapterConformance {
         /// The case's name.
         public var description: String { rawValue }
 
-        /// Why the case does not apply to an adapter, or `nil` when it does.
+        /// Returns the reason the case does not apply to the subject, or `nil` if it applies.
         func inapplicable(to subject: any ConformanceSubject) -> String? {
             switch self {
             case .answersEverySender:
@@ -162,19 +163,19 @@ extension AdapterConformance {
     }
 }
 
-/// What the conformance suite says about an adapter.
+/// The result of a run of the conformance suite.
 public struct ConformanceReport: Sendable, CustomStringConvertible {
-    /// The cases that ran and found nothing.
+    /// The cases that ran without findings.
     public internal(set) var passed: [AdapterConformance.Case] = []
-    /// The cases that do not apply to the subject or its adapter's features, and why.
+    /// The cases that do not apply to the subject or its adapter's features, with the reasons.
     public internal(set) var skipped: [AdapterConformance.Case: String] = [:]
-    /// What was found, in the order of the cases; empty when the adapter conforms.
+    /// The findings in the order of the cases; empty if the adapter conforms.
     public internal(set) var findings: [ConformanceFinding] = []
 
-    /// Whether nothing was found.
+    /// Whether there are no findings.
     public var isConforming: Bool { findings.isEmpty }
 
-    /// One line per finding, after a line with the counts.
+    /// A line with the counts, one line per skipped case, and one line per finding.
     public var description: String {
         let skips = skipped.map { "\($0.key) skipped: \($0.value)" }.sorted()
         let head = "\(passed.count) cases passed, \(skipped.count) skipped, \(findings.count) findings"
@@ -182,27 +183,27 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
     }
 }
 
-/// Something that an adapter, or what surrounds it, did otherwise than the contract says.
+/// A violation of the contract by an adapter or its surroundings.
 public struct ConformanceFinding: Sendable, Hashable, CustomStringConvertible {
-    /// The case that found it.
+    /// The case that found the violation.
     public let testCase: AdapterConformance.Case
-    /// What should have been.
+    /// The expected behaviour.
     public let expected: String
-    /// What was.
+    /// The actual behaviour.
     public let seen: String
 
-    /// One line: the case, what was expected, what was seen.
+    /// One line with the case, the expected and the actual behaviour.
     public var description: String { "\(testCase): expected \(expected); saw \(seen)" }
 }
 
-/// What one run of one case came to.
+/// The result of one run of one case.
 struct ConformanceVerdict: Sendable {
     var findings: [ConformanceFinding] = []
-    /// Why the case does not apply, when it does not.
+    /// The reason the case does not apply, or `nil` if it applies.
     var skipped: String?
 }
 
-/// One run of one case: makes the subject, tries the case on it, and can say where it stands when it does not end.
+/// One run of one case: creates the subject, tries the case on it, and reports its progress if it does not end.
 final class ConformanceExamination: Sendable {
     private let testCase: AdapterConformance.Case
     private let make: @Sendable (SourceName) async throws -> any ConformanceSubject
@@ -238,7 +239,7 @@ final class ConformanceExamination: Sendable {
         await subject.value?.end()
     }
 
-    /// What is known about a case that has not ended.
+    /// Returns the verdict on a case that did not end within the limit.
     func overdue(_ limit: Duration) -> ConformanceVerdict {
         record.change { $0.found("the case ends", "it had not ended after \(limit), while \($0.summary)") }
         return verdict
@@ -251,7 +252,7 @@ final class ConformanceExamination: Sendable {
         return ConformanceVerdict(findings: findings)
     }
 
-    /// A name that no other subject of this or another run of the program has.
+    /// Returns a source name that no other subject has, in this or another run of the program.
     private static func makeSource(for testCase: AdapterConformance.Case) -> SourceName {
         let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
         do {

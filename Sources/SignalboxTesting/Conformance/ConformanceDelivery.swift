@@ -2,7 +2,7 @@ import Signalbox
 import SignalboxCore
 
 extension ConformanceTrial {
-    /// The longest messages stay below the 65,536 bytes that an adapter takes by default.
+    /// The longest messages stay below 65,536 bytes, the default limit of an adapter.
     func deliverAll() async throws {
         let lengths = [20: 10_000, 40: 60_000, 60: 10_000, 80: 60_000]
         let messages = (0..<100).map { message(ConformanceStage.recording, textBytes: lengths[$0]) }
@@ -21,7 +21,7 @@ extension ConformanceTrial {
     }
 
     func concurrentStartAndStop() async throws {
-        // Where what was not acknowledged comes again, messages that the stops interrupt are not lost either.
+        // If the source redelivers, it must also redeliver the messages that the stops interrupt.
         let early = features.contains(.redelivers) ? messages(20) : []
         for round in 0..<12 {
             try await run(ConformanceLimits(isManual: true)) { [self] stage in
@@ -67,7 +67,7 @@ extension ConformanceTrial {
         try await checkNothingComesAgain()
     }
 
-    /// Begins a run of the adapter that the case itself cancels, perhaps before it starts.
+    /// Starts a run of the adapter that the case itself cancels, possibly before the run starts.
     private func begin(_ stage: ConformanceStage, isCancelled: Bool = false) -> Task<Void, any Error> {
         Task {
             if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
@@ -138,7 +138,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// The second part shows that the first did the source no harm.
+    /// Delivers the messages in two parts: the second shows that the first did not damage the source.
     private func runInTwoParts(_ messages: [ConformanceMessage]) async throws {
         try await run { [self] stage in
             try await deliver(Array(messages.prefix(15)), to: stage)
@@ -146,7 +146,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Every third message has an outcome other than `handled`; the rest is handled, and nothing comes again.
+    /// Checks that every third message has the outcome `word`, the others are handled, and none is redelivered.
     private func tryEveryThird(_ action: ActionName, becomes word: String) async throws {
         let messages = messages(30, everyThird: action)
         try await runInTwoParts(messages)
@@ -156,7 +156,7 @@ extension ConformanceTrial {
     }
 }
 
-/// The suite gives the ids, so repeats are recognised here whatever the adapter says of the ids of its source.
+/// The suite assigns the ids, so these cases deduplicate whether or not the adapter declares stable ids.
 extension ConformanceTrial {
     private static let recognised = RepeatPolicy.within(RepeatLimits())
 
@@ -165,7 +165,7 @@ extension ConformanceTrial {
         let marker = self.message(ConformanceStage.recordingToo)
         try await run(ConformanceLimits(isSlow: true, repeats: Self.recognised)) { [self] stage in
             async let delivery: Void = deliver([message, message, marker], to: stage)
-            // It lies behind the repeat and has a lane of its own, so the repeat has been taken while the first runs.
+            // The marker follows the duplicate on another lane: when it starts, the duplicate has been taken.
             try await wait("the plugin to begin \(marker.id)") { $0.begun.contains(marker.id.text) }
             await letOthersRun()
             stage.slow.open()
@@ -198,8 +198,8 @@ extension ConformanceTrial {
         try await checkNothingComesAgain()
     }
 
-    /// Delivers a message and waits until its adapter knows the outcome: only then is one that comes again no repeat of what
-    /// runs.
+    /// Delivers a message and waits until its adapter has received the outcome. A copy sent earlier could still count
+    /// as a duplicate of the running message.
     private func deliverAndTell(_ message: ConformanceMessage, to stage: ConformanceStage) async throws {
         try await deliver([message], to: stage)
         try await wait("the adapter to be told of \(message.id)", in: stage) { $0.hasToldAll }

@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// All that happened to a subject, and what of it was against the contract. Without threads or waiting.
+/// The events of one subject and the contract violations among them. Uses no threads and never waits.
 struct ConformanceRecord: Sendable {
     struct Problem: Sendable {
         let expected: String
@@ -12,21 +12,21 @@ struct ConformanceRecord: Sendable {
         let run: Int
         let action: ActionName
         let id: String
-        /// What the body said, for plugins that look at it.
+        /// The decoded body, for plugins that decode it.
         let body: ConformanceBody?
     }
 
-    /// An outcome as the supervisor told it.
+    /// An outcome reported by the supervisor.
     struct Told: Sendable {
         let run: Int
-        /// `nil` when the message could not be read.
+        /// The message's id; `nil` if the message could not be read.
         let id: String?
         let word: String
         /// The bytes of an unreadable message, as text.
         let original: String?
     }
 
-    /// Of problems with the same expectation, those beyond this are counted only.
+    /// The number of problems to list per expectation; further ones are only counted.
     private static let alike = 3
 
     private var listed: [Problem] = []
@@ -35,11 +35,11 @@ struct ConformanceRecord: Sendable {
     private(set) var told: [Told] = []
     private(set) var settled: Set<String> = []
     private(set) var begun: Set<String> = []
-    /// The far side could not send, and nothing is to be waited for.
+    /// Whether the far side failed to send, which ends every wait.
     private(set) var hasSendingFailed = false
-    /// What the case is doing, for when it does not end: several things where it sends and waits at once.
+    /// The current steps of the case, reported if it does not end; several if it sends and waits concurrently.
     private var steps: [String] = []
-    /// The runs of the adapter so far, watched.
+    /// The runs of the adapter so far.
     var runs: [ConformanceRun] = []
 
     var step: String { steps.isEmpty ? "being between two steps" : steps.joined(separator: " and ") }
@@ -60,7 +60,7 @@ struct ConformanceRecord: Sendable {
         }
     }
 
-    /// What was found, in order.
+    /// The problems in the order in which they were found.
     var problems: [Problem] {
         let more = unlisted.sorted { $0.key < $1.key }
         return listed + more.map { Problem(expected: $0.key, seen: "the like \($0.value) times more") }
@@ -76,20 +76,20 @@ struct ConformanceRecord: Sendable {
         if let id = told.id { settled.insert(id) }
     }
 
-    /// While a run stops, its far side may be refused.
+    /// Records a sending error, unless the run is stopping: a source may refuse messages then.
     mutating func sendingFailed(_ error: any Error) {
         guard let run = runs.last, !run.isStopAsked else { return }
         hasSendingFailed = true
         found("the far side can send", "\(error)")
     }
 
-    /// Changes a run and takes over what it found.
+    /// Changes a run and adds the problems found by it.
     mutating func inRun(_ number: Int, _ change: (inout ConformanceRun) -> Void) {
         change(&runs[number])
         for problem in runs[number].takeProblems() { found(problem.expected, problem.seen) }
     }
 
-    /// Where things stand, in a line.
+    /// The state of the case, in one line.
     var summary: String {
         let run = runs.last.map { "; in run \(runs.count): \($0.summary)" } ?? ""
         return "\(step); \(begun.count) messages reached a plugin, \(told.count) outcomes were told\(run)"
@@ -97,7 +97,7 @@ struct ConformanceRecord: Sendable {
 }
 
 extension Watched<ConformanceRecord> {
-    /// Does the work as a step of the case. One that throws is still named afterwards.
+    /// Performs `work` as a step of the case. A step that throws stays recorded.
     func during<Result>(_ step: String, _ work: () async throws -> Result) async rethrows -> Result {
         change { $0.begin(step) }
         let result = try await work()
@@ -106,8 +106,7 @@ extension Watched<ConformanceRecord> {
     }
 }
 
-/// One run of a watched adapter: what it submitted and heard, checked against the contract as it happens. Without threads
-/// or waiting.
+/// One run of a watched adapter, checked against the contract as it happens. Uses no threads and never waits.
 struct ConformanceRun: Sendable {
     /// An arrival between its first submit and its settlement.
     private struct Entry {
@@ -115,7 +114,7 @@ struct ConformanceRun: Sendable {
         var isAcknowledged = false
     }
 
-    /// A token is unique among the arrivals of one sink.
+    /// Identifies an arrival; tokens are unique per sink.
     struct Key: Hashable, Sendable {
         let sink: ObjectIdentifier
         let token: UInt64
@@ -124,18 +123,18 @@ struct ConformanceRun: Sendable {
     private(set) var hasBegun = false
     private(set) var isStopAsked = false
     private(set) var hasReturned = false
-    /// Whether the supervisor of the run has ended.
+    /// Whether the run's supervisor has ended.
     private(set) var hasEnded = false
     /// The ids of the arrivals taken, in order; `nil` for an unreadable one.
     private(set) var taken: [String?] = []
-    /// How many arrivals were acknowledged, and how many abandoned.
+    /// The numbers of acknowledged and of abandoned arrivals.
     private(set) var acknowledged = 0
     private(set) var abandoned = 0
-    /// How often the window took less than was offered.
+    /// The number of submits that were cut short.
     private(set) var refusals = 0
-    /// How many calls of room() have not returned.
+    /// The number of calls of `room()` that have not returned.
     private(set) var roomCalls = 0
-    /// The most arrivals that were inside or offered at once.
+    /// The maximum number of arrivals that were unsettled or offered at one time.
     private(set) var peak = 0
 
     private let source: SourceName
@@ -151,13 +150,13 @@ struct ConformanceRun: Sendable {
         self.batchBound = batchBound
     }
 
-    /// How many arrivals were taken and are not settled.
+    /// The number of arrivals that are taken and unsettled.
     var inside: Int { entries.values.count { $0.isTaken } }
-    /// Whether the adapter has been told the outcome of all that it offered.
+    /// Whether the adapter has received the outcomes of all arrivals it offered.
     var hasToldAll: Bool { entries.isEmpty }
 
-    /// Whether the adapter has filled a window of so many arrivals: a submit was cut short, or it asks for room before
-    /// each submit and less than a quarter is free.
+    /// Returns whether the adapter has filled a window of `window` arrivals: either a submit was cut short, or the
+    /// adapter calls `room()` before each submit and less than a quarter of the window is free.
     func hasFilled(_ window: Int) -> Bool {
         inside == window && refusals > 0 || roomCalls > 0 && inside > window - max(1, window / 4)
     }
@@ -179,7 +178,7 @@ struct ConformanceRun: Sendable {
     }
 }
 
-// MARK: - What the adapter does
+// MARK: - Adapter events
 
 extension ConformanceRun {
     mutating func begin() {
@@ -246,7 +245,7 @@ extension ConformanceRun {
     }
 }
 
-// MARK: - What the supervisor does
+// MARK: - Supervisor events
 
 extension ConformanceRun {
     mutating func acknowledge(_ key: Key) {
@@ -277,7 +276,7 @@ extension ConformanceRun {
         if inside > 0 { found("every arrival taken is settled", "\(inside) were not when the supervisor ended") }
     }
 
-    /// Nothing of the run goes on.
+    /// Checks that the run has returned, when everything around it has ended.
     mutating func end() {
         if hasBegun && !hasReturned { found("a run that was cancelled returns", "it had not when all else was over") }
     }

@@ -2,19 +2,19 @@ import Logging
 import Signalbox
 import SignalboxCore
 
-/// A supervisor for one run of the adapter under test, with the suite's plugins and a clock moved by hand.
+/// A supervisor for one run of the adapter under test, with the suite's plugins and a manual clock.
 final class ConformanceStage: Sendable {
     static let drainLimit = Duration.seconds(1)
 
     let number: Int
     let supervisor: Supervisor
     let adapter: WatchedAdapter
-    /// Where the adapter is run into, when the case does that itself.
+    /// The intake of a run that the case itself starts; `nil` if the supervisor runs the adapter.
     let intake: (any Intake)?
     let clock = ManualClock()
-    /// The plugin that records waits here.
+    /// The gate at which the recording plugins wait.
     let slow: Gate
-    /// The plugin that hangs waits here.
+    /// The gate at which the hanging plugin waits.
     let hung: Gate
     private let record: Watched<ConformanceRecord>
     private let orders = Watched(Orders())
@@ -60,22 +60,22 @@ final class ConformanceStage: Sendable {
         try register(timeout: limits.timeout)
     }
 
-    /// Whether somebody asked for the end.
+    /// Whether a stop was requested.
     var isStopping: Bool { orders.value.isStopping }
 
-    /// Notes that a plugin was called.
+    /// Records a call of a plugin.
     func note(_ action: ActionName, _ context: ActionContext, _ body: ConformanceBody?) {
         let call = ConformanceRecord.Call(run: number, action: action, id: context.id.text, body: body)
         record.change { $0.called(call) }
     }
 
-    /// Begins the graceful stop, as often as one likes.
+    /// Starts the graceful stop. Idempotent.
     func stop() {
         orders.change { $0.isStopping = true }
         supervisor.shutDown()
     }
 
-    /// Abandons what is inside.
+    /// Stops without draining: abandons every unsettled arrival.
     func stopAtOnce() {
         orders.change { orders in
             orders.isStopping = true
@@ -83,7 +83,7 @@ final class ConformanceStage: Sendable {
         }
     }
 
-    /// Runs the supervisor until it is stopped; returns what it threw.
+    /// Runs the supervisor until it stops, and returns the error it threw, if any.
     func run() async -> (any Error)? {
         defer { record.change { $0.inRun(number) { $0.supervisorEnded() } } }
         return await withTaskGroup(of: Part.self) { group in
@@ -115,18 +115,18 @@ final class ConformanceStage: Sendable {
 }
 
 extension ConformanceStage {
-    /// Answers with the body's number, after its gate.
+    /// The action of a plugin that replies with the body's number after passing its gate.
     static let recording: ActionName = "conformance.record"
-    /// The same on a lane of its own.
+    /// The action of an equal plugin on another lane.
     static let recordingToo: ActionName = "conformance.other"
     static let failing: ActionName = "conformance.fail"
     static let hanging: ActionName = "conformance.hang"
-    /// Allows another source.
+    /// The action of a plugin that allows only another source.
     static let forbidden: ActionName = "conformance.forbidden"
-    /// Has no plugin.
+    /// An action without a plugin.
     static let unknown: ActionName = "conformance.unknown"
 
-    /// Weak, as the supervisor keeps its plugins and the stage its supervisor.
+    /// Registers the plugins. They hold the stage weakly, because it retains the supervisor, which retains them.
     func register(timeout: Duration) throws {
         let source = AccessRule.source(adapter.source)
         let patient = Duration.seconds(3_600)
@@ -165,19 +165,19 @@ extension ConformanceStage {
     }
 }
 
-/// What a case wants of the supervisor of one run.
+/// The limits of the supervisor for one run of a case.
 struct ConformanceLimits: Sendable {
-    /// The arrivals in the source's window.
+    /// The number of arrivals in the source's window.
     var window = 1_000
-    /// The timeout of the plugin that hangs.
+    /// The timeout of the hanging plugin.
     var timeout: Duration = .seconds(3_600)
-    /// Whether the plugin that records waits at its gate.
+    /// Whether the recording plugins wait at their gate.
     var isSlow = false
-    /// Whether the plugin that hangs does so.
+    /// Whether the hanging plugin waits at its gate.
     var hangs = true
-    /// Whether the case runs the adapter itself, and not the supervisor.
+    /// Whether the case runs the adapter instead of the supervisor.
     var isManual = false
-    /// Whether messages that come again are recognised. Not by default, whatever the adapter says: the supervisor would hide
-    /// what the adapter delivers twice.
+    /// The deduplication policy. Off by default, whatever the adapter's features: deduplication would hide messages
+    /// that the adapter delivers twice.
     var repeats = RepeatPolicy.never
 }

@@ -68,7 +68,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Handles some messages, abandons others, and looks at what comes in the next run.
+    /// Handles some messages, abandons others, and checks which are redelivered in the next run.
     private func abandon(_ stop: @escaping @Sendable (ConformanceStage) async throws -> Void) async throws {
         let handled = messages(3)
         let abandoned = [message(ConformanceStage.hanging), message(ConformanceStage.hanging)]
@@ -76,13 +76,13 @@ extension ConformanceTrial {
             try await deliver(handled, to: stage)
             async let sending: Void = send(abandoned)
             try await wait("the plugin to hang") { $0.begun.contains(abandoned[0].id.text) }
-            // What is not inside is not abandoned, and may come in the next run.
+            // An arrival that was not taken is not abandoned, and may arrive in the next run.
             try await untilInside(subject.submitsWhileOneRuns ? abandoned.count : 1, stage)
             try await stop(stage)
             try? await sending
         }
         if record.value.runs.last.map({ $0.abandoned }) == 0 { found("what hangs is abandoned", "it was not") }
-        // What comes again is answered then.
+        // Redelivered messages are answered in the next run.
         if features.contains(.replies) && !features.contains(.redelivers) {
             for message in abandoned { try await checkAbandonment(of: message) }
         }
@@ -92,7 +92,7 @@ extension ConformanceTrial {
         checkEachOnce((features.contains(.redelivers) ? abandoned : []) + marker, since: before)
     }
 
-    /// The sender hears that the message was let go of.
+    /// Checks that the sender is notified of the abandonment.
     private func checkAbandonment(of message: ConformanceMessage) async throws {
         try await checkAnswer(to: message, "an error with code drain or stop") { answer in
             [.error(code: "drain"), .error(code: "stop")].contains(answer)
@@ -105,7 +105,7 @@ extension ConformanceTrial {
 
     private func untilStopping(_ stage: ConformanceStage) async throws {
         try await wait("the run to be asked to stop", in: stage) { $0.isStopAsked }
-        // An adapter that returns too early gets the time to do so; one that is right is not judged by it.
+        // Gives an adapter that returns too early time to do so. A correct adapter is not affected.
         _ = await TimeLimit.within(.milliseconds(50)) { [record, number = stage.number] in
             await record.until { $0.runs[number].hasReturned }
         } late: {
@@ -113,7 +113,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// Each arrival taken was handled; none was abandoned, as the drain had time.
+    /// Checks that each arrival taken was handled and none abandoned, because the drain had time.
     private func checkWhatWasTaken() {
         let words = record.value.told.map(\.word)
         let others = words.filter { $0 != "handled" }
@@ -154,7 +154,7 @@ extension ConformanceTrial {
         checkOrder(messages, in: 0)
     }
 
-    /// Waits until the adapter has filled the window and knows it, or until one is inside where it waits for each batch.
+    /// Waits until the adapter has filled the window, or until one message runs if the adapter waits for each batch.
     private func untilFull(_ window: Int, _ stage: ConformanceStage) async throws {
         if subject.waitsForEachBatch {
             try await wait("a message to reach the slow plugin") { !$0.begun.isEmpty }

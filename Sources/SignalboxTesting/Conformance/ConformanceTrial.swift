@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// One case tried on one subject: the words in which cases are written.
+/// One case tried on one subject, with the helpers that the cases share.
 final class ConformanceTrial: Sendable {
     let subject: any ConformanceSubject
     let record: Watched<ConformanceRecord>
@@ -39,9 +39,9 @@ final class ConformanceTrial: Sendable {
 // MARK: - Messages
 
 extension ConformanceTrial {
-    /// A new message; without an action one that cannot be read.
+    /// Creates a message, unreadable if `action` is `nil`.
     ///
-    /// - Parameter textBytes: how long the text in its body is; `nil` for a short one.
+    /// - Parameter textBytes: The size of the body's text in bytes; `nil` for a short text.
     func message(_ action: ActionName?, textBytes: Int? = nil) -> ConformanceMessage {
         let number = numbers.change { number in
             number += 1
@@ -54,17 +54,17 @@ extension ConformanceTrial {
         } catch {
             preconditionFailure("the suite's bodies have a JSON form: \(error)")
         }
-        // Of four digits each, so that none is a piece of another.
+        // Four digits each, so that no id contains another.
         let id = ActionID(unchecked: Bytes("message-\(1_000 + number)"))
         return ConformanceMessage(id: id, action: action, body: body)
     }
 
-    /// New messages for the plugin that records.
+    /// Creates messages for the recording plugin.
     func messages(_ count: Int) -> [ConformanceMessage] {
         (0..<count).map { _ in message(ConformanceStage.recording) }
     }
 
-    /// The same, every third of them for another action; the last one is recorded.
+    /// Creates messages for the recording plugin, with every third for `action`. One more recorded message follows.
     func messages(_ count: Int, everyThird action: ActionName?) -> [ConformanceMessage] {
         (0..<count).map { message($0 % 3 == 1 ? action : ConformanceStage.recording) }
             + [message(ConformanceStage.recording)]
@@ -78,7 +78,7 @@ extension ConformanceTrial {
 
     private static let ending = "waiting for the supervisor to end"
 
-    /// Runs a new supervisor while `body` works, stops it gracefully unless that did, and waits for its end.
+    /// Runs a new supervisor during `body`, stops it gracefully unless `body` did, and waits for its end.
     func run(
         _ limits: ConformanceLimits = ConformanceLimits(),
         _ body: @escaping @Sendable (ConformanceStage) async throws -> Void
@@ -120,8 +120,8 @@ extension ConformanceTrial {
         return try ConformanceStage(adapter, limits, record: record)
     }
 
-    /// Sends messages and waits for the outcome of the last, which must have an action. As a source keeps its order, all
-    /// others were taken before it, and the drain at the run's end sees to them.
+    /// Sends messages and waits for the outcome of the last, which must have an action. The source keeps the order, so
+    /// all others were taken before the last, and the drain at the end of the run settles them.
     func deliver(_ messages: [ConformanceMessage], to stage: ConformanceStage) async throws {
         guard let last = messages.last?.id.text else { return }
         async let sending: Void = send(messages)
@@ -129,7 +129,7 @@ extension ConformanceTrial {
         try await sending
     }
 
-    /// Sends messages once the adapter's run has begun.
+    /// Sends messages after the adapter's run has started.
     func send(_ messages: [ConformanceMessage]) async throws {
         guard !messages.isEmpty else { return }
         await record.during("waiting for the adapter's run to begin") {
@@ -158,7 +158,7 @@ extension ConformanceTrial {
         try await wait(what) { [number = stage.number] in isSatisfied($0.runs[number]) }
     }
 
-    /// Gives whoever was woken a chance to do wrong before the case goes on. No verdict depends on how far they get.
+    /// Gives woken tasks a chance to err before the case continues. No verdict depends on their progress.
     func letOthersRun() async {
         for _ in 0..<10 { await Task.yield() }
     }
@@ -169,7 +169,7 @@ extension ConformanceTrial {
 }
 
 extension ConformanceTrial {
-    /// Each of the messages reached a plugin once, with the body it was sent with, and no other did.
+    /// Checks that each of the messages, and no other, reached a plugin exactly once with its body unchanged.
     func checkEachOnce(_ messages: [ConformanceMessage], since first: Int = 0) {
         let calls = record.value.calls.dropFirst(first)
         let counts = calls.reduce(into: [String: Int]()) { $0[$1.id, default: 0] += 1 }
@@ -185,7 +185,7 @@ extension ConformanceTrial {
         report("bodies arrive as they were sent", altered.map(\.id), "were altered")
     }
 
-    /// Per action, the calls came in the order of the messages; so did the arrivals that were taken.
+    /// Checks that the calls of each action, and the arrivals taken, are in the order of the messages.
     func checkOrder(_ messages: [ConformanceMessage], in run: Int) {
         let record = record.value
         for action in Set(messages.compactMap(\.action)) {
@@ -197,7 +197,7 @@ extension ConformanceTrial {
         reportOrder("arrivals are submitted in the order of sending", messages.map(\.id.text), taken)
     }
 
-    /// What became of each message, by the word of its outcome, told once.
+    /// Checks that each message has its expected outcome exactly once, by the outcome's code.
     func checkOutcomes(_ expected: [(message: ConformanceMessage, word: String)]) {
         let told = record.value.told.reduce(into: [String: [String]]()) { told, one in
             if let id = one.id { told[id, default: []].append(one.word) }
@@ -210,7 +210,7 @@ extension ConformanceTrial {
         )
     }
 
-    /// A message that was sent twice has its outcome twice, and no third time.
+    /// Checks that a message sent twice has its outcome exactly twice.
     func checkTwice(_ message: ConformanceMessage, _ word: String) {
         let told = record.value.told.filter { $0.id == message.id.text }.map(\.word)
         if told != [word, word] {
@@ -218,7 +218,7 @@ extension ConformanceTrial {
         }
     }
 
-    /// What the far side was answered to each message.
+    /// Checks the answer that the far side received to a message.
     func checkAnswer(
         to message: ConformanceMessage,
         _ expected: String,
@@ -234,7 +234,7 @@ extension ConformanceTrial {
         try await checkAnswer(to: message, "an error with code \(code)") { $0 == .error(code: code) }
     }
 
-    /// A plugin's answer is the number in the message's body.
+    /// Checks that the reply is the number in the message's body.
     func checkReply(to message: ConformanceMessage) async throws {
         let number = try Body(json: Bytes(message.body)).decode(ConformanceBody.self).number
         try await checkAnswer(to: message, "the reply \(number)") { answer in
@@ -243,8 +243,8 @@ extension ConformanceTrial {
         }
     }
 
-    /// Everything so far is over and done with: in a new run, with a new supervisor, only what is sent then comes, also
-    /// of what no plugin is called for.
+    /// Checks that a new run with a new supervisor receives only what is sent during that run. Includes messages for
+    /// which no plugin is called.
     func checkNothingComesAgain() async throws {
         let before = record.value.calls.count
         let number = record.value.runs.count
@@ -286,7 +286,7 @@ extension ConformanceAnswer {
     }
 }
 
-/// What the suite's messages carry: a number, and text that is hard on whoever copies it.
+/// The body of the suite's messages: a number, and text that is easily damaged when it is copied.
 struct ConformanceBody: Codable, Sendable, Hashable {
     let number: Int
     let text: String
@@ -297,10 +297,10 @@ struct ConformanceBody: Codable, Sendable, Hashable {
         text = String(repeating: piece, count: 1 + number % 40)
     }
 
-    /// A body whose text has so many bytes, at least 20.
+    /// Creates a body with a text of this size, at least 20 bytes.
     ///
-    /// Almost all of them are ASCII, so that the message stays as long when its form escapes other characters; the last
-    /// ones are not, so that a text that was cut short may end amid a character.
+    /// Almost all bytes are ASCII, so that the message stays the same size when its encoding escapes other characters.
+    /// The last bytes are not ASCII, so that truncated text may end within a character.
     init(_ number: Int, textBytes: Int) {
         self.number = number
         let end = " Gr\u{FC}\u{DF}e \u{1F600}"

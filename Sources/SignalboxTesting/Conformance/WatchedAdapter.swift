@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// The adapter under test, with an intake that watches it put in between.
+/// The adapter under test, run with an intake that records its calls.
 struct WatchedAdapter: Adapter {
     let adapter: any Adapter
     let number: Int
@@ -20,7 +20,7 @@ struct WatchedAdapter: Adapter {
     }
 }
 
-/// A supervisor's intake that notes all that passes through it.
+/// A wrapper of the supervisor's intake that records every call.
 struct WatchedIntake: Intake {
     private let intake: any Intake
     private let number: Int
@@ -56,7 +56,7 @@ struct WatchedIntake: Intake {
     }
 }
 
-/// An adapter's sink that notes what it is told, before it is.
+/// A wrapper of the adapter's sink that records every call before forwarding it.
 final class WatchedSink: SettlementSink {
     private let sink: any SettlementSink
     private let number: Int

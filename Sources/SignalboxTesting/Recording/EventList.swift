@@ -1,6 +1,6 @@
 package import Logging
 
-/// A list that grows while a test waits for what it wants to see in it.
+/// An append-only list that lets tests wait for its contents.
 package final class EventList<Element: Sendable>: Sendable {
     private let elements = Watched<[Element]>([])
 
@@ -16,7 +16,7 @@ package final class EventList<Element: Sendable>: Sendable {
         elements.change { $0 += new }
     }
 
-    /// The list, once the condition holds; what there is of it when the task is cancelled, as by a test's time limit.
+    /// Returns the list once the condition holds, or its current elements if the task is cancelled.
     package func wait(
         file: StaticString = #fileID,
         line: UInt = #line,
@@ -26,21 +26,21 @@ package final class EventList<Element: Sendable>: Sendable {
         return all
     }
 
-    /// The first `count` elements; fewer when the task is cancelled.
+    /// Returns the first `count` elements; fewer if the task is cancelled.
     package func first(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async -> [Element] {
         Array(await wait(file: file, line: line) { $0.count >= count }.prefix(count))
     }
 }
 
 extension EventList where Element == String {
-    /// Waits for a line with the text, `count` times, and returns the last of them; an empty one when the task is cancelled.
+    /// Waits for `count` lines that contain the text, and returns the last; an empty string if the task is cancelled.
     package func line(containing text: String, times count: Int = 1) async -> String {
         let lines = await wait { lines in lines.count { $0.contains(text) } >= count }
         return lines.filter { $0.contains(text) }.dropFirst(count - 1).first ?? ""
     }
 }
 
-/// Keeps every log line, of every level, with its metadata, as one text.
+/// Stores each log line of every level, with its metadata, as one string.
 package struct RecordingLog: LogHandler {
     let lines: EventList<String>
     package var metadata: Logger.Metadata = [:]

@@ -9,12 +9,12 @@ import Musl
 import Glibc
 #endif
 
-/// The waits of a test process that have not ended, so that a test run which stands still can say what it waits for.
+/// The pending waits of a test process, which a hanging test run can report.
 ///
-/// Off unless the environment has `SIGNALBOX_REPORT_WAITS`. Then `SIGUSR2` makes the process write each open wait to standard
-/// error and end by that signal. A wait that is cancelled, as by a test's time limit, is written at once.
+/// Disabled unless the environment has `SIGNALBOX_REPORT_WAITS`. If enabled, `SIGUSR2` makes the process write each
+/// pending wait to standard error and end by that signal. A cancelled wait is written immediately.
 package enum OpenWaits {
-    /// Where a wait stands in the source.
+    /// The source location of a wait.
     package struct Place: Hashable {
         let file: StaticString
         let line: UInt
@@ -38,24 +38,24 @@ package enum OpenWaits {
         var places: [UInt64: Place] = [:]
     }
 
-    /// The most lines of one report: what a person reads.
+    /// The maximum number of lines in one report, so that it stays readable.
     private static let lineLimit = 60
     private static let state = Mutex(State())
     private static let isOn: Bool = {
         guard getenv("SIGNALBOX_REPORT_WAITS") != nil else { return false }
         signal(SIGUSR2, SIG_IGN)
-        // A serial queue gets a thread even when the pool's are all taken, which is when a run stands still.
+        // A serial queue gets a thread even if all threads of the pool are blocked, as in a hanging run.
         let queue = DispatchQueue(label: "signalbox.open-waits")
         let listener = DispatchSource.makeSignalSource(signal: SIGUSR2, queue: queue)
-        // The handler keeps the source, which lasts as long as the process.
+        // The handler retains the source for the lifetime of the process.
         listener.setEventHandler { withExtendedLifetime(listener) { reportAndEnd() } }
         listener.activate()
         return true
     }()
 
-    /// Notes that a wait begins.
+    /// Records the start of a wait.
     ///
-    /// - Returns: what to give to ``end(_:wasCancelled:)``; `nil` when nothing is noted.
+    /// - Returns: The argument for ``end(_:wasCancelled:)``; `nil` if reports are disabled.
     package static func begin(_ place: Place) -> UInt64? {
         guard isOn else { return nil }
         return state.withLock { state in
@@ -65,13 +65,13 @@ package enum OpenWaits {
         }
     }
 
-    /// Forgets a wait, and writes where it was if it was cancelled.
+    /// Removes a wait, and writes its location if it was cancelled.
     package static func end(_ number: UInt64?, wasCancelled: Bool) {
         guard let number, let place = state.withLock({ $0.places.removeValue(forKey: number) }) else { return }
         if wasCancelled { say("a wait was cancelled: \(place.file):\(place.line)\n") }
     }
 
-    /// Runs a wait of another kind than ``Watched``'s, and notes it until it ends.
+    /// Records a wait outside ``Watched`` until it ends.
     package static func noting<Result>(
         _ file: StaticString,
         _ line: UInt,
@@ -92,7 +92,7 @@ package enum OpenWaits {
         kill(getpid(), SIGUSR2)
     }
 
-    // Not print(): standard output is buffered, and the process is about to end.
+    // Not `print()`: standard output is buffered, and the process is about to end.
     private static func say(_ text: String) {
         let bytes = Array(text.utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)

@@ -1,27 +1,27 @@
 package import SignalboxCore
 import Synchronization
 
-/// An intake that keeps what it takes and lets the test decide what becomes of it.
+/// An intake that stores the arrivals it takes and lets the test settle them.
 package final class RecordingIntake: Intake {
-    /// An arrival, and its outcome to come.
+    /// An arrival and its pending settlement.
     package struct Taken: Sendable {
         package let arrival: Arrival
         fileprivate let settlement: OneSettlement
 
-        /// Custody and outcome at once, as without a journal. What was settled before stays as it is.
+        /// Acknowledges and settles the arrival together, as without a journal. Does nothing if it is already settled.
         package func settle(_ outcome: Outcome = .handled(reply: nil)) {
             settlement.settle(outcome)
         }
 
-        /// No custody, so the arrival may come again.
+        /// Abandons the arrival without an acknowledgement, so that it may be redelivered.
         package func abandon() {
             settlement.settle(.abandoned(.holdLimit), hasCustody: false)
         }
 
-        /// The original's text.
+        /// The text of the original bytes.
         package var text: String { String(decoding: Array(arrival.original), as: UTF8.self) }
 
-        /// The action's name, or the reason why there is none.
+        /// The action's name, or the reason the arrival has none.
         package var name: String {
             switch arrival.reading {
             case .success(let action): action.name.text
@@ -37,7 +37,7 @@ package final class RecordingIntake: Intake {
         var waiters: [CheckedContinuation<Bool, Never>] = []
     }
 
-    /// Everything taken, in order.
+    /// Every arrival taken, in order.
     package let taken = EventList<Taken>()
     /// The calls of `room()`.
     package let roomCalls = EventList<Void>()
@@ -45,14 +45,14 @@ package final class RecordingIntake: Intake {
     private let decide: @Sendable (Taken) -> Void
 
     /// - Parameters:
-    ///   - room: how many arrivals are taken before the window is full.
-    ///   - decide: what becomes of an arrival, called inside `submit`.
+    ///   - room: The number of arrivals to take before the window is full.
+    ///   - decide: Decides on an arrival; called inside `submit`.
     package init(room: Int = .max, decide: @escaping @Sendable (Taken) -> Void = { $0.settle() }) {
         state = Mutex(State(room: room))
         self.decide = decide
     }
 
-    /// An intake that decides nothing by itself.
+    /// Returns an intake that settles no arrival by itself.
     package static func holding(room: Int = .max) -> RecordingIntake {
         RecordingIntake(room: room) { _ in }
     }
@@ -67,7 +67,7 @@ package final class RecordingIntake: Intake {
         let new = batch.prefix(count).map { Taken(arrival: $0, settlement: OneSettlement(of: $0, to: sink)) }
         for one in new { decide(one) }
         taken.append(contentsOf: new)
-        // Whoever gave up meanwhile may have looked before these were there.
+        // A concurrent `giveUp()` may have read `taken` before these arrivals were appended.
         if state.withLock({ $0.hasGivenUp }) { for one in new { one.settle() } }
         return count
     }
@@ -86,18 +86,18 @@ package final class RecordingIntake: Intake {
         if !isOpen { throw SourceClosed() }
     }
 
-    /// Room for so many more.
+    /// Makes room for `count` more arrivals.
     package func makeRoom(_ count: Int) {
         release(isOpen: true) { $0.room = $0.room.addingReportingOverflow(count).overflow ? .max : $0.room + count }
     }
 
-    /// Nothing more is taken.
+    /// Closes the intake, which then takes no arrivals.
     package func close() {
         release(isOpen: false) { $0.isClosed = true }
     }
 
-    /// Everything is settled, what is being taken just now too, and nothing more is taken: for the end of a source, and for
-    /// what a test leaves behind that has failed.
+    /// Closes the intake and settles every arrival, including those a concurrent `submit` is taking. For the end of a
+    /// source, and for arrivals that a failed test leaves unsettled.
     package func giveUp() {
         release(isOpen: false) {
             $0.isClosed = true
@@ -116,8 +116,8 @@ package final class RecordingIntake: Intake {
     }
 }
 
-/// The one outcome of an arrival that a test decides. Who is told is let go of then, as a supervisor does: an intake that
-/// keeps its arrivals would otherwise keep the adapter, which keeps the intake.
+/// The single settlement of an arrival by a test. Releases the sink afterwards, as a supervisor does: an intake that
+/// stores its arrivals would otherwise retain the adapter, which retains the intake.
 package final class OneSettlement: Sendable {
     private let token: UInt64
     private let sink: Mutex<(any SettlementSink)?>
@@ -127,7 +127,7 @@ package final class OneSettlement: Sendable {
         self.sink = Mutex(sink)
     }
 
-    /// The first call tells the outcome, with custody before it unless there shall be none. Later ones do nothing.
+    /// Settles the arrival on the first call, after an acknowledgement if `hasCustody` is true. Later calls do nothing.
     package func settle(_ outcome: Outcome, hasCustody: Bool = true) {
         let sink = self.sink.withLock { sink in
             defer { sink = nil }

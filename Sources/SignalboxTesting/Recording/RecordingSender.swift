@@ -1,8 +1,8 @@
 public import SignalboxCore
 
-/// A way outward that leads nowhere: it records what it is given, and lets a test wait for it. Any thread.
+/// A sender that records actions instead of sending them, and lets a test wait for them. Safe on any thread.
 ///
-/// Bounded: what comes when it holds ``limit`` actions is refused as `full`.
+/// When the sender holds ``limit`` actions, it refuses further ones as `full`.
 public final class RecordingSender: Sender {
     private struct State: Sendable {
         var sent: [SentAction] = []
@@ -10,21 +10,21 @@ public final class RecordingSender: Sender {
     }
 
     private let state = Watched(State())
-    /// The most actions it holds.
+    /// The maximum number of recorded actions.
     public let limit: Int
 
-    /// - Parameter limit: the most actions it holds, at least 0; 1,000 by default.
+    /// - Parameter limit: The maximum number of recorded actions, at least 0; 1,000 by default.
     public init(limit: Int = 1_000) {
         precondition(limit >= 0, "a recording sender holds at least 0 actions")
         self.limit = limit
     }
 
-    /// What was sent, in order.
+    /// The recorded actions, in order.
     public var sent: [SentAction] { state.value.sent }
 
     /// Records the action.
     ///
-    /// - Throws: `full` when it holds ``limit`` actions, `closed` after ``close()``.
+    /// - Throws: `full` if ``limit`` actions are recorded, `closed` after ``close()``.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         let one = SentAction(action: action.copied(), id: id?.copied(), body: body.copied())
         let refusal = state.change { [limit] state -> SendRefused? in
@@ -36,17 +36,17 @@ public final class RecordingSender: Sender {
         if let refusal { throw refusal }
     }
 
-    /// Refuses everything from now on, as when the other side is gone; what was sent stays readable.
+    /// Makes the sender refuse all further actions, as if the other side were gone. Recorded actions stay readable.
     public func close() {
         state.change { $0.isClosed = true }
     }
 
-    /// Waits until `count` actions were sent, and returns all; returns what there is when the task is cancelled.
+    /// Waits until `count` actions are recorded. Returns all recorded actions, also if the task is cancelled.
     ///
     /// - Parameters:
-    ///   - count: the number of actions to wait for.
-    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
-    ///   - line: its line there.
+    ///   - count: The number of actions to wait for.
+    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
+    ///   - line: The line reported with `file`.
     @discardableResult
     public func untilSent(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async -> [SentAction] {
         await state.until(file: file, line: line) { $0.sent.count >= count }
@@ -54,25 +54,25 @@ public final class RecordingSender: Sender {
     }
 }
 
-/// An action that the program handed to a ``RecordingSender``.
+/// An action that the program gave to a ``RecordingSender``.
 public struct SentAction: Sendable, Hashable {
-    /// The name the other side routes by.
+    /// The name by which the other side routes.
     public let action: ActionName
-    /// The id an answer would carry, or `nil` when none is expected.
+    /// The id for an answer, or `nil` if none is expected.
     public let id: ActionID?
     /// The body as JSON.
     public let body: Bytes
 
-    /// What was, or should have been, sent.
+    /// Creates a recorded or expected action.
     public init(action: ActionName, id: ActionID? = nil, body: Bytes) {
         self.action = action
         self.id = id
         self.body = body
     }
 
-    /// The body as a value.
+    /// Decodes the body.
     ///
-    /// - Throws: what is wrong with it and where, with a path that begins with `body`.
+    /// - Throws: The fault and its location, as a path that begins with `body`.
     public func decode<Value: Decodable>(_ type: Value.Type) throws(BodyError) -> Value {
         try Body(json: body).decode(type)
     }

@@ -1,10 +1,10 @@
 public import SignalboxCore
 
-/// Records what an adapter would be told about its arrivals, in order, and lets a test wait for it. Any thread.
+/// A settlement sink that records its calls in order and lets a test wait for them. Safe on any thread.
 ///
-/// It keeps all it hears, so it is for tests of a bounded number of arrivals.
+/// The sink stores every call, so use it only for a bounded number of arrivals.
 public final class RecordingSink: SettlementSink {
-    /// One call of the sink.
+    /// A call of the sink.
     public enum Event: Sendable, Hashable {
         /// The arrival with this token may be acknowledged.
         case mayAcknowledge(UInt64)
@@ -19,10 +19,10 @@ public final class RecordingSink: SettlementSink {
 
     private let state = Watched(State())
 
-    /// A sink that has heard nothing.
+    /// Creates a sink without events.
     public init() {}
 
-    /// What it was told, in the order in which it was.
+    /// The recorded calls, in order.
     public var events: [Event] { state.value.events }
 
     /// The outcomes by token; a token that was settled twice has two.
@@ -32,7 +32,7 @@ public final class RecordingSink: SettlementSink {
         }
     }
 
-    /// The tokens that may be acknowledged, in the order in which that was said.
+    /// The tokens that may be acknowledged, in the order of the calls.
     public var acknowledged: [UInt64] {
         events.compactMap { if case .mayAcknowledge(let token) = $0 { token } else { nil } }
     }
@@ -50,12 +50,12 @@ public final class RecordingSink: SettlementSink {
         }
     }
 
-    /// Waits until it has recorded `count` outcomes; returns early when the task is cancelled.
+    /// Waits until `count` outcomes are recorded. Returns early if the task is cancelled.
     ///
     /// - Parameters:
-    ///   - count: the number of outcomes to wait for.
-    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
-    ///   - line: its line there.
+    ///   - count: The number of outcomes to wait for.
+    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
+    ///   - line: The line reported with `file`.
     public func untilSettled(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.settled >= count }
     }

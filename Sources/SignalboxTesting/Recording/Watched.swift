@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value behind a lock, and the tasks that wait until it is as they want it: what every wait of the test kit is made of.
+/// A value behind a lock, with tasks that wait for a condition on it. The basis of every wait in the test kit.
 package final class Watched<Value: Sendable>: Sendable {
     private struct Waiter {
         let isSatisfied: @Sendable (Value) -> Bool
@@ -19,16 +19,16 @@ package final class Watched<Value: Sendable>: Sendable {
         state = Mutex(State(value: value))
     }
 
-    /// The value as it is now.
+    /// The current value.
     package var value: Value { state.withLock { $0.value } }
 
-    /// Changes the value and wakes whoever waited for what it has become. `body` must not call back.
+    /// Changes the value and wakes the tasks whose condition then holds. `body` must not access this object.
     @discardableResult
     package func change<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
         let (result, ready) = state.withLock { state -> (Result, [Waiter]) in
             let result = body(&state.value)
             guard !state.waiters.isEmpty else { return (result, []) }
-            // Who came first is woken first, so that a simulated run can be repeated.
+            // Wakes in order of arrival, so that a simulated run can be reproduced.
             let ready = state.waiters.filter { $0.value.isSatisfied(state.value) }.sorted { $0.key < $1.key }
             for waiter in ready { state.waiters[waiter.key] = nil }
             return (result, ready.map(\.value))
@@ -37,13 +37,13 @@ package final class Watched<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until the condition holds, which is looked at after each change, under the lock.
+    /// Waits until the condition holds. The condition is evaluated after each change, under the lock.
     ///
     /// - Parameters:
-    ///   - file: the file in which the wait is said to stand when a test run is cut; the caller's by default.
-    ///   - line: its line there.
-    ///   - isSatisfied: the condition. It must not call back.
-    /// - Returns: `false` when the task was cancelled first.
+    ///   - file: The file reported for this wait if the test run hangs; the caller's by default.
+    ///   - line: The line reported with `file`.
+    ///   - isSatisfied: The condition, which must not access this object.
+    /// - Returns: `false` if the task was cancelled first.
     @discardableResult
     package func until(
         file: StaticString = #fileID,
@@ -61,7 +61,7 @@ package final class Watched<Value: Sendable>: Sendable {
         return holds
     }
 
-    /// Waits until the condition holds, also when the task is cancelled.
+    /// Waits until the condition holds, even if the task is cancelled.
     package func untilUncancelled(
         file: StaticString = #fileID,
         line: UInt = #line,
@@ -84,7 +84,7 @@ package final class Watched<Value: Sendable>: Sendable {
                 return false
             }
             if isReady { return continuation.resume(returning: true) }
-            // A cancellation that came before the waiter was there has found nobody.
+            // A cancellation before the waiter was stored did not find it.
             if mindsCancellation, Task.isCancelled { giveUp(number) }
         }
     }
@@ -102,12 +102,12 @@ package final class Watched<Value: Sendable>: Sendable {
     }
 }
 
-/// A door that plugins wait at, also when they are cancelled, until a test opens it.
+/// A gate at which plugins wait, even if they are cancelled, until a test opens it.
 package final class Gate: Sendable {
     private struct State: Sendable {
         var isOpen: Bool
         var arrived = 0
-        /// How many may pass although it is closed, in the order in which they came.
+        /// The number of tasks that may pass the closed gate, in order of arrival.
         var passes = 0
     }
 
@@ -126,26 +126,26 @@ package final class Gate: Sendable {
         await state.untilUncancelled(file: file, line: line) { $0.isOpen || $0.passes >= number }
     }
 
-    /// Waits until so many have come to the gate since it was made; returns early when the task is cancelled.
+    /// Waits until `count` tasks in total have arrived at the gate. Returns early if the task is cancelled.
     package func untilArrived(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.arrived >= count }
     }
 
-    /// How many have come to the gate since it was made.
+    /// The total number of tasks that have arrived at the gate.
     package var arrived: Int { state.value.arrived }
 
-    /// Lets so many more through, those that wait first.
+    /// Lets up to `count` more tasks pass, in order of arrival.
     package func letPass(_ count: Int) {
         state.change { $0.passes += count }
     }
 
-    /// Lets everybody through from now on.
+    /// Opens the gate permanently.
     package func open() {
         state.change { $0.isOpen = true }
     }
 }
 
-/// A guard against work that never ends.
+/// A time limit for work that may hang.
 enum TimeLimit {
     private enum Answer<Result: Sendable>: Sendable {
         case none
@@ -153,9 +153,9 @@ enum TimeLimit {
         case late
     }
 
-    /// Does the work, and gives up on it after the limit: then `late` answers, and the work is cancelled and left behind.
+    /// Returns the result of `work`, or that of `late` after the limit. Overdue work is cancelled and left running.
     ///
-    /// The tasks are nobody's children, as work that hangs would hold its parent for ever.
+    /// The tasks are detached because a child task that hangs would block its parent.
     static func within<Result: Sendable>(
         _ limit: Duration,
         _ work: @escaping @Sendable () async -> Result,

@@ -3,10 +3,10 @@ import SignalboxRoutes
 import WebSocketChat
 
 extension ConfigurationReader {
-    /// How deep `any`, `all` and `not` may stand in each other.
+    /// The maximum nesting depth of `any`, `all` and `not`.
     private static let deepestRule = 16
 
-    /// The entries of a plugin's `from`.
+    /// Returns the entries of a plugin's `from`.
     func access(_ mapping: YAMLMapping, sources: SourceNames) -> [(rule: AccessSection, value: YAMLValue)] {
         let name = sources.configured.first ?? "NAME"
         let example = "from: [ { source: \(name) } ]"
@@ -64,7 +64,7 @@ extension ConfigurationReader {
         return try? SourceName(name)
     }
 
-    /// - Returns: `nil` after a mistake.
+    /// - Returns: `nil` after an error.
     private func part(_ rule: YAMLMapping, of source: String, _ sources: SourceNames) -> AccessSection.Part? {
         for (keys, kinds, fault) in ConfigurationReader.partKeys
         where !kinds.contains(where: { sources.mayBe(source, $0) }) {
@@ -84,7 +84,7 @@ extension ConfigurationReader {
         return .all
     }
 
-    /// Which kinds of source a key is for, and what the others are not.
+    /// The source kinds that each key applies to, and the complaint about other kinds.
     private static let partKeys: [(keys: [String], kinds: [String], fault: String)] = [
         (["topic"], ["mqtt"], "has no topics"),
         (["qos", "retained"], ["mqtt"], "is no broker's"),
@@ -96,7 +96,7 @@ extension ConfigurationReader {
     ]
 }
 
-/// What a rule says of one source beside its name.
+/// The conditions of a rule on one source.
 extension ConfigurationReader {
     func push(_ rule: YAMLMapping) -> AccessSection.Part? {
         let topic = rule.optional("topic").map {
@@ -192,7 +192,7 @@ extension ConfigurationReader {
         )
     }
 
-    /// A rule for what the source never brings would allow nothing, and not say so.
+    /// Reports a name that the source never brings: its rule would silently allow nothing.
     private func listed(
         _ name: String,
         _ value: YAMLValue,

@@ -38,7 +38,7 @@ extension ConfigurationReader {
         return section
     }
 
-    /// What was sent and is not acknowledged counts in the broker's queue: it must leave room for what waits.
+    /// Warns if unacknowledged messages, which count toward the broker's queue limit, leave too little room for others.
     private func compareQueue(_ section: MQTTSection, at value: YAMLValue) {
         let most = section.brokerQueue / 4
         guard section.brokerQueue > 0, section.receiveMaximum > most else { return }
@@ -53,16 +53,16 @@ extension ConfigurationReader {
     func topics(_ value: YAMLValue) -> [TopicSection]? {
         guard let list = value.list() else { return nil }
         if list.isEmpty { value.complain("list at least one { pattern: … }", .missingKey) }
-        // With a mistake in one of them nothing can be said about all of them.
+        // An error in one topic makes a comparison of all of them meaningless.
         let topics = list.map(topic)
         guard !topics.isEmpty, !topics.contains(where: { $0 == nil }) else { return nil }
         let found = topics.compactMap { $0 }
         return compare(zip(found, list).map { ($0.pattern, $1) }) ? found : nil
     }
 
-    /// Notes topics that an earlier one always wins over.
+    /// Reports topics that an earlier topic shadows.
     ///
-    /// - Returns: whether a source can have them all.
+    /// - Returns: Whether one source can have all of the topics.
     private func compare(_ patterns: [(pattern: TopicPattern, value: YAMLValue)]) -> Bool {
         var filters: Set<TopicFilter> = []
         var shapes: [TopicShape] = []
@@ -87,7 +87,7 @@ extension ConfigurationReader {
         return isGood
     }
 
-    /// A source has at most 1,000 topics; more is a mistake of its own, and comparing each with each takes long then.
+    /// The maximum number of topics to compare pairwise. A source with more topics is invalid anyway.
     private static let mostCompared = 1_000
 
     private func topic(_ value: YAMLValue) -> TopicSection? {
@@ -116,7 +116,7 @@ extension ConfigurationReader {
         )
     }
 
-    /// Whether there is one thing, and no second, that names the action of its messages.
+    /// Returns whether exactly one setting names the action of the topic's messages.
     private func namesAction(_ topic: TopicSection, _ mapping: YAMLMapping, at value: YAMLValue) -> Bool {
         let captures = topic.pattern.captureNames.contains("action")
         if captures, let action = mapping.optional("action") {
@@ -140,9 +140,9 @@ extension ConfigurationReader {
     }
 }
 
-/// How a broker's source connects, beside its address.
+/// The connection settings of a broker source, except its address.
 extension ConfigurationReader {
-    /// - Parameter broker: `nil` when its address is wrong, which was told of.
+    /// - Parameter broker: The broker, or `nil` if its address is invalid, which has been reported.
     func brokerLogin(
         _ mapping: YAMLMapping,
         of broker: MQTTBroker?
@@ -155,7 +155,7 @@ extension ConfigurationReader {
         )
     }
 
-    /// The quality and what becomes of stored messages, of a topic.
+    /// Returns the QoS of a topic and its policy for retained messages.
     func delivery(_ mapping: YAMLMapping) -> (quality: MQTTQuality, retained: MQTTRetained) {
         let words = MQTTRetained.allCases.map(\.rawValue)
         let meaning = "what becomes of messages that the broker had stored"
@@ -163,7 +163,7 @@ extension ConfigurationReader {
         return (quality(mapping) ?? .atLeastOnce, retained.flatMap(MQTTRetained.init(rawValue:)) ?? .deliver)
     }
 
-    /// What is behind the key `qos`.
+    /// Returns the value of the key `qos`.
     func quality(_ mapping: YAMLMapping) -> MQTTQuality? {
         mapping.optional("qos")?.integer(0...1).flatMap(MQTTQuality.init(rawValue:))
     }
@@ -188,7 +188,7 @@ extension ConfigurationReader {
         for name in certificates {
             mapping.optional(name)?.complain("a 'shared_key' takes the place of certificates", .conflictingKeys)
         }
-        // After a mistake the adapter shall not find the same once more.
+        // After an error, returns valid settings so that the adapter does not report the same error again.
         return key ?? .tls()
     }
 
@@ -229,7 +229,7 @@ extension MQTTIdentity {
     }
 }
 
-/// What a broker's source has beside its first connection, and the plugin that publishes.
+/// The further connections of a broker source, and the `publish` plugin.
 extension ConfigurationReader {
     func brokerAdditions(_ mapping: YAMLMapping) -> (
         announcesConnections: Bool, connections: [ConnectionSection], publishing: PublishingSection?
@@ -241,7 +241,7 @@ extension ConfigurationReader {
         )
     }
 
-    /// What `use: publish` is told.
+    /// Returns the settings of a `publish` plugin.
     func publish(_ mapping: YAMLMapping, sources: SourceNames) -> PublishSection? {
         let source = mapping.required("source", "say which source has the broker").flatMap { publisher($0, sources) }
         let topic = mapping.required("topic", "say where to, such as topic: out/{action}/{id}")?
@@ -280,7 +280,7 @@ extension ConfigurationReader {
         value.list()?.compactMap { $0.parsed(.badPattern) { (text) throws(TopicError) in try TopicFilter(text) } }
     }
 
-    /// The name of a source that can publish.
+    /// Returns the name of a source that can publish.
     private func publisher(_ value: YAMLValue, _ sources: SourceNames) -> SourceName? {
         guard let name = value.text() else { return nil }
         guard sources.configured.contains(name) else {

@@ -6,7 +6,7 @@ extension ConfigurationReader {
     func links(_ value: YAMLValue) -> LinksSection? {
         guard let mapping = value.mapping(.links) else { return nil }
         let routes = routes(mapping)
-        // What is there and has a mistake counts: it was told already.
+        // A setting with an error, which has been reported, counts as present.
         let listed = mapping.optional("urls").map { $0.list() } ?? []
         let urls = listed?.compactMap { $0.text() } ?? []
         let file = mapping.optional("file").map(linkFile)
@@ -31,7 +31,7 @@ extension ConfigurationReader {
         return path
     }
 
-    /// The routes in a mapping that has the keys of ``MappingKeys/routeFile``.
+    /// Returns the routes in a mapping that has the keys of ``MappingKeys/routeFile``.
     func routes(_ mapping: YAMLMapping) -> (table: AppRoutes, list: [AppRoute])? {
         let fallback = mapping.optional("fallback")
         let action = fallback?.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
@@ -41,7 +41,7 @@ extension ConfigurationReader {
             written.complain(advice, .missingKey, suggestion: advice)
             return nil
         }
-        // With a mistake in one of them nothing can be said about all of them.
+        // An error in one route makes a check of all of them meaningless.
         let found = list.map(route)
         let routes = found.compactMap { $0 }
         guard routes.count == found.count, fallback == nil || action != nil else { return nil }
@@ -90,7 +90,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// The first route that an earlier one contradicts.
+    /// Returns the index of the first route that conflicts with an earlier one.
     private static func firstClash(in routes: [AppRoute]) -> Int {
         var (clear, clashing) = (1, routes.count)
         while clear + 1 < clashing {

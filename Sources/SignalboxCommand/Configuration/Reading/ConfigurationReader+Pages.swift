@@ -91,7 +91,7 @@ extension ConfigurationReader {
         return name
     }
 
-    /// Asks the handler itself.
+    /// Returns whether the handler accepts its settings.
     private func isBuildable(_ kind: NavigationHandlerSection.Kind, at value: YAMLValue) -> Bool {
         do throws(NavigationChainError) {
             _ = try NavigationHandlerSection(kind: kind, name: "handler").rehearsal()
@@ -121,7 +121,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// What the handler of an entry is told.
+    /// Returns the kind of handler of an entry, with its settings.
     func kind(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
         switch entry.kind {
         case .schemes: schemes(entry)
@@ -167,7 +167,7 @@ extension ConfigurationReader {
     private func paths(_ entry: NavigationEntry) -> NavigationHandlerSection.Kind? {
         let written = entry.mapping.optional("hosts")
         let hosts = written.map(hostNames)
-        // Which hosts these are says nothing about whether a pattern is right.
+        // Pattern checks do not depend on the hosts, which may be invalid themselves.
         let anyHosts = written == nil ? nil : ["shop.example"]
         let patterns = texts(entry.value) { (pattern) throws(NavigationChainError) in
             _ = try PathHandler(name: "path", patterns: [pattern], hosts: anyHosts) { _, _ in }
@@ -206,7 +206,7 @@ extension ConfigurationReader {
         return kinds.contains(nil) ? nil : Set(kinds.compactMap { $0 })
     }
 
-    /// A list of texts, each of which is checked where it stands.
+    /// Returns a list of texts after checking each of them.
     private func texts(_ value: YAMLValue, _ check: (String) throws(NavigationChainError) -> Void) -> [String]? {
         guard let list = value.list() else { return nil }
         let texts = list.map { element -> String? in
@@ -223,9 +223,9 @@ extension ConfigurationReader {
     }
 }
 
-/// One entry of a navigation chain, as it is written.
+/// An entry of a navigation chain as written.
 struct NavigationEntry {
-    /// Which handler it is, by the key that says so.
+    /// The kind of handler, which is one of the entry's keys.
     enum Kind: String, CaseIterable {
         case schemes
         case hosts
@@ -234,7 +234,7 @@ struct NavigationEntry {
         case deepLinks = "deep_links"
         case externalBrowser = "external_browser"
 
-        /// The handler's name when the entry gives none.
+        /// The handler's name if the entry has none.
         var standardName: String {
             switch self {
             case .schemes: "scheme"
@@ -246,7 +246,7 @@ struct NavigationEntry {
             }
         }
 
-        /// What else such an entry may say.
+        /// The further keys of such an entry.
         fileprivate var companions: [String] {
             switch self {
             case .schemes: ["dangerous"]
@@ -259,16 +259,16 @@ struct NavigationEntry {
     }
 
     let kind: Kind
-    /// What is behind the key of the kind.
+    /// The value of the key that names the kind.
     let value: YAMLValue
     let mapping: YAMLMapping
 
-    /// - Returns: `nil` after a mistake.
+    /// - Returns: `nil` after an error.
     init?(_ entry: YAMLValue) {
         let kinds = Kind.allCases.map(\.rawValue)
         let known = MappingKeys.navigationHandler.keys
         guard let mapping = entry.mapping(.navigationHandler) else { return nil }
-        // Beside paths the hosts say whose paths are meant.
+        // With `paths`, the key `hosts` restricts the paths.
         let choices = mapping.optional("paths") == nil ? kinds : kinds.filter { $0 != Kind.hosts.rawValue }
         guard let found = mapping.required(oneOf: choices, "each entry is one handler"),
             let kind = Kind(rawValue: found.key)

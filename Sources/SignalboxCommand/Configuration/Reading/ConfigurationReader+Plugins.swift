@@ -5,7 +5,7 @@ import WebSocketChat
 import Yams
 
 extension ConfigurationReader {
-    /// - Parameter bounds: those of the whole configuration, which a plugin's own are compared with.
+    /// - Parameter bounds: The limits of the whole configuration, for comparison with those of each plugin.
     func plugins(_ list: [YAMLValue], sources: SourceNames, bounds: RunConfiguration) -> [PluginSection] {
         var holders: [ActionName: YAMLValue] = [:]
         return list.compactMap { value in
@@ -41,7 +41,7 @@ extension ConfigurationReader {
         return action
     }
 
-    /// A name that a message may have, or that of an action of our own that a plugin may have.
+    /// Returns an action that a message can name, or an internal action that a plugin may handle.
     private func pluginAction(_ value: YAMLValue) -> ActionName? {
         let own = [ActionName.chatConnected, .chatClosed, .pushSessionLost].first { value.isWord($0.text) }
         return own ?? value.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
@@ -77,7 +77,7 @@ extension ConfigurationReader {
         return .key(path)
     }
 
-    /// The most members of a path that orders actions.
+    /// The maximum number of members in the path of an ordering key.
     private static let longestPath = 16
 
     private func use(_ mapping: YAMLMapping, sources: SourceNames) -> PluginUse? {
@@ -115,7 +115,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// - Returns: `nil` after a mistake; a `nil` in it when there is none, and the body names the tag.
+    /// - Returns: `nil` after an error, and `.some(nil)` if the body names the tag.
     private func tag(_ mapping: YAMLMapping) -> String?? {
         guard let value = mapping.optional("tag") else { return .some(nil) }
         guard let tag = value.text() else { return nil }
@@ -126,7 +126,7 @@ extension ConfigurationReader {
         return tag
     }
 
-    /// The most bytes of a connection's tag.
+    /// The maximum length of a tag, in bytes.
     private static let longestTag = 128
 
     private func ledger(_ value: YAMLValue) -> PluginUse? {
@@ -137,7 +137,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// A value that can be written as JSON.
+    /// Returns a value that can be written as JSON.
     func reply(_ value: YAMLValue) -> ReplyValue? {
         guard let reply = any(value) else { return nil }
         do throws(BodyError) {
@@ -153,7 +153,7 @@ extension ConfigurationReader {
         switch value.node {
         case .mapping:
             let members = value.anyMapping()?.entries.map { ($0.name, any($0.value)) } ?? []
-            // With a mistake in one of them there is no whole value; a name written twice is told of before.
+            // An error in one member invalidates the whole value. Duplicate names have been reported earlier.
             guard !members.contains(where: { $0.1 == nil }) else { return nil }
             return .members(
                 Dictionary(members.compactMap { name, value in value.map { (name, $0) } }) { first, _ in first }
@@ -175,7 +175,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// A number in JSON's own form: others, such as `0x10` or `010`, mean different things to different readers.
+    /// Returns a number in JSON's form. Readers disagree about other forms, such as `0x10` or `010`.
     private func number(_ value: YAMLValue) -> ReplyValue? {
         let advice = "expected a number as JSON writes it, or text in quotes"
         guard let literal = value.characters, let body = try? Body(json: Bytes(literal)) else {
@@ -194,7 +194,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Notes a plugin of a source that redelivers whose calls may together take longer than the source waits.
+    /// Warns if the calls of a plugin for a redelivering source may together exceed the ack deadline.
     func compareHold(
         _ plugin: PluginSection,
         _ mapping: YAMLMapping,
@@ -223,7 +223,7 @@ extension ConfigurationReader {
 }
 
 extension RetryPolicy {
-    /// All waits between the attempts, each the longest it can be.
+    /// The sum of the waits between attempts, each at its maximum.
     var longestWaits: Duration {
         var (total, next) = (Duration.zero, firstDelay)
         for _ in 1..<max(1, attempts) {

@@ -3,19 +3,19 @@ import SignalboxCore
 import WebSocketChat
 
 extension ConfigurationReader {
-    /// Text that is written out, or `{ env: NAME }`, or `{ file: PATH }`.
+    /// Returns literal text, or the content of `{ env: NAME }` or `{ file: PATH }`.
     func text(_ value: YAMLValue) -> String? {
         guard value.isMapping else { return value.text() }
         guard let reference = reference(value) else { return nil }
         return content(of: reference, at: value)
     }
 
-    /// A broker's address. It is never repeated in a message, as people write passwords into it.
+    /// Returns a broker's address. Messages never repeat it, because it may contain a password.
     func broker(_ value: YAMLValue) -> MQTTBroker? {
         checked(value) { (url) throws(MQTTPushError) in try MQTTBroker(url: url) }
     }
 
-    /// The name under which the broker keeps the session.
+    /// Returns the client id under which the broker keeps the session.
     func client(_ value: YAMLValue) -> MQTTClientID? {
         checked(value) { (id) throws(MQTTPushError) in try .fixed(id) }
     }
@@ -30,11 +30,11 @@ extension ConfigurationReader {
         }
     }
 
-    /// Where a secret is kept; that it is there is checked, and nothing of it is kept.
+    /// Returns a reference to a secret, after checking that the secret exists. The secret itself is not kept.
     ///
-    /// - Parameter what: what it is called in messages.
+    /// - Parameter what: The noun for the secret in messages.
     func secret(_ value: YAMLValue, _ what: String) -> Secret? {
-        // Its keys are not repeated either, as `{ WORD }` is a mapping too.
+        // The keys are not repeated either, because a secret in braces, `{ WORD }`, is a mapping too.
         guard let keys = value.keys, keys.allSatisfy(MappingKeys.reference.keys.contains) else {
             complainOfSecret(what, at: value)
             return nil
@@ -48,7 +48,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Notes a secret that is written out, without repeating it.
+    /// Reports a literal secret without repeating it.
     func complainOfSecret(_ what: String, at value: YAMLValue) {
         let places = "{ env: NAME } or { file: PATH }"
         value.complain(
@@ -95,8 +95,8 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Notes, where a configuration is only checked, that a file which a source reads is not there: when it is run the
-    /// file itself tells.
+    /// Reports a missing or unreadable file of a source, if the configuration is only checked. At run time the source
+    /// reports it.
     func lookForFile(_ path: String, named value: YAMLValue) {
         guard use == .check else { return }
         switch surroundings.presence(path) {
@@ -107,7 +107,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// The same of a file that is made when it is not there: its folder must be.
+    /// Reports a missing folder of a file that is created on demand, if the configuration is only checked.
     func lookForFolder(of path: String, named value: YAMLValue) {
         guard use == .check else { return }
         if surroundings.presence(path) == .folder {
@@ -121,9 +121,9 @@ extension ConfigurationReader {
     }
 }
 
-/// Warnings about secrets that others can read.
+/// Warnings about secrets that other users can read.
 extension ConfigurationReader {
-    /// Warns about a login that is sent to the broker unencrypted, even without a password: a user name may be a token.
+    /// Warns about a login sent to the broker unencrypted, even without a password: the user name may be a token.
     func compareLogin(_ section: MQTTSection, _ mapping: YAMLMapping) {
         guard !section.broker.usesTLS, !section.broker.isLocal else { return }
         (mapping.optional("password") ?? mapping.optional("username"))?.warn(
@@ -132,7 +132,7 @@ extension ConfigurationReader {
         )
     }
 
-    /// Warns about tokens that are sent to the server unencrypted. A header whose value is kept elsewhere counts as a secret.
+    /// Warns about tokens sent to the server unencrypted. A header whose value is a reference counts as a secret.
     func compareTokens(_ section: FeedSection, _ mapping: YAMLMapping) {
         guard !section.url.isSecure, !section.url.isLocal else { return }
         let headers = section.headers.contains { !$0.value.isWrittenOut } ? mapping.optional("headers") : nil
@@ -141,17 +141,17 @@ extension ConfigurationReader {
         }
     }
 
-    /// Warns about a secret's file that every user of the machine can read. Services share files by group.
+    /// Warns about a secret file that every user of the machine can read. Group access is fine: services share files.
     func compareFile(_ path: String, at value: YAMLValue) {
         guard surroundings.isOpenToOthers(path) else { return }
         value.warn("every user of this machine can read \(path); run chmod o-r on it", .readableSecret)
     }
 }
 
-/// Where a value that is not written into the configuration is kept.
+/// The storage of a value that the configuration refers to.
 enum ValueReference: Sendable, Hashable {
     /// An environment variable.
     case environment(String)
-    /// A file whose first line it is.
+    /// The first line of a file.
     case file(String)
 }

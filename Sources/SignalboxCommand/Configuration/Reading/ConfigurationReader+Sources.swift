@@ -20,9 +20,9 @@ extension ConfigurationReader {
         }
     }
 
-    /// The names below `sources`, also of sources with mistakes.
+    /// Returns the names below `sources`, including those of sources with errors.
     ///
-    /// - Parameter read: those of the sources that are right.
+    /// - Parameter read: The valid sources.
     func names(_ mapping: YAMLMapping?, _ read: [SourceSection]) -> SourceNames {
         let entries = mapping?.entries ?? []
         let kinds = entries.compactMap { entry -> (String, String)? in
@@ -62,7 +62,7 @@ extension ConfigurationReader {
             return .feed(section)
         case "chat":
             guard let section = chat(found.value), let name else { return nil }
-            // A server that nobody can reach was told of already.
+            // An unreachable server has been reported already.
             if section.isReachable {
                 validate(at: found.value) { () throws(WebSocketChatError) in try section.validate(as: name) }
             }
@@ -74,7 +74,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// What the adapter alone knows about values that do not go together.
+    /// Runs the adapter's own checks for consistent settings.
     private func validate(_ section: MQTTSection, of name: SourceName, at value: YAMLValue) {
         do throws(MQTTPushError) {
             try section.push(from: name, limits: MessageLimits()).validate()
@@ -157,23 +157,23 @@ extension ConfigurationReader {
     private static let delays: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
 }
 
-/// The names that a rule of `from` may use, whatever else is wrong with the sources.
+/// The source names that a rule of `from` may use, whatever errors the sources have.
 struct SourceNames {
-    /// As the file names them, in its order.
+    /// The names in file order.
     let configured: [String]
-    /// The key of ``SourceKind`` below each name that has one and no other.
+    /// The key of ``SourceKind`` below each name that has exactly one.
     let kinds: [String: String]
-    /// What the routes of a source of links begin with, where they are right.
+    /// The schemes and hosts of each valid links source.
     let linkPlaces: [String: LinkPlaces]
-    /// The chat sources that are right.
+    /// The valid chat sources.
     let chats: [String: ChatSection]
-    /// The brokers' sources that are right.
+    /// The valid broker sources.
     let brokers: [String: MQTTSection]
 
-    /// Every name a rule may use.
+    /// Every name that a rule may use.
     var all: [String] { configured + [SourceSection.internalName.text] }
 
-    /// Whether the source is of this kind, or of one that is not known.
+    /// Returns whether the source is of the kind, or of an unknown kind.
     func mayBe(_ source: String, _ kind: String) -> Bool {
         configured.contains(source) && kinds[source].map { $0 == kind } ?? true
     }

@@ -82,7 +82,7 @@ extension ConfigurationReader {
         return entries.map { Dictionary($0) { first, _ in first } }
     }
 
-    /// Notes a server to which nobody can connect, and one to which somebody can whom nobody meant.
+    /// Reports a server that no client can reach, and warns about one that is open to unintended clients.
     private func compareReach(_ section: ChatSection, _ mapping: YAMLMapping) {
         let hasMistakes = ["origins", "absent_origin", "principals"].contains { key in
             problems.hasErrors(below: ["\(mapping.value.path).\(key)"])
@@ -124,7 +124,7 @@ extension ConfigurationReader {
     func feed(_ value: YAMLValue) -> FeedSection? {
         guard let mapping = value.mapping(.feed) else { return nil }
         let url = mapping.required("url", "write wss://host/path or { env: NAME }").flatMap(feedURL)
-        // Without a URL the rest is read all the same, so that its mistakes are told too.
+        // Without a URL, the other keys are still read, so that their errors are reported too.
         guard var section = url.map({ FeedSection(url: $0) }) ?? FeedSection.unconnected else { return nil }
         mapping.read("subprotocols", into: &section.subprotocols, texts)
         section.origin = mapping.optional("origin")?.text()
@@ -153,7 +153,7 @@ extension ConfigurationReader {
         section.waitingBytes = mapping.optional("waiting_bytes")?.size(ConfigurationReader.waitingSizes)
     }
 
-    /// Never repeated in a message, as people write tokens into it.
+    /// Returns a feed's URL. Messages never repeat it, because it may contain a token.
     private func feedURL(_ value: YAMLValue) -> WebSocketURL? {
         guard let text = text(value), isWithoutSecret(text, "a URL with a secret", at: value) else { return nil }
         do throws(WebSocketChatError) {
@@ -182,7 +182,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Looks for secrets by their form in text that is written out.
+    /// Returns whether the text contains no secret. Literal text in the form of a secret is reported.
     private func isWithoutSecret(_ text: String, _ what: String, at value: YAMLValue) -> Bool {
         guard !value.isMapping, Redaction.redacted(text) != text else { return true }
         complainOfSecret(what, at: value)
@@ -237,15 +237,15 @@ extension ConfigurationReader {
 }
 
 extension FeedSection {
-    /// Stands in for a section whose URL is wrong.
+    /// A stand-in for a section with an invalid URL.
     fileprivate static let unconnected = (try? WebSocketURL("ws://127.0.0.1/")).map { FeedSection(url: $0) }
 }
 
-/// What feeds and chats have in common.
+/// Settings that feeds and chats share.
 extension ConfigurationReader {
-    /// The times that WebSocket connections know.
+    /// The range of a WebSocket connection's timeouts.
     static let connectionTimes: ClosedRange<Duration> = .seconds(1)...(.seconds(3_600))
-    /// The bytes that may wait on one connection.
+    /// The range of the number of unsent bytes on one connection.
     static let waitingSizes = (1 << 10)...(1 << 30)
 
     func frames(_ value: YAMLValue) -> WebSocketFrames? {
@@ -286,19 +286,19 @@ extension ConfigurationReader {
         return WebSocketIdentity(certificateFile: certificate, keyFile: key)
     }
 
-    /// The path of a file that a source reads.
+    /// Returns the path of a file that a source reads.
     func namedFile(_ value: YAMLValue) -> String? {
         let path = text(value)
         if let path { lookForFile(path, named: value) }
         return path
     }
 
-    /// A list of texts, without those that are wrong.
+    /// Returns a list of texts, without invalid elements.
     func texts(_ value: YAMLValue) -> [String]? {
         value.list()?.compactMap { $0.text() }
     }
 
-    /// Asks the adapter itself about values that do not go together.
+    /// Runs the adapter's own checks for consistent settings.
     func validate(at value: YAMLValue, _ check: () throws(WebSocketChatError) -> Void) {
         do throws(WebSocketChatError) {
             try check()

@@ -2,10 +2,10 @@ import AppScheme
 import Signalbox
 import SignalboxCore
 
-/// Reads a configuration file. Goes on after a mistake, so that one run tells all of them.
+/// Reads a configuration file. Continues after an error, so that one run reports all of them.
 struct ConfigurationReader {
     let surroundings: Surroundings
-    /// What must be in it.
+    /// The purpose, which decides what the file must contain.
     let use: ConfigurationUse
     let problems = ConfigurationProblems()
     let standardInput = StandardInputClaim()
@@ -14,13 +14,13 @@ struct ConfigurationReader {
     static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(86_400))
     static let holdLimits: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3_600))
 
-    /// The configuration in a file.
+    /// Returns the configuration in a file.
     ///
     /// - Parameters:
-    ///   - file: the file's name, for the messages.
-    ///   - text: its content.
-    ///   - use: what must be in it.
-    /// - Throws: ``ConfigurationError`` with every mistake that was found.
+    ///   - text: The content of the file.
+    ///   - file: The name of the file, for messages.
+    ///   - use: The purpose, which decides what the file must contain.
+    /// - Throws: ``ConfigurationError`` with every error in the file.
     static func read(
         _ text: String,
         file: String,
@@ -33,19 +33,18 @@ struct ConfigurationReader {
         return configuration
     }
 
-    /// Every mistake of a configuration file, and what is doubtful in it, in the order of their places.
+    /// Returns every error and warning of a configuration file, in file order.
     ///
     /// - Parameters:
-    ///   - text: its content.
+    ///   - text: The content of the file.
     static func findings(in text: String, surroundings: Surroundings = .process) -> [ConfigurationProblem] {
         reviewed(text, surroundings: surroundings).findings
     }
 
-    /// A configuration looked at as a whole.
+    /// Checks a configuration as a whole.
     ///
-    /// - Parameter text: its content.
-    /// - Returns: what it says, `nil` when one of the findings is a mistake; and every mistake and doubt, in the order of
-    ///   their places.
+    /// - Parameter text: The content of the file.
+    /// - Returns: The configuration, or `nil` if it has errors; and every error and warning, in file order.
     static func reviewed(
         _ text: String,
         surroundings: Surroundings = .process
@@ -68,9 +67,9 @@ struct ConfigurationReader {
 
     private var neededKey: String { use == .navigation ? "navigation" : "sources" }
 
-    /// The routes in a file that has nothing else, or a whole configuration.
+    /// Returns the routes of a route file, or a whole configuration.
     ///
-    /// - Throws: ``ConfigurationError`` with every mistake that was found.
+    /// - Throws: ``ConfigurationError`` with every error in the file.
     static func routes(
         _ text: String,
         file: String,
@@ -158,25 +157,25 @@ struct ConfigurationReader {
     }
 }
 
-/// Where the parts of a configuration stand, for what can be said of them only when all are known.
+/// The positions of a configuration's parts in the file, for checks of the whole configuration.
 final class ConfigurationPlaces {
     /// The keys below `sources`.
     var sources: [SourceName: YAMLValue] = [:]
     /// The actions of the plugins.
     var plugins: [ActionName: YAMLValue] = [:]
-    /// The entries of each plugin's `from`, in their order.
+    /// The entries of each plugin's `from`, in order.
     var rules: [ActionName: [YAMLValue]] = [:]
-    /// The actions that topics and routes name for good, and where.
+    /// The fixed actions of topics, routes and frames, with their positions.
     var actions: [(name: ActionName, value: YAMLValue)] = []
 }
 
-/// Which source of a configuration reads stdin: one at most can.
+/// The claim on stdin, which at most one source of a configuration can read.
 final class StandardInputClaim {
-    /// Where the first of them says so.
+    /// The value that makes the claim.
     var holder: YAMLValue?
 }
 
-/// What a file that `parse` takes routes from holds.
+/// The content of a file from which `parse` reads routes.
 enum RouteFileContent {
     /// Routes alone.
     case routes(AppRoutes)

@@ -1,11 +1,11 @@
-/// The keys that one kind of mapping may have.
+/// The keys of one kind of mapping.
 ///
-/// This is the one list of them: the reader refuses what is not here, and a test compares docs/configuration.schema.json
-/// with it.
+/// This list is the only one: the reader refuses other keys, and a test compares docs/configuration.schema.json with
+/// it.
 struct MappingKeys: Sendable, Hashable {
-    /// The name of its definition in docs/configuration.schema.json.
+    /// The name of the mapping's definition in docs/configuration.schema.json.
     let name: String
-    /// In the order in which messages list them.
+    /// The keys, in the order in which messages list them.
     let keys: [String]
 
     init(_ name: String, _ keys: [String]) {
@@ -117,6 +117,6 @@ struct MappingKeys: Sendable, Hashable {
     static let externalBrowser = MappingKeys("externalBrowser", ["own_hosts"])
     static let reference = MappingKeys("reference", ["env", "file"])
 
-    /// A file that has routes of links and nothing else: no part of a configuration.
+    /// The keys of a file that contains only link routes and is not part of a configuration.
     static let routeFile = MappingKeys("routeFile", ["routes", "fallback"])
 }

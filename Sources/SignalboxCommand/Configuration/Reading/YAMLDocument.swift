@@ -1,14 +1,14 @@
 import Yams
 
-/// The one document of a configuration file.
+/// The only document of a configuration file.
 enum YAMLDocument {
-    /// After so many keys that are written twice nothing more is read.
+    /// The maximum number of duplicate keys before the reader gives up.
     private static let mostDuplicates = 100
 
-    /// A key that is written twice is noted, and the later one counts, so that what else is wrong is told too.
+    /// Returns the root node. A duplicate key is reported and its last value used, so that other errors are found too.
     ///
-    /// - Parameter needed: the key that an empty file is told to have.
-    /// - Throws: a ``ConfigurationProblem`` when the text is not one YAML document with a root.
+    /// - Parameter needed: The required key, for the message about an empty file.
+    /// - Throws: ``ConfigurationProblem`` if the text is not a single YAML document with a root.
     static func root(of text: String, needed: String, problems: ConfigurationProblems) throws(ConfigurationProblem)
         -> YAMLValue
     {
@@ -70,18 +70,18 @@ enum YAMLDocument {
     }
 }
 
-/// A file in which one of two equal keys has another name of the same length, so that the rest of it can be read.
+/// A file in which one of two equal keys is renamed to a name of equal length, so that the rest can be parsed.
 struct DuplicateKeyMask {
     /// The whole file.
     let text: String
-    /// The name that the key has in it: characters for private use, of which no key consists.
+    /// The new name of the key: private-use characters, which no real key consists of.
     let key: String
 
     /// - Parameters:
-    ///   - key: the key that is written twice.
-    ///   - mark: where the first of the two begins.
-    ///   - number: how many keys of the file were masked before, below 1,000.
-    /// - Returns: `nil` when the key is not written there as it reads, as with escapes in it.
+    ///   - key: The duplicate key.
+    ///   - mark: The position of its first occurrence.
+    ///   - number: The number of keys of the file that are already masked, below 1,000.
+    /// - Returns: `nil` if the file does not contain the key literally at `mark`, for example because of escapes.
     init?(of key: String, at mark: Mark, number: Int, in text: String) {
         var scalars = Array(text.unicodeScalars)
         let wanted = Array(key.unicodeScalars)

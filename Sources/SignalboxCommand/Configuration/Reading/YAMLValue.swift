@@ -1,27 +1,27 @@
 import Yams
 
-/// A node of the file with its key path: asks for a kind of value and notes a mistake when it is another.
+/// A YAML node with its key path, from which typed values are read.
 ///
-/// Each question answers `nil` after it has noted what is wrong.
+/// A method that returns an optional adds a problem before it returns `nil`.
 struct YAMLValue {
     let node: Node
-    /// Such as `plugins[0].from`.
+    /// The key path, such as `plugins[0].from`.
     let path: String
     let problems: ConfigurationProblems
 
-    /// Notes a mistake at this value.
+    /// Adds an error at this value.
     ///
-    /// - Parameter suggestion: what to write instead, alone, where that is known.
+    /// - Parameter suggestion: The replacement text alone, if it is known.
     func complain(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) {
         problems.add(message, code, at: node.mark, path: path, suggestion: suggestion)
     }
 
-    /// Notes what is right and will probably not do what was meant.
+    /// Adds a warning: the value is valid but probably does not do what its author intended.
     func warn(_ message: String, _ code: ProblemCode, suggestion: String? = nil) {
         problems.add(message, code, severity: .warning, at: node.mark, path: path, suggestion: suggestion)
     }
 
-    /// A mapping with no other keys than these.
+    /// Returns a mapping that has no keys other than these.
     func mapping(_ keys: MappingKeys) -> YAMLMapping? {
         guard var mapping = anyMapping() else { return nil }
         mapping.known = keys.keys
@@ -29,7 +29,7 @@ struct YAMLValue {
         return mapping
     }
 
-    /// A mapping whose keys the user chooses.
+    /// Returns a mapping with arbitrary keys.
     func anyMapping() -> YAMLMapping? {
         guard case .mapping(let mapping) = node else {
             complain("expected a mapping of keys to values, found \(found)")
@@ -38,7 +38,7 @@ struct YAMLValue {
         return YAMLMapping(value: self, mapping: mapping)
     }
 
-    /// A list.
+    /// Returns the elements of a list.
     func list() -> [YAMLValue]? {
         guard case .sequence(let sequence) = node else {
             complain("expected a list, found \(found)")
@@ -47,7 +47,7 @@ struct YAMLValue {
         return sequence.enumerated().map { YAMLValue(node: $1, path: "\(path)[\($0)]", problems: problems) }
     }
 
-    /// Text that is not empty. A number or a word such as `on`, which YAML takes for another type, must be quoted.
+    /// Returns text that is not empty. A number or a word such as `on`, which YAML gives another type, must be quoted.
     func text() -> String? {
         guard let text = anyText() else { return nil }
         guard !text.isEmpty else {
@@ -57,7 +57,7 @@ struct YAMLValue {
         return text
     }
 
-    /// Text that may be empty.
+    /// Returns text that may be empty.
     func anyText() -> String? {
         guard case .scalar(let scalar) = node, node.tag == Tag(.str) else {
             let advice = if case .scalar = node, !isNull { "; write it in quotes if it is meant as text" } else { "" }
@@ -67,37 +67,37 @@ struct YAMLValue {
         return scalar.string
     }
 
-    /// Whether it is a mapping of keys to values.
+    /// Whether the value is a mapping.
     var isMapping: Bool { if case .mapping = node { true } else { false } }
 
-    /// Whether it is a list.
+    /// Whether the value is a list.
     var isList: Bool { if case .sequence = node { true } else { false } }
 
-    /// The keys of a mapping, empty for one that is no text; `nil` when it is something else.
+    /// The keys of a mapping, or `nil` for another type. A key that is not text is an empty string.
     var keys: [String]? {
         guard case .mapping(let mapping) = node else { return nil }
         return mapping.map { $0.key.string ?? "" }
     }
 
-    /// Whether it is a mapping with this key.
+    /// Returns whether the value is a mapping with the key.
     func isMapping(with key: String) -> Bool {
         guard case .mapping(let mapping) = node else { return false }
         return mapping.contains { $0.key.string == key }
     }
 
-    /// Where it begins, counted from 1.
+    /// The line where the value begins, counted from 1.
     var line: Int { node.mark?.line ?? 1 }
 
-    /// Whether there is nothing behind the key.
+    /// Whether the value is null or missing.
     var isNull: Bool { node.tag == Tag(.null) }
 
-    /// The characters of a scalar, whatever YAML takes it for.
+    /// The characters of a scalar, whatever type YAML gives it.
     var characters: String? {
         guard case .scalar(let scalar) = node, !isNull else { return nil }
         return scalar.string
     }
 
-    /// What the value is, in words. Text is not repeated, as it may be a secret in the wrong place.
+    /// A description of the value's type. It omits text, which may be a misplaced secret.
     var found: String {
         switch node {
         case .mapping: "a mapping"
@@ -116,7 +116,7 @@ struct YAMLValue {
 }
 
 extension YAMLValue {
-    /// A whole number in decimal digits.
+    /// Returns a whole number written in decimal digits.
     func integer(_ range: ClosedRange<Int>) -> Int? {
         guard let number = characters.flatMap(SizeText.digits) else {
             complain("expected a whole number, found \(found)")
@@ -129,7 +129,7 @@ extension YAMLValue {
         return number
     }
 
-    /// A number of bytes: digits, or digits with KiB, MiB or GiB.
+    /// Returns a number of bytes, written as digits with an optional `KiB`, `MiB` or `GiB`.
     func size(_ range: ClosedRange<Int>) -> Int? {
         guard let characters else {
             complain("expected a size such as 64KiB, found \(found)")
@@ -148,7 +148,7 @@ extension YAMLValue {
         }
     }
 
-    /// A duration: digits and a unit.
+    /// Returns a duration, written as digits and a unit.
     func duration(_ range: ClosedRange<Duration>) -> Duration? {
         guard let characters else {
             complain("expected a duration such as 3s, found \(found)")
@@ -167,7 +167,7 @@ extension YAMLValue {
         }
     }
 
-    /// `true` or `false`, and no other of YAML's words for them.
+    /// Returns a truth value, written as `true` or `false`; YAML's other words for them are refused.
     func flag() -> Bool? {
         switch characters {
         case "true": return true
@@ -178,10 +178,10 @@ extension YAMLValue {
         }
     }
 
-    /// Whether it is this word.
+    /// Returns whether the value is the word.
     func isWord(_ word: String) -> Bool { characters == word }
 
-    /// One of a few words.
+    /// Returns the value if it is one of the words.
     func word(of words: [String], meaning: String) -> String? {
         guard let characters else {
             complain("expected \(meaning): \(words.joined(separator: ", ")); found \(found)")
@@ -198,7 +198,7 @@ extension YAMLValue {
         return characters
     }
 
-    /// Text made into something that has rules of its own; the rule that was broken is noted.
+    /// Returns the result of parsing text, or reports the error that `make` throws.
     func parsed<Value, Fault: Error>(
         _ code: ProblemCode = .invalidValue,
         _ make: (String) throws(Fault) -> Value
@@ -213,14 +213,14 @@ extension YAMLValue {
     }
 }
 
-/// A mapping of the file: asks for keys.
+/// A YAML mapping, from which keys are read.
 struct YAMLMapping {
     let value: YAMLValue
     let mapping: Node.Mapping
-    /// The keys that have a meaning here; empty when the user chooses them.
+    /// The permitted keys; empty if the user chooses them.
     var known: [String] = []
 
-    /// The keys and values in the order of the file. Keys that are not text have been noted as mistakes.
+    /// The keys and values in file order. A key that is not text is reported and omitted.
     var entries: [(key: YAMLValue, name: String, value: YAMLValue)] {
         mapping.compactMap { key, node in
             guard case .scalar(let scalar) = key else {
@@ -239,31 +239,31 @@ struct YAMLMapping {
         }
     }
 
-    /// The value of a key that may be missing.
+    /// Returns the value of an optional key.
     func optional(_ key: String) -> YAMLValue? {
         assert(known.isEmpty || known.contains(key), "a key that is asked for must be one of those that are known")
         return entries.first { $0.name == key }?.value
     }
 
-    /// Puts what is behind a key in a place, when the key is there and what is behind it is right.
+    /// Stores the parsed value of a key, if the key exists and its value is valid.
     func read<Value>(_ key: String, into place: inout Value, _ make: (YAMLValue) -> Value?) {
         if let found = optional(key).flatMap(make) { place = found }
     }
 
-    /// The value of a key that must be there.
+    /// Returns the value of a required key.
     ///
-    /// A key that is there with a slip of the pen has been noted as that already.
+    /// A missing key is not reported if a misspelled form of it has been.
     ///
-    /// - Parameter advice: what to write, for the message.
+    /// - Parameter advice: The text to write, for the message.
     func required(_ key: String, _ advice: String) -> YAMLValue? {
         if let found = optional(key) { return found }
         if !isMistyped(key) { value.complain("'\(key)' is missing; \(advice)", .missingKey, suggestion: advice) }
         return nil
     }
 
-    /// The one of several keys that must be there, and none of the others.
+    /// Returns the only one of several mutually exclusive keys, with its value.
     ///
-    /// - Parameter advice: what to write, for the message.
+    /// - Parameter advice: The text to write, for the message.
     func required(oneOf keys: [String], _ advice: String) -> (key: String, value: YAMLValue)? {
         let found = keys.compactMap { key in optional(key).map { (key: key, value: $0) } }
         if found.count > 1, let last = found.last {
@@ -275,7 +275,7 @@ struct YAMLMapping {
         return found.count == 1 ? found.first : nil
     }
 
-    /// `'a', 'b' and 'c'`.
+    /// Returns `'a', 'b' and 'c'`.
     private static func list(_ keys: [String], _ word: String) -> String {
         let quoted = keys.map { "'\($0)'" }
         return [quoted.dropLast().joined(separator: ", "), quoted.last ?? ""].filter { !$0.isEmpty }
@@ -286,7 +286,7 @@ struct YAMLMapping {
         entries.contains { !known.contains($0.name) && NameSuggestion.nearest(to: $0.name, among: known) == key }
     }
 
-    /// Notes each key that has no meaning here, with the nearest that has.
+    /// Reports each unknown key, with the closest known key.
     func refuseOtherKeys() {
         for entry in entries where !known.contains(entry.name) {
             let advice = NameSuggestion.advice(for: entry.name, among: known)

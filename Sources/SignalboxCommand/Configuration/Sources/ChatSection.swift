@@ -2,53 +2,53 @@ import SignalboxCore
 import SignalboxRoutes
 import WebSocketChat
 
-/// The `chat` part of a source. What is `nil` has the server's own default.
+/// The `chat` part of a source. A property that is `nil` has the server's default.
 struct ChatSection: Sendable, Hashable {
     /// A numeric address of this machine.
     var address: String?
-    /// 0 lets the system choose.
+    /// The port; 0 lets the system choose.
     var port: UInt16
-    /// The path clients connect to.
+    /// The path to which clients connect.
     var path: String?
     /// The server's certificate.
     var identity: WebSocketIdentity?
     /// The origins whose pages may connect.
     var origins: [WebOrigin] = []
-    /// What becomes of clients without an `Origin`.
+    /// The policy for clients without an `Origin` header.
     var absentOrigin = WebSocketAbsentOrigin.withToken
-    /// Who may connect.
+    /// The principals that may connect.
     var principals: [WebSocketPrincipal] = []
-    /// Their names, and those of principals whose tokens are not there.
+    /// The names of all principals in the file, including those whose tokens are missing.
     var principalNames: [String] = []
-    /// Whether a token may also come in the URL.
+    /// Whether the URL may carry the token.
     var queryTokens = false
-    /// The subprotocols the server speaks.
+    /// The subprotocols that the server supports.
     var subprotocols: [String] = []
-    /// How frames become actions.
+    /// The mapping of frames to actions.
     var frames = WebSocketFrames()
-    /// Whether compression is agreed to.
+    /// Whether the server accepts compression.
     var compression = false
-    /// Whether an action that has an id is answered with its outcome.
+    /// Whether the server replies with the outcome of an action that has an id.
     var answers = true
-    /// Whether connections and their ends are actions too.
+    /// Whether the opening and closing of connections are submitted as actions.
     var announcesConnections = false
-    /// What each connection begins with.
+    /// The initial tags of each connection.
     var tags: [String] = []
-    /// Numbers and times.
+    /// The limits and timeouts.
     var bounds = ChatBounds()
-    /// Documents on the same port, by path.
+    /// The documents served on the same port, by path.
     var pages: [String: DocumentSection] = [:]
-    /// The path that tells whether the server runs.
+    /// The path of the health check.
     var health = HealthPath.standard
 
-    /// Where it tells whether the server runs.
+    /// The path of the health check.
     enum HealthPath: Sendable, Hashable {
         case standard
         case path(String)
         case none
     }
 
-    /// Whether anybody could connect at all.
+    /// Whether the settings allow any client to connect.
     var isReachable: Bool {
         if !origins.isEmpty { return true }
         return switch absentOrigin {
@@ -58,16 +58,16 @@ struct ChatSection: Sendable, Hashable {
         }
     }
 
-    /// Whether only this machine can reach it.
+    /// Whether the address is reachable only from this machine.
     var isLocal: Bool {
         guard let address else { return true }
         return WebSocketServerConfiguration.isLocal(address)
     }
 }
 
-/// The numbers and times of a `chat` source. What is `nil` has the server's own default.
+/// The limits and timeouts of a `chat` source. A property that is `nil` has the server's default.
 struct ChatBounds: Sendable, Hashable {
-    /// How many connections there may be.
+    /// The maximum number of connections.
     var connections: Int?
     /// The maximum number of HTTP connections.
     var httpConnections: Int?
@@ -75,40 +75,40 @@ struct ChatBounds: Sendable, Hashable {
     var httpConnectionsPerAddress: Int?
     /// The maximum number of requests on one HTTP connection.
     var httpRequests: Int?
-    /// How long an HTTP connection may last.
+    /// The maximum lifetime of an HTTP connection.
     var httpTimeout: Duration?
-    /// How many messages of one connection may be without an outcome.
+    /// The maximum number of unsettled messages of one connection.
     var connectionWindow: Int?
-    /// How long each step of opening may take.
+    /// The time limit of each step of the handshake.
     var handshakeTimeout: Duration?
-    /// How long a message may take from its first piece to its last.
+    /// The maximum time between the first and last fragment of a message.
     var messageTimeout: Duration?
-    /// How long a connection may send no message.
+    /// The maximum time without a message from a connection.
     var idleTimeout: Duration?
-    /// After how much silence a client is pinged.
+    /// The silence after which a client is pinged.
     var pingAfter: Duration?
-    /// After how much silence a client counts as dead.
+    /// The silence after which a client is considered dead.
     var silenceLimit: Duration?
-    /// How many bytes may wait to be sent on one connection.
+    /// The maximum number of unsent bytes on one connection.
     var waitingBytes: Int?
-    /// How many bytes may wait to be sent on all connections.
+    /// The maximum number of unsent bytes on all connections.
     var allWaitingBytes: Int?
-    /// How many tags one connection may have.
+    /// The maximum number of tags on one connection.
     var tagsPerConnection: Int?
 }
 
-/// One entry of a chat source's `pages`.
+/// An entry of a chat source's `pages`.
 struct DocumentSection: Sendable, Hashable {
-    /// The file, relative to the working directory; it is read when the source begins.
+    /// The file, relative to the working directory; it is read when the source starts.
     let file: String
-    /// Such as `text/html; charset=utf-8`.
+    /// The content type, such as `text/html; charset=utf-8`.
     let contentType: String
 }
 
 extension ChatSection {
-    /// The source as its adapter wants it.
+    /// Returns the adapter's configuration of this source.
     ///
-    /// - Parameter pages: the documents of ``pages``, read.
+    /// - Parameter pages: The content of the documents in ``pages``.
     func server(from source: SourceName, pages: [String: WebSocketPage] = [:], limits: MessageLimits)
         -> WebSocketServerConfiguration
     {
@@ -137,7 +137,7 @@ extension ChatSection {
         return server
     }
 
-    /// What the adapter alone knows about values that do not go together. The documents are not read for it.
+    /// Checks with the adapter's own rules that the settings are consistent. Does not read the documents.
     func validate(as source: SourceName) throws(WebSocketChatError) {
         let pages = pages.mapValues { WebSocketPage(contentType: $0.contentType, body: []) }
         try server(from: source, pages: pages, limits: MessageLimits()).validate()
@@ -145,7 +145,7 @@ extension ChatSection {
 
     /// Reads the documents.
     ///
-    /// - Throws: ``NamedFileError`` for the first that is not there or too large.
+    /// - Throws: ``NamedFileError`` for the first document that is missing or too large.
     func documents() throws(NamedFileError) -> [String: WebSocketPage] {
         var documents: [String: WebSocketPage] = [:]
         for (path, section) in pages.sorted(by: { $0.key < $1.key }) {

@@ -1,55 +1,55 @@
 import SignalboxCore
 import WebSocketChat
 
-/// The `feed` part of a source. What is not said has the feed's own default.
+/// The `feed` part of a source. A setting that is missing has the feed's default.
 struct FeedSection: Sendable, Hashable {
-    /// The server.
+    /// The server's URL.
     var url: WebSocketURL
-    /// What is offered, in order of preference.
+    /// The subprotocols to offer, in order of preference.
     var subprotocols: [String] = []
-    /// The header `Origin`.
+    /// The `Origin` header.
     var origin: String?
     /// Further headers of the request.
     var headers: [WebSocketHeader] = []
-    /// Where the token for `Authorization: Bearer` is kept.
+    /// A reference to the token for `Authorization: Bearer`.
     var bearer: Secret?
-    /// Whose certificates are believed.
+    /// The certificates that the feed trusts.
     var trust = WebSocketTrust.system
-    /// A certificate of the client's own.
+    /// The client certificate.
     var identity: WebSocketIdentity?
-    /// Texts sent after each connection is made.
+    /// Texts to send after each connection opens.
     var openingMessages: [String] = []
-    /// How frames become actions.
+    /// The mapping of frames to actions.
     var frames = WebSocketFrames()
-    /// Whether compression is offered.
+    /// Whether the feed offers compression.
     var compression = false
-    /// Whether an action that has an id is answered with its outcome.
+    /// Whether the feed replies with the outcome of an action that has an id.
     var answers = false
-    /// Whether connections and their ends are actions too.
+    /// Whether the opening and closing of connections are submitted as actions.
     var announcesConnections = false
-    /// The waits between connections; `nil`: there is no second one.
+    /// The delays between connections; `nil` for no reconnection.
     var reconnect: WebSocketReconnect? = WebSocketReconnect()
-    /// How long each step of connecting may take.
+    /// The time limit of each step of connecting.
     var connectTimeout: Duration?
-    /// After how much silence the server is pinged.
+    /// The silence after which the server is pinged.
     var ping = PingSection.standard
-    /// How long the answer to a ping may take.
+    /// The time limit of the reply to a ping.
     var pongWithin: Duration?
-    /// How many bytes may wait to be sent.
+    /// The maximum number of unsent bytes.
     var waitingBytes: Int?
 }
 
-/// When a silent peer is pinged.
+/// The silence after which a peer is pinged.
 enum PingSection: Sendable, Hashable {
-    /// As the adapter does by default.
+    /// The adapter's default.
     case standard
-    /// After so much silence.
+    /// A fixed duration.
     case after(Duration)
     case never
 }
 
 extension FeedSection {
-    /// The source as its adapter wants it.
+    /// Returns the adapter's configuration of this source.
     func feed(from source: SourceName, limits: MessageLimits) -> WebSocketFeedConfiguration {
         var feed = WebSocketFeedConfiguration(source: source, url: url)
         feed.subprotocols = subprotocols
@@ -76,7 +76,7 @@ extension FeedSection {
         return feed
     }
 
-    /// What the adapter alone knows about values that do not go together.
+    /// Checks with the adapter's own rules that the settings are consistent.
     func validate(as source: SourceName) throws(WebSocketChatError) {
         try feed(from: source, limits: MessageLimits()).validate()
     }

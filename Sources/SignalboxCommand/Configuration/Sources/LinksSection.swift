@@ -4,21 +4,21 @@ import SignalboxRoutes
 
 /// The `links` part of a source.
 struct LinksSection: Sendable {
-    /// Which action a link is.
+    /// The routes that map links to actions.
     let routes: AppRoutes
-    /// The same as they are written.
+    /// The same routes, in file order.
     let list: [AppRoute]
-    /// The links that come first.
+    /// The links to submit first.
     var urls: [String] = []
-    /// A file of links, which come next; relative to the working directory.
+    /// A file of links to submit next, relative to the working directory.
     var file: String?
-    /// Whether links are read from stdin at last.
+    /// Whether to read further links from stdin, after `urls` and `file`.
     var standardInput = false
 
-    /// Whether it says where links come from.
+    /// Whether the section specifies any links.
     var hasLinks: Bool { !urls.isEmpty || file != nil || standardInput }
 
-    /// What its links begin with.
+    /// The schemes and hosts of the routes.
     var places: LinkPlaces { LinkPlaces(list) }
 }
 
@@ -33,11 +33,11 @@ extension LinksSection: Hashable {
     }
 }
 
-/// Where the links that a source's routes match come from: what a rule of `from` may name.
+/// The schemes and hosts that a source's routes match, which a rule of `from` may name.
 struct LinkPlaces: Sendable, Hashable {
-    /// The application's own schemes, sorted.
+    /// The application schemes, sorted.
     private(set) var schemes: [String] = []
-    /// The hosts of `https` and `http`, with a port that is not the scheme's own, sorted.
+    /// The hosts of `https` and `http` links, with the port unless it is the scheme's default, sorted.
     private(set) var hosts: [String] = []
 
     init(_ routes: [AppRoute]) {
@@ -47,7 +47,7 @@ struct LinkPlaces: Sendable, Hashable {
                 schemes.append(scheme)
                 continue
             }
-            // In front of the path and query of such a pattern there are no captures.
+            // Patterns for `https` and `http` have no captures before the path or query.
             let start = scheme.utf8.count + "://".utf8.count
             let authority = route.pattern.text.utf8.dropFirst(start).prefix { !"/?".utf8.contains($0) }
             if let host = LinkPlaces.host(String(Substring(authority)), scheme: scheme) { hosts.append(host) }
@@ -56,12 +56,12 @@ struct LinkPlaces: Sendable, Hashable {
         hosts = Set(hosts).sorted()
     }
 
-    /// Whether links of the scheme are named by their host.
+    /// Returns whether rules name links of the scheme by host.
     static func isUniversal(_ scheme: String) -> Bool {
         scheme == "https" || scheme == "http"
     }
 
-    /// The host in the form in which links have it, or `nil` when the text is not a host, perhaps with a port, alone.
+    /// Returns the host in the normal form of links, or `nil` unless the text is a host with an optional port.
     static func host(_ text: String, scheme: String = "https") -> String? {
         guard let url = try? URLText("\(scheme)://\(text)"), let host = url.host, url.path == "/", url.query == nil,
             url.fragment == nil, !text.hasSuffix("/")

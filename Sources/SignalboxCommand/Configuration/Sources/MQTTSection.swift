@@ -4,73 +4,73 @@ import SignalboxRoutes
 
 /// The `mqtt` part of a source.
 struct MQTTSection: Sendable, Hashable {
-    /// Where it listens.
+    /// The broker's address.
     var broker: MQTTBroker
-    /// Under this name the broker keeps the session.
+    /// The client id under which the broker keeps the session.
     var clientID: MQTTClientID
-    /// Whether the broker forgets an earlier session on each start.
+    /// Whether each start discards the session that the broker kept.
     var cleanStart = false
-    /// How long the broker keeps the session after the connection is gone, in whole seconds.
+    /// The time for which the broker keeps the session after a disconnect, in whole seconds.
     var sessionExpiry: Duration = .seconds(3_600)
-    /// The longest silence before a ping, in whole seconds.
+    /// The maximum silence before a ping, in whole seconds.
     var keepalive: Duration = .seconds(30)
-    /// The user, where the broker wants one.
+    /// The user name, if the broker requires one.
     var username: String?
-    /// Where the password is kept.
+    /// A reference to the password.
     var password: Secret?
-    /// At least one.
+    /// The subscriptions of the first connection; at least one.
     var topics: [TopicSection]
-    /// How many messages the broker may send before the first is acknowledged.
+    /// The maximum number of unacknowledged messages that the broker may send.
     var receiveMaximum = 250
-    /// How many messages the broker keeps for this client, as it was told; 0 for any number.
+    /// The broker's configured queue limit for this client, in messages; 0 for no limit.
     var brokerQueue = 1_000
-    /// Which MQTT is spoken.
+    /// The MQTT version.
     var version = MQTTVersion.v5
-    /// How the connection is protected.
+    /// The protection of the connection.
     var security = MQTTSecurity.none
-    /// What the broker publishes when the connection breaks.
+    /// The message that the broker publishes if the connection breaks.
     var will: MQTTWill?
-    /// Whether a lost session is an action too.
+    /// Whether a lost session is submitted as an action.
     var announcesConnections = false
     /// Further connections.
     var connections: [ConnectionSection] = []
-    /// How often a message may be delivered if the process dies while handling it.
+    /// The maximum number of deliveries of a message if the process dies while handling it.
     var maxDeliveries = 5
-    /// The file that counts deliveries; `nil`: one beside the ledger of the first plugin `file`, if there is one.
+    /// The file that counts deliveries; `nil` for one beside the ledger of the first `file` plugin, if there is one.
     var deliveriesFile: String?
-    /// The second connection, which publishes; `nil`: there is none.
+    /// The second connection, which publishes; `nil` for none.
     var publishing: PublishingSection?
 
-    /// The topics of all connections, in the order in which they are asked.
+    /// The subscriptions of all connections, in matching order.
     var allTopics: [TopicSection] { topics + connections.flatMap(\.topics) }
 }
 
-/// One entry of a source's `topics`.
+/// An entry of a source's `topics`.
 struct TopicSection: Sendable, Hashable {
-    /// What is subscribed to, with its captures.
+    /// The topic pattern to subscribe to, with its captures.
     let pattern: TopicPattern
-    /// What the message's bytes are.
+    /// The format of the payload.
     let payload: PayloadKind
-    /// The action each message is, or `nil` when a capture or the message itself names it.
+    /// The action of each message, or `nil` if a capture or the message itself names it.
     let action: ActionName?
-    /// How a message names its action, where nothing else does.
+    /// The envelope that names the action if neither the topic nor ``action`` does.
     var envelope = TopicEnvelope.standard
-    /// The most each message is worth.
+    /// The maximum QoS of each message.
     var quality = MQTTQuality.atLeastOnce
-    /// What becomes of messages that the broker had stored.
+    /// The policy for retained messages.
     var retained = MQTTRetained.deliver
 }
 
-/// What names the action of a message where neither its topic nor the configuration does.
+/// The format of a message that names its own action.
 enum TopicEnvelope: String, Sendable, Hashable, CaseIterable {
     /// `{"action", "id", "body"}`.
     case standard
-    /// The payload of a notification of Apple's push service.
+    /// A notification payload of Apple's push service.
     case apns
-    /// CloudEvents 1.0 in its structured form.
+    /// CloudEvents 1.0 in structured mode.
     case cloudEvents = "cloud_events"
 
-    /// The same as adapters know it.
+    /// The adapters' value for the envelope.
     var payloadEnvelope: PayloadEnvelope {
         switch self {
         case .standard: .standard
@@ -80,40 +80,40 @@ enum TopicEnvelope: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// One entry of a broker source's `connections`.
+/// An entry of a broker source's `connections`.
 struct ConnectionSection: Sendable, Hashable {
-    /// What the client id of the connection ends with.
+    /// The suffix of the connection's client id.
     let name: String
-    /// At least one.
+    /// The subscriptions; at least one.
     let topics: [TopicSection]
 }
 
-/// The `publishing` part of a broker's source. What is `nil` has the adapter's own default.
+/// The `publishing` part of a broker source. A property that is `nil` has the adapter's default.
 struct PublishingSection: Sendable, Hashable {
-    /// Under which id the second connection is known.
+    /// The client id of the second connection.
     var clientID: MQTTClientID?
-    /// How many messages may wait to be sent.
+    /// The maximum number of queued or unacknowledged messages.
     var queuedMessages: Int?
-    /// How many bytes of them.
+    /// The maximum total size of these messages, in bytes.
     var queuedBytes: Int?
-    /// The topics that a request may name for its reply.
+    /// Filters for the response topics that a request may name.
     var replyTopics: [TopicFilter] = []
-    /// How many requests may wait for their outcome to be answered.
+    /// The maximum number of requests with a pending reply.
     var waitingReplies: Int?
-    /// Where plugins' own messages go.
+    /// The topic template for messages that plugins send.
     var sendTopic: String?
-    /// How long a message may take to be acknowledged.
+    /// The time limit for the acknowledgement of a message.
     var publishTimeout: Duration?
-    /// How long a stop waits for what is queued.
+    /// The time for which a stop waits for queued messages.
     var stopTimeout: Duration?
 }
 
 extension MQTTSection {
-    /// The source as its adapter wants it.
+    /// Returns the adapter's configuration of this source.
     ///
     /// - Parameters:
-    ///   - holdLimit: how long the supervisor holds its messages.
-    ///   - ledger: the ledger beside which the deliveries file is kept, unless the section names one.
+    ///   - holdLimit: The supervisor's ack deadline.
+    ///   - ledger: The ledger that determines the path of the deliveries file, unless the section sets one.
     func push(
         from source: SourceName,
         limits: MessageLimits,

@@ -2,42 +2,42 @@ import Foundation
 import JSBridge
 import SignalboxCore
 
-/// The `script` part of a source. What is `nil` has the page's own default.
+/// The `script` part of a source. A property that is `nil` has the page's default.
 struct ScriptSection: Sendable, Hashable {
-    /// The scripts that `run` runs, in this order; relative to the working directory.
+    /// The scripts for `run`, in execution order, relative to the working directory.
     var files: [String] = []
-    /// What plugins see as the page's title.
+    /// The page's title, as plugins receive it.
     var title: String?
-    /// How much processor time one turn may use.
+    /// The maximum processor time of one turn of the page's event loop.
     var executionTimeLimit: Duration?
-    /// How much memory the scripts' objects may take, in bytes.
+    /// The maximum memory of the scripts' objects, in bytes.
     var heapLimit: Int?
-    /// Where the scripts run; `nil` if the command decides: `bridge` gives them a separate process, `run` does not.
+    /// The process that runs the scripts. If `nil`, `bridge` starts a separate process and `run` does not.
     var process: ScriptPlace?
-    /// How much resident memory a separate process may take, in bytes.
+    /// The maximum resident memory of a separate process, in bytes.
     var memoryLimit: Int?
-    /// The most timers at once.
+    /// The maximum number of timers.
     var timerLimit: Int?
-    /// The most calls and messages that wait for the page.
+    /// The maximum number of calls and messages that wait for the page.
     var messagesToPage: Int?
-    /// The most messages that wait in the page for a listener.
+    /// The maximum number of messages that wait in the page for a listener.
     var messagesWithoutListener: Int?
 }
 
-/// Where the scripts of a page run.
+/// The process that runs the scripts of a page.
 enum ScriptPlace: String, Sendable, Hashable, CaseIterable {
-    /// In the command's own process.
+    /// The command's process.
     case shared
-    /// In a separate process, which can be killed whatever they do.
+    /// A separate process, which can be killed whatever the scripts do.
     case own
 }
 
 extension ScriptSection {
-    /// The page as its engine wants it.
+    /// Returns the engine's configuration of this page.
     ///
     /// - Parameters:
-    ///   - scripts: what it runs, which need not be ``files``.
-    ///   - place: where it runs if the section does not say.
+    ///   - scripts: The scripts to run; they may differ from ``files``.
+    ///   - place: The process to use if the section does not specify one.
     func page(
         from source: SourceName,
         scripts: [PageScript],
@@ -62,9 +62,9 @@ extension ScriptSection {
 
 /// Reads the scripts of a page.
 enum ScriptFiles {
-    /// The scripts in the order of their paths.
+    /// Returns the scripts in the order of `paths`.
     ///
-    /// - Throws: ``NamedFileError`` for the first that is not there, too large or not UTF-8.
+    /// - Throws: ``NamedFileError`` for the first script that is missing, too large or not UTF-8.
     static func read(_ paths: [String]) throws(NamedFileError) -> [PageScript] {
         var scripts: [PageScript] = []
         for path in paths {
@@ -75,16 +75,16 @@ enum ScriptFiles {
     }
 }
 
-/// This program in the role of a page's process.
+/// This program as the worker process of a page.
 enum PageWorker {
     private static let word = "page-worker"
 
-    /// Whether the program was started as one. The word is internal, so it is not a command.
+    /// Whether the program was started as a worker. The argument is internal and therefore not a command.
     static var isAskedFor: Bool { CommandLine.arguments.dropFirst().elementsEqual([word]) }
 
     static var process: ScriptProcess {
         #if os(Linux)
-        // The running program even if its file was replaced meanwhile.
+        // Names the running program even if its file has been replaced.
         let program = "/proc/self/exe"
         #else
         let program = Bundle.main.executablePath ?? CommandLine.arguments[0]
