@@ -2,15 +2,15 @@ package import Logging
 package import SignalboxCore
 import Synchronization
 
-/// What an adapter says to the log about its source: whole sentences that begin with the source's name. Any thread.
+/// Logs the messages of an adapter, each a sentence prefixed with the source's name. Any thread.
 package final class AdapterLog: Sendable {
     private let logger: Logger
     private let source: SourceName
     private let limit = Mutex(LogLimit())
 
     /// - Parameters:
-    ///   - logger: where lines go, with the field `source`.
-    ///   - source: whom they are about.
+    ///   - logger: The logger to write to. The field `source` is added to its metadata.
+    ///   - source: The source that the messages are about.
     package init(_ logger: Logger, source: SourceName) {
         var logger = logger
         logger[metadataKey: "source"] = .string(source.text)
@@ -18,14 +18,14 @@ package final class AdapterLog: Sendable {
         self.source = source
     }
 
-    /// Says it.
+    /// Logs a message.
     package func tell(_ level: Logger.Level, _ text: String) {
         logger.log(level: level, "source \(source): \(text)")
     }
 
-    /// Says it, unless a line of its kind was said within the last minute; the next one tells how many were not.
+    /// Logs a message unless one of its kind was logged within the last minute. The next one states the withheld count.
     ///
-    /// - Returns: whether it was said.
+    /// - Returns: Whether the message was logged.
     @discardableResult
     package func say(_ level: Logger.Level, _ kind: String, _ text: String) -> Bool {
         guard let withheld = limit.withLock({ $0.admit(kind, at: .now) }) else { return false }
@@ -35,9 +35,9 @@ package final class AdapterLog: Sendable {
     }
 }
 
-/// Lets one log line of a kind through per minute and counts the others.
+/// Admits one log line of each kind per minute and counts the lines it withholds.
 ///
-/// At most 64 kinds are told apart; with more, all are forgotten, so that a line may come early but memory stays small.
+/// At most 64 kinds are tracked. The next kind clears the table, so a line may repeat early, but memory stays bounded.
 package struct LogLimit {
     private struct Kind {
         var last: ContinuousClock.Instant
@@ -48,10 +48,10 @@ package struct LogLimit {
     private static let bound = 64
     private var kinds: [String: Kind] = [:]
 
-    /// Knows no kind yet.
+    /// Creates a limit that tracks no kinds.
     package init() {}
 
-    /// - Returns: how many lines of the kind were withheld since the last one, or `nil` when this one is, too.
+    /// Returns the number of lines withheld since the last admitted one of the kind, or `nil` to withhold this one.
     package mutating func admit(_ kind: String, at now: ContinuousClock.Instant) -> Int? {
         guard let known = kinds[kind] else {
             if kinds.count == LogLimit.bound { kinds.removeAll() }

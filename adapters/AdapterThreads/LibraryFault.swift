@@ -16,12 +16,12 @@ package struct LibraryVersion: Sendable, Hashable, Comparable, CustomStringConve
     package var description: String { "\(major).\(minor).\(patch)" }
 }
 
-/// A known fault of a C library that can be exploited through Signalbox. docs/security.md lists these, and the faults that
-/// Signalbox avoids.
+/// A known vulnerability of a C library that can be exploited through Signalbox. docs/security.md lists these, and the
+/// vulnerabilities that Signalbox avoids.
 package struct LibraryFault: Sendable, Hashable {
-    /// The versions that have the fault.
+    /// The affected versions.
     package let versions: Range<LibraryVersion>
-    /// Who can do what with it, and what helps.
+    /// What an attacker can do, and the remedy.
     package let meaning: String
 
     package init(in versions: Range<LibraryVersion>, _ meaning: String) {
@@ -31,9 +31,9 @@ package struct LibraryFault: Sendable, Hashable {
 
     private static let told = Mutex<Set<String>>([])
 
-    /// Warns once per process about the faults of this version of a library.
+    /// Warns, once per process, about the vulnerabilities of the given version of a library.
     ///
-    /// - Parameter faults: the library's faults that concern the program, of all versions.
+    /// - Parameter faults: The library's vulnerabilities that affect the program, for all versions.
     package static func warn(
         of faults: [LibraryFault],
         in library: String,
@@ -45,7 +45,7 @@ package struct LibraryFault: Sendable, Hashable {
         logger.warning("\(text)")
     }
 
-    /// What ``warn(of:in:_:to:)`` says; `nil` if the version has none of the faults.
+    /// Returns the text that ``warn(of:in:_:to:)`` logs, or `nil` if the version has none of the faults.
     package static func warning(of faults: [LibraryFault], in library: String, _ version: LibraryVersion) -> String? {
         let found = faults.filter { $0.versions.contains(version) }.map(\.meaning)
         guard !found.isEmpty else { return nil }
@@ -54,7 +54,7 @@ package struct LibraryFault: Sendable, Hashable {
     }
 }
 
-/// The faults of OpenSSL, which libmosquitto and libwebsockets use too.
+/// The known vulnerabilities of OpenSSL, which libmosquitto and libwebsockets also use.
 package enum OpenSSLFaults {
     private static let nameCheck =
         "a server's certificate from a trusted authority can end a client that checks its name (CVE-2024-6119)"
@@ -74,7 +74,7 @@ package enum OpenSSLFaults {
         LibraryFault(in: LibraryVersion(3, 3, 0)..<LibraryVersion(3, 3, 2), nameCheck),
     ]
 
-    /// - Parameter number: the result of `OpenSSL_version_num`, `0xMNN00PP0`.
+    /// Decodes the result of `OpenSSL_version_num`, `0xMNN00PP0`.
     package static func version(_ number: UInt) -> LibraryVersion {
         LibraryVersion(Int(number >> 28 & 0xF), Int(number >> 20 & 0xFF), Int(number >> 4 & 0xFF))
     }

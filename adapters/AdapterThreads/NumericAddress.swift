@@ -6,15 +6,15 @@ import Musl
 import Glibc
 #endif
 
-/// An IPv4 or IPv6 address as people write it, without brackets.
+/// An IPv4 or IPv6 address in text form, without brackets.
 package struct NumericAddress {
-    /// Whether only this machine can reach it: 127.0.0.0/8, also as an IPv4-mapped address, and ::1.
+    /// Whether the address is a loopback address: 127.0.0.0/8, also IPv4-mapped, or ::1.
     package let isLoopback: Bool
     package let isIPv6: Bool
-    /// As written in a URL.
+    /// The address as written in a URL, with IPv6 in brackets.
     package let inURL: String
 
-    /// `nil` when the text is no address.
+    /// Parses an address; `nil` if the text is not one.
     package init?(_ text: String) {
         var four = in_addr()
         var six = in6_addr()
@@ -36,7 +36,7 @@ package struct NumericAddress {
 }
 
 extension NumericAddress {
-    /// Whether a URL's host is this machine: a loopback address, with or without brackets, or `localhost` (RFC 6761, 6.3).
+    /// Returns whether a URL's host is a loopback address, with or without brackets, or `localhost` (RFC 6761, 6.3).
     package static func isLoopback(host: String) -> Bool {
         var host = host.lowercased()
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }

@@ -1,20 +1,21 @@
 package import SignalboxCore
 
-/// What a sender is told about a message that was not handled: enough to correct the sender, and nothing about the program.
+/// The error returned to the sender of a message that was not handled. It helps correct the message and reveals nothing
+/// about the program.
 package struct OutcomeRefusal {
-    /// `rejected`, `failed` or `abandoned`.
+    /// The name of the outcome: `rejected`, `failed` or `abandoned`.
     package let outcome: String
-    /// Such as `unknownAction`.
+    /// The reason code, such as `unknownAction`.
     package let code: String
-    /// A sentence for people.
+    /// A readable description.
     package let message: String
-    /// Where in the message, when that was at fault.
+    /// The path of the invalid value in the message body, if that caused the rejection.
     package let path: String?
 
     /// - Parameters:
-    ///   - outcome: what became of the message.
-    ///   - sender: who sent it, as the sentence has it, such as `page`.
-    /// - Precondition: the outcome is not `handled`.
+    ///   - outcome: The outcome of the message.
+    ///   - sender: The noun for the sender in the description, such as `page`.
+    /// - Precondition: The outcome is not `handled`.
     package init(_ outcome: Outcome, to sender: String) {
         self.outcome = outcome.name
         switch outcome {
@@ -22,13 +23,13 @@ package struct OutcomeRefusal {
             preconditionFailure("a handled message is answered, not refused")
         case .rejected(let rejection):
             code = rejection.reason.description
-            // The detail of this one is the plugin's access rule.
+            // The detail of this rejection is the plugin's access rule, which the sender must not learn.
             message =
                 rejection.reason == .sourceNotAllowed ? "this \(sender) may not call the action" : rejection.detail
             path = rejection.bodyError.flatMap { $0.path.isEmpty ? nil : $0.path }
         case .failed(let failure):
             code = failure.reason.description
-            // What the plugin threw is for the program's log: it may tell of files and queries.
+            // The plugin's error belongs in the program's log only: it may contain file names and queries.
             message = failure.reason == .timeout ? "the plugin did not answer in time" : "the plugin failed"
             path = nil
         case .abandoned(let abandonment):

@@ -6,16 +6,16 @@ import Musl
 import Glibc
 #endif
 
-/// A thread of the operating system that runs one closure; it takes no place of Swift's cooperative pool.
+/// An operating-system thread that runs one closure. It does not occupy a thread of Swift's cooperative pool.
 ///
-/// Exactly one of ``join()`` and ``leave()`` must be called.
+/// Call exactly one of ``join()`` and ``leave()``.
 package struct OwnedThread {
     private let id: pthread_t
 
-    /// - Parameter work: runs once, on the new thread.
-    /// - Throws: ``NoSystemResource`` when the system gives no thread.
+    /// - Parameter work: The closure that the new thread runs, once.
+    /// - Throws: ``NoSystemResource`` if the system cannot create a thread.
     package init(_ work: @escaping @Sendable () -> Void) throws(NoSystemResource) {
-        // The new thread releases the box when it begins; if there is no new thread, we do.
+        // The new thread releases the box when it starts. If creation fails, this initializer releases it.
         let box = Unmanaged.passRetained(ThreadWork(work))
         #if canImport(Darwin)
         var created: pthread_t?
@@ -34,12 +34,12 @@ package struct OwnedThread {
         id = created
     }
 
-    /// Waits until the thread has ended. Blocks: call it when the closure is known to return now.
+    /// Blocks until the thread has ended. Call it only when the closure is about to return.
     package func join() {
         pthread_join(id, nil)
     }
 
-    /// Lets the thread end by itself.
+    /// Detaches the thread, which then ends on its own.
     package func leave() {
         pthread_detach(id)
     }
@@ -66,15 +66,15 @@ private func threadBegan(_ box: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoi
 }
 #endif
 
-/// Wakes a thread that waits in `poll`: a pipe that holds at most one unread wake-up worth noticing.
+/// A self-pipe that interrupts `poll`. Wake-ups coalesce.
 ///
-/// Safe on any thread. Never blocks: a full pipe means that the thread has yet to wake up anyway.
+/// Safe on any thread. Never blocks: if the pipe is full, a wake-up is already pending.
 package final class WakeSignal: Sendable {
-    /// Readable while a wake-up is unread; for `poll`.
+    /// The descriptor to pass to `poll`; readable while a wake-up is pending.
     package let readEnd: Int32
     private let writeEnd: Int32
 
-    /// - Throws: ``NoSystemResource`` when no descriptor is left.
+    /// - Throws: ``NoSystemResource`` if no file descriptor is available.
     package init() throws(NoSystemResource) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
@@ -93,13 +93,13 @@ package final class WakeSignal: Sendable {
         close(writeEnd)
     }
 
-    /// Wakes the thread, now or at its next wait.
+    /// Interrupts the thread's current wait, or its next one.
     package func wake() {
         var byte: UInt8 = 1
         _ = write(writeEnd, &byte, 1)
     }
 
-    /// Forgets the wake-ups so far. Whoever waits looks at what it waits for after this call, never before it.
+    /// Discards pending wake-ups. Check the awaited condition after this call, never before it.
     package func drain() {
         withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer in
             guard let start = buffer.baseAddress else { return }
@@ -107,21 +107,21 @@ package final class WakeSignal: Sendable {
         }
     }
 
-    /// Waits until a wake-up is there, which is then forgotten, or until `limit` has passed; earlier also on a signal.
+    /// Waits for a wake-up and discards it. Returns early after `limit`, or when a signal interrupts the wait.
     ///
-    /// - Parameter limit: rounded up to milliseconds, at most one day; for ever when `nil`.
+    /// - Parameter limit: The maximum wait, rounded up to milliseconds and at most one day; `nil` waits indefinitely.
     package func wait(for limit: Duration?) {
         var waited = pollfd(fd: readEnd, events: Int16(POLLIN), revents: 0)
         if poll(&waited, 1, limit?.pollMilliseconds ?? -1) > 0 { drain() }
     }
 }
 
-/// What the system had none of.
+/// A resource that the system could not provide.
 package enum NoSystemResource: Error, CustomStringConvertible {
     case thread
     case descriptor
 
-    /// What is missing and what to do.
+    /// The missing resource and the remedy.
     package var description: String {
         switch self {
         case .thread: "the system gave no thread; raise the limit of threads (ulimit -u)"

@@ -9,12 +9,12 @@ import Glibc
 #endif
 
 extension Secret {
-    /// The most bytes a secret may have, as MQTT counts its length in two bytes.
+    /// The maximum length of a secret, in bytes. MQTT encodes the length in two bytes.
     package static let maximumLength = 65_535
 
-    /// The value, now. Reads a file where it is kept in one: not for the cooperative pool's threads.
+    /// Returns the current value. Reads the file of a secret stored in one, so do not call it on the cooperative pool.
     ///
-    /// - Throws: ``SecretUnavailable`` when the place is empty, cannot be read, or holds no text without NUL.
+    /// - Throws: ``SecretUnavailable`` if the value is missing, unreadable, empty, too long or not UTF-8, or has a NUL.
     package func read() throws(SecretUnavailable) -> String {
         let bytes: [UInt8]
         switch place {
@@ -48,20 +48,20 @@ extension Secret {
     }
 }
 
-/// A secret could not be read from where it is kept.
+/// The error thrown when a secret cannot be read.
 package struct SecretUnavailable: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The place and what is wrong with it; never the value.
+    /// The source of the secret and the reason; never the value.
     package let description: String
 }
 
-/// Reads the places where secrets are kept.
+/// Reads secrets from environment variables and files.
 enum SecretPlace {
     static func environment(_ name: String) -> [UInt8]? {
         guard let value = getenv(name) else { return nil }
         return Array(UnsafeRawBufferPointer(start: value, count: strlen(value)))
     }
 
-    /// At most `limit` bytes from the start of a file, or `nil` when it cannot be opened or read.
+    /// Returns up to `limit` bytes from the start of a file, or `nil` if it cannot be opened or read.
     static func file(_ path: String, limit: Int) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

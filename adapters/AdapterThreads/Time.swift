@@ -9,7 +9,7 @@ import Glibc
 #endif
 
 extension WallTime {
-    /// The system's calendar time.
+    /// Returns the system's wall-clock time.
     package static func now() -> WallTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
@@ -18,7 +18,7 @@ extension WallTime {
 }
 
 extension Duration {
-    /// The wait as `poll` takes it: rounded up to milliseconds, 0 when negative, at most one day.
+    /// The timeout to pass to `poll`: milliseconds, rounded up, 0 if negative, at most one day.
     package var pollMilliseconds: Int32 {
         let (seconds, attoseconds) = components
         guard seconds < 86_400 else { return 86_400_000 }
@@ -28,15 +28,15 @@ extension Duration {
 }
 
 extension Duration {
-    /// In seconds with one digit behind the point, for people.
+    /// The duration in seconds with one decimal, for people.
     package var shownInSeconds: String {
         let tenths = components.seconds * 10 + components.attoseconds / 100_000_000_000_000_000
         return "\(tenths / 10).\(tenths % 10) s"
     }
 }
 
-/// Draws the waits between connections: each at random between nothing and a ceiling that doubles, or, after a fault that
-/// only a changed configuration can cure, from a range of its own.
+/// Chooses random delays between connection attempts. A delay lies between zero and a ceiling that doubles each time.
+/// After a configuration fault it comes from a separate, slower range.
 package struct ReconnectBackoff {
     private let first: Duration
     private let cap: Duration
@@ -44,9 +44,9 @@ package struct ReconnectBackoff {
     private var ceiling: Duration
 
     /// - Parameters:
-    ///   - first: the first ceiling.
-    ///   - cap: the largest ceiling.
-    ///   - slow: the waits after a fault of the configuration.
+    ///   - first: The first ceiling.
+    ///   - cap: The maximum ceiling.
+    ///   - slow: The range of delays after a configuration fault.
     package init(first: Duration, cap: Duration, slow: ClosedRange<Duration>) {
         self.first = first
         self.cap = cap
@@ -54,16 +54,17 @@ package struct ReconnectBackoff {
         ceiling = first
     }
 
-    /// A connection was of use: the next wait is a first one.
+    /// Resets the ceiling after a useful connection.
     package mutating func succeeded() {
         ceiling = first
     }
 
-    /// The wait after a connection ended.
+    /// Returns the delay before the next attempt.
     ///
     /// - Parameters:
-    ///   - isHeld: whether a retry is useless until a cause is removed; the wait is then at least half of its ceiling.
-    ///   - share: drawn at random from 0 to 1: where in its range the wait lies.
+    ///   - isConfigurationFault: Whether only a changed configuration can fix the failure.
+    ///   - isHeld: Whether a retry is useless until a cause is removed. The delay is then at least half of the ceiling.
+    ///   - share: A random number from 0 to 1 that selects the position in the range.
     package mutating func next(isConfigurationFault: Bool, isHeld: Bool = false, share: Double) -> Duration {
         if isConfigurationFault {
             return slow.lowerBound + (slow.upperBound - slow.lowerBound) * share

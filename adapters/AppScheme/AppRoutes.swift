@@ -1,45 +1,45 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// What becomes of links: which action each is, if any. Compiled once.
+/// The mapping from links to actions, compiled once.
 ///
-/// A link becomes an action by its route:
-/// - the action is the route's, or what `{action}` stands for; the id is what `{id}` stands for, else it is assigned,
-///   or made from the link where the route says ``AppRoute/once``;
-/// - other captures are members of the body, and so are items of the query: those that the pattern's query part names,
-///   under the names it gives them, or all of them where it has none. A capture of host or path wins over an item of
-///   the same name. Members convert from text as all text of URLs does. Without any the body is `{}`.
+/// A link becomes an action through its route:
+/// - The action is the route's own, or the value of `{action}`. The id is the value of `{id}`; without one it is
+///   assigned, or derived from the link if the route sets ``AppRoute/once``.
+/// - Other captures become members of the body, and so do query items. If the pattern has a query part, only the items
+///   that it lists become members, under the names it gives them. A host or path capture takes precedence over an item
+///   of the same name. Member values convert from text like all URL text. Without members the body is `{}`.
 ///
-/// Scheme and host are compared without letter case, and all that stands between slashes after it was decoded once; of
-/// several patterns that match, the most specific decides: see `RouteTable`.
+/// Scheme and host are compared case-insensitively, path segments after one round of percent-decoding. If several
+/// patterns match, the most specific one decides: see `RouteTable`.
 public struct AppRoutes: Sendable {
-    /// The most routes: 10,000.
+    /// The maximum number of routes: 10,000.
     public static let maximumRoutes = 10_000
-    /// The most items of one link's query that become members, where the pattern names none: 64.
+    /// The maximum number of query items that become members if the pattern lists none: 64.
     public static let maximumItems = 64
-    /// The most bytes of such an item's name: 256.
+    /// The maximum length of such an item's name: 256 bytes.
     public static let maximumItemName = 256
-    /// Schemes of which no link is ever routed: where one is opened it runs code, reads a file, shows what the link
-    /// says, or starts what it names.
+    /// Schemes whose links are never routed. Opening such a link runs code, reads a file, shows content from the link
+    /// itself, or starts another application.
     public static let forbiddenSchemes: Set<String> = [
         "about", "blob", "content", "data", "file", "filesystem", "intent", "jar", "javascript", "vbscript",
         "view-source",
     ]
 
-    /// The action of links that no route matches, although their scheme, or the host of a universal link, is one of the
-    /// routes'; `nil` for none. Its body is `{"url": text}` with the link in normal form.
+    /// The action for links that match no route although their scheme, or the host of a universal link, occurs in one;
+    /// `nil` for none. Its body is `{"url": text}` with the link in normal form.
     public let fallback: ActionName?
     private let table: RouteTable<AppRoute>
     private let known: Set<LinkFacts>
-    /// Whether a link of some route counts once.
+    /// Whether any route sets ``AppRoute/once``.
     let hasOnce: Bool
 
-    /// Compiles routes; their order says nothing.
+    /// Compiles routes. Their order has no effect.
     ///
     /// - Parameters:
-    ///   - routes: 1 to ``maximumRoutes``.
-    ///   - fallback: see ``fallback``; none by default.
-    /// - Throws: ``AppSchemeError``: what cannot be meant, such as two routes for the same links.
+    ///   - routes: 1 to ``maximumRoutes`` routes.
+    ///   - fallback: The action for unmatched links (see ``fallback``); none by default.
+    /// - Throws: ``AppSchemeError`` if a route is invalid, or if two routes match the same links.
     public init(_ routes: [AppRoute], fallback: ActionName? = nil) throws(AppSchemeError) {
         guard (1...AppRoutes.maximumRoutes).contains(routes.count) else {
             let detail = "a source of links has 1 to \(AppRoutes.maximumRoutes) routes, not \(routes.count)"
@@ -56,9 +56,9 @@ public struct AppRoutes: Sendable {
         self.fallback = fallback
     }
 
-    /// Says what a link would become. A question and nothing else: nothing is delivered or recorded.
+    /// Returns the action that a link would become, without delivering or recording anything.
     ///
-    /// Whether a plugin is registered for the action, and its access rule allows the link, is not asked.
+    /// Does not check whether a plugin is registered for the action or whether its access rule permits the link.
     public func match(_ link: String) -> LinkMatch {
         let url: URLText
         do throws(URLTextError) {
@@ -78,28 +78,28 @@ public struct AppRoutes: Sendable {
     }
 }
 
-/// What becomes of the links that a pattern matches.
+/// A pattern, and the action for the links that it matches.
 public struct AppRoute: Sendable, Hashable {
-    /// The links, with captures. `{action}` names the action and `{id}` is the id; other captures are members of the
-    /// body.
+    /// The pattern, with captures. `{action}` names the action, `{id}` is the id, and other captures become body
+    /// members.
     ///
-    /// With a query part, such as `?q={term}`, only the items named there are members; without one all items are.
+    /// With a query part, such as `?q={term}`, only the listed items become members; without one, all items do.
     public var pattern: URLPattern
-    /// The action of every link of this route, or `nil` (default): then `{action}` names it.
+    /// The action for every link of this route, or `nil` (default) if `{action}` names it.
     public var action: ActionName?
-    /// Whether a link of this route counts once: its id is made from the link, so that a link that is opened again,
-    /// however often, has the same id and is a repeat to whoever recognises repeats by source and id. A supervisor does so
-    /// for every source of links with such a route; the `{id}` of its other routes must then stand for one link too, or
-    /// these routes be a source of their own. `false` by default.
+    /// Whether a link of this route is handled only once; `false` by default. Its id is derived from the link, so a
+    /// link that is opened again has the same id and is deduplicated by source and id.
     ///
-    /// The id is `link-` and a SHA-256 in hexadecimal digits: it does not tell the secret that a one-time link holds.
-    /// What the route looks at goes into it: scheme, host and port, the decoded segments of the path, and what stands
-    /// for captures and members. What does not makes no other id: the fragment, items of the query that the pattern
-    /// does not name where it names some, the order of items, the letter case of scheme and host, a slash or question
-    /// mark at the end.
+    /// A supervisor deduplicates every link source that has such a route. The `{id}` of its other routes must then
+    /// identify a single link as well; otherwise, give these routes a separate source.
+    ///
+    /// The id is `link-` and a SHA-256 in hexadecimal digits, so it does not reveal the secret in a one-time link. It
+    /// covers everything that the route reads: scheme, host and port, the decoded path segments, and the values of
+    /// captures and members. It ignores the fragment, query items that a query part does not list, and the order of
+    /// items. It also ignores the letter case of the scheme and of a literal host, and a trailing `/` or `?`.
     public var once: Bool
 
-    /// A route. ``AppRoutes`` checks it.
+    /// Creates a route. ``AppRoutes`` validates it.
     public init(_ pattern: URLPattern, action: ActionName? = nil, once: Bool = false) {
         self.pattern = pattern
         self.action = action
@@ -132,18 +132,18 @@ public struct AppRoute: Sendable, Hashable {
         }
     }
 
-    /// The pattern's scheme, and its host where that vouches for the link.
+    /// The pattern's scheme, and for a universal link its host.
     var facts: LinkFacts? {
         guard let scheme = pattern.scheme else { return nil }
         guard LinkFacts.isUniversal(scheme: scheme) else { return LinkFacts(scheme: scheme, universalHost: nil) }
-        // Such a pattern has its host written out: no capture stands there.
+        // Such a pattern has a literal host: captures are not allowed there.
         let start = scheme.utf8.count + "://".utf8.count
         let authority = pattern.text.utf8.dropFirst(start).prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         return (try? URLText("\(scheme)://\(Substring(authority))")).map { LinkFacts($0) }
     }
 }
 
-/// Why routes for links cannot be used. Found when they are made, before any link comes.
+/// An error in the configuration of link routes, thrown before any link arrives.
 public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -155,26 +155,26 @@ public struct AppSchemeError: Error, Sendable, Hashable, CustomStringConvertible
 
         /// There are no routes, or more than ``AppRoutes/maximumRoutes``.
         public static let routeCount = Code(word: .routeCount)
-        /// A pattern that begins with a slash: it would match links of every scheme.
+        /// A pattern begins with a slash and would match links of every scheme.
         public static let missingScheme = Code(word: .missingScheme)
-        /// A pattern of a scheme that runs code or reads files where it is opened: see ``AppRoutes/forbiddenSchemes``.
+        /// The pattern's scheme runs code or reads files when opened: see ``AppRoutes/forbiddenSchemes``.
         public static let forbiddenScheme = Code(word: .forbiddenScheme)
-        /// Nothing names the action: neither the route nor a capture `{action}`.
+        /// Neither the route nor a capture `{action}` names the action.
         public static let missingAction = Code(word: .missingAction)
-        /// The action is named twice: by the route and by a capture `{action}`.
+        /// Both the route and a capture `{action}` name the action.
         public static let conflictingAction = Code(word: .conflictingAction)
-        /// The id is given twice: by a capture `{id}` and because the route is for one-time links.
+        /// The id is specified twice: by a capture `{id}` and by ``AppRoute/once``.
         public static let conflictingID = Code(word: .conflictingID)
-        /// Two patterns match the same links, and neither is the more specific.
+        /// Two patterns match the same links, and neither is more specific.
         public static let ambiguousRoutes = Code(word: .ambiguousRoutes)
 
-        /// The word used in logs, such as `missingScheme`.
+        /// The name used in logs, such as `missingScheme`.
         public var description: String { word.rawValue }
     }
 
-    /// What kind of error this is.
+    /// The kind of error.
     public let code: Code
-    /// What is wrong and what to do about it, in a sentence.
+    /// A sentence that states the error and how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String) {

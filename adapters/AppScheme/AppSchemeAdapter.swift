@@ -2,41 +2,41 @@ public import Logging
 public import SignalboxCore
 import Synchronization
 
-/// Turns the links that the system hands to an application into actions, in their order and at most once each.
+/// An adapter that turns links opened by the system into actions, in order and at most once each.
 ///
-/// A link becomes an action by its route alone: see ``AppRoutes``. A link that cannot be read, or that no route
-/// matches, is an arrival too, and rejected. Links are the least trusted source, so a plugin is called only where its
-/// access rule names them, as `AccessRule.link(scheme:)` does.
+/// A link becomes an action through its route alone: see ``AppRoutes``. A link that cannot be parsed or that matches no
+/// route is also submitted, and rejected. Links are the least trusted source: a plugin receives them only if its access
+/// rule names them, as `AccessRule.link(scheme:)` does.
 ///
-/// The links come from a ``LinkInbox``, or from any other sequence whose wait for the next link ends when its task is
-/// cancelled, as that of `AsyncStream` does: otherwise a run cannot be stopped while no link comes.
+/// Links come from a ``LinkInbox`` or from any other sequence whose `next()` returns when its task is cancelled, as
+/// that of `AsyncStream` does. Otherwise a run cannot be stopped while it waits for a link.
 public struct AppSchemeAdapter<Links: AsyncSequence & Sendable>: Adapter
 where Links.Element == String, Links.Failure == Never {
-    /// The most links of a run that are taken and not settled: 4. One slow plugin does not hold up the links of others
-    /// at once; and what cannot be handed to a plugin soon is still in the ``LinkInbox``, within its bounds, and is there
-    /// at a stop.
+    /// The maximum number of unsettled links in a run: 4. A single slow plugin does not immediately hold up the links
+    /// of other plugins. Further links stay in the bounded ``LinkInbox`` and are still there after a stop.
     public static var maximumInFlight: Int { 4 }
 
-    /// The source whose arrivals these are.
+    /// The configured source of these arrivals.
     public let source: SourceName
-    /// What becomes of a link.
+    /// The routes that map links to actions.
     public let routes: AppRoutes
-    /// Where the links come from.
+    /// The sequence of links.
     public let links: Links
     private let limits: MessageLimits
     private let logger: Logger
     private let onOutcome: @Sendable (String, Outcome) -> Void
 
     /// - Parameters:
-    ///   - source: the source whose arrivals these are.
-    ///   - routes: what becomes of a link.
-    ///   - links: where they come from; one run at a time iterates over it. Its wait for the next link must end when the
-    ///     task is cancelled: that is how a run is stopped.
-    ///   - limits: the bounds of one link; what exceeds `bytes` is rejected. No URL of more than 65,536 bytes is read.
-    ///   - logger: hears how many links waited and were refused; never what they say.
-    ///   - onOutcome: told once per link what became of it, with the link as it was handed in, so that an application
-    ///     can show a page for what no plugin handled. Called on any thread, also on several at the same time, before
-    ///     the run returns; must not block. A link that goes back into its ``LinkInbox`` is told of in a later run.
+    ///   - source: The source of these arrivals.
+    ///   - routes: The routes that map links to actions.
+    ///   - links: The links; one run at a time iterates over them. The wait for the next link must end when the task is
+    ///     cancelled, because that is how a run stops.
+    ///   - limits: The limits of one link; a link longer than `bytes` is rejected. URLs over 65,536 bytes are never
+    ///     parsed.
+    ///   - logger: Receives the numbers of waiting and refused links, never their content.
+    ///   - onOutcome: Called once per link with the link as received and its outcome. An application can show a page
+    ///     for links that no plugin handled. Runs on any thread, possibly concurrently, before the run returns. It must
+    ///     not block. A link that is returned to its ``LinkInbox`` is reported by a later run.
     public init(
         source: SourceName,
         routes: AppRoutes,
@@ -53,21 +53,21 @@ where Links.Element == String, Links.Failure == Never {
         self.onOutcome = onOutcome
     }
 
-    /// Links are neither answered nor sent, and nothing comes again by itself. Where a route says ``AppRoute/once`` the ids
-    /// of links are stable, so that a supervisor recognises a link that is opened again.
+    /// Links are neither answered nor sent, and are not redelivered. If a route sets ``AppRoute/once``, link ids are
+    /// stable, so a supervisor recognizes a link that is opened again.
     public var features: AdapterFeatures { routes.hasOnce ? .stableIDs : [] }
 
-    /// Delivers links until its task is cancelled, the intake closes, or the links end.
+    /// Delivers links until its task is cancelled, the intake closes, or the sequence ends.
     ///
-    /// Cancellation is the graceful stop: no more links are taken, and it returns when those in flight are settled and
-    /// `onOutcome` has returned for each. A supervisor gives their plugins the time that a drain has; then their outcome
-    /// is `abandoned(drain)`, and they do not come again.
+    /// Cancellation stops the run gracefully. It takes no more links and returns when those in flight are settled and
+    /// `onOutcome` has returned for each. The supervisor's drain timeout bounds this: links that are still unsettled
+    /// then have the outcome `abandoned(drain)` and are not redelivered.
     ///
-    /// What waits in a ``LinkInbox`` stays there for the next run in the same process, and a link that was taken out and
-    /// found the intake closed goes back to its front. From another sequence such a link has the outcome
+    /// Links waiting in a ``LinkInbox`` stay there for the next run in the same process. A link that was already taken
+    /// when the intake closed returns to the front of the inbox. From another sequence, it has the outcome
     /// `abandoned(drain)`.
     ///
-    /// While another run takes links out of the same inbox it returns at once, and the log says so.
+    /// If another run is already waiting on the same inbox, this one returns at once and logs a warning.
     public func run(into intake: any Intake) async {
         let inbox = links as? LinkInbox
         let sink = LinkSink(onOutcome: onOutcome)
@@ -94,7 +94,7 @@ where Links.Element == String, Links.Failure == Never {
         log.ended(isCutShort: !isStopped && !Task.isCancelled)
     }
 
-    /// - Returns: whether the arrival was taken; if not, the run is to end.
+    /// - Returns: Whether the arrival was taken. If not, the run must end.
     private func submit(_ batch: [Arrival], to intake: any Intake, _ sink: LinkSink) async -> Bool {
         while intake.submit(batch, to: sink) == 0 {
             do throws(SourceClosed) { try await intake.room() } catch { return false }
@@ -112,11 +112,11 @@ where Links.Element == String, Links.Failure == Never {
     }
 }
 
-/// Hears what became of the links of one run, on any thread, tells the application, and lets the run wait for it.
+/// Forwards the outcomes of one run's links to the application, on any thread; the run waits for them.
 final class LinkSink: SettlementSink {
     private struct State {
         var unsettled: [UInt64: String] = [:]
-        /// How many are settled while the application is still being told so.
+        /// The number of settled links whose `onOutcome` call has not returned.
         var telling = 0
         var waiter: (limit: Int, continuation: UnsafeContinuation<Void, Never>)?
 
@@ -134,12 +134,12 @@ final class LinkSink: SettlementSink {
         self.onOutcome = onOutcome
     }
 
-    /// Called before the link is submitted, as it may be settled from inside that call.
+    /// Registers a link. Called before it is submitted, because `submit` may settle it synchronously.
     func expect(_ token: UInt64, _ link: String) {
         state.withLock { $0.unsettled[token] = link }
     }
 
-    /// The link was not taken; nothing will be heard of it.
+    /// Removes a link that was not taken and so will not be settled.
     func forget(_ token: UInt64) {
         state.withLock { _ = $0.unsettled.removeValue(forKey: token) }
     }
@@ -153,7 +153,7 @@ final class LinkSink: SettlementSink {
             return link
         }
         guard let link else { return }
-        // Told before the run may return: when it has, the application has heard of all its links.
+        // Called before the run may return, so that the application has every outcome by then.
         onOutcome(link, outcome)
         let waiter = state.withLock { state in
             state.telling -= 1
@@ -162,7 +162,8 @@ final class LinkSink: SettlementSink {
         waiter?.resume()
     }
 
-    /// Waits until fewer links than `limit` are in flight: expected, and the application not yet told. For one caller.
+    /// Waits until fewer than `limit` links are in flight, counting those whose `onOutcome` call has not returned.
+    /// Supports one caller at a time.
     func untilFewer(than limit: Int) async {
         await withUnsafeContinuation { continuation in
             let waiter = state.withLock { state in

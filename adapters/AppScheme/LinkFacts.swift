@@ -1,16 +1,16 @@
 public import SignalboxCore
 import SignalboxRoutes
 
-/// What is known about a link that the system handed to the application. Any other application or page can have made
-/// it, so an access rule must name it.
+/// The origin of a link that the system passed to the application. Any other application or page can have created it,
+/// so an access rule must name it explicitly.
 public struct LinkFacts: LeastTrustedFacts {
-    /// `link`.
+    /// The kind of these facts: `link`.
     public static let kind = "link"
 
-    /// The URL's scheme, in lower case; empty when the link could not be read.
+    /// The URL's scheme in lower case; empty if the link could not be parsed.
     public let scheme: String
-    /// The host that vouches for a universal link - one of `https` or `http` - in lower case, with its port where that
-    /// is not the scheme's own; `nil` for a link of an app's own scheme.
+    /// The host of a universal link (`https` or `http`) in lower case, with its port unless that is the scheme's
+    /// default; `nil` for a link with a custom scheme. The host vouches for the application.
     public let universalHost: String?
 
     package init(scheme: String, universalHost: String?) {
@@ -18,7 +18,7 @@ public struct LinkFacts: LeastTrustedFacts {
         self.universalHost = universalHost
     }
 
-    /// What is known about a link that cannot be read.
+    /// The facts of a link that cannot be parsed.
     static let unreadable = LinkFacts(scheme: "", universalHost: nil)
 
     init(_ url: URLText) {
@@ -36,13 +36,13 @@ public struct LinkFacts: LeastTrustedFacts {
 }
 
 extension AccessRule {
-    /// Links of a scheme of the application's own. Any page or other application can make one.
+    /// Links with one of the application's custom schemes. Any page or other application can create one.
     ///
     /// - Parameters:
-    ///   - scheme: such as `myapp`, without a colon, in any letter case. Not `https` or `http`: theirs are universal
-    ///     links.
-    ///   - source: the one source they must come through, or `nil` for every source of links.
-    /// - Precondition: a link of this scheme can exist.
+    ///   - scheme: The scheme without a colon, such as `myapp`, in any letter case. Not `https` or `http` (universal
+    ///     links).
+    ///   - source: The only source to permit, or `nil` for every source of links.
+    /// - Precondition: A link with this scheme can exist.
     public static func link(scheme: String, source: SourceName? = nil) -> AccessRule {
         let wanted = scheme.lowercasedASCII
         precondition(
@@ -54,14 +54,14 @@ extension AccessRule {
         }
     }
 
-    /// Links of `https` and `http` for exactly this host. The system hands them over because the host says that they
-    /// are the application's; still any page can make one.
+    /// Links of `https` and `http` for exactly this host. The system delivers them because the host vouches for the
+    /// application. Any page can still create one.
     ///
     /// - Parameters:
-    ///   - host: such as `shop.example`, in any letter case, in its ASCII form (`xn--`), with `:port` where that is not
-    ///     the scheme's own. A host below it is another host.
-    ///   - source: the one source they must come through, or `nil` for every source of links.
-    /// - Precondition: a link of this host can exist: no scheme, slash or path stands there.
+    ///   - host: The host, such as `shop.example`, in any letter case and in ASCII form (`xn--`), with `:port` unless
+    ///     that is the scheme's default. Subdomains are not included.
+    ///   - source: The only source to permit, or `nil` for every source of links.
+    /// - Precondition: A link with this host can exist: the text has no scheme, slash or path.
     public static func universalLink(host: String, source: SourceName? = nil) -> AccessRule {
         let wanted = host.lowercasedASCII
         precondition(
@@ -93,7 +93,7 @@ extension LinkFacts {
 }
 
 extension String {
-    /// The text with ASCII letters in lower case; all else stays, so that nothing becomes ASCII that was not.
+    /// The text with ASCII letters in lower case. Others stay unchanged: Unicode lowercasing could make some ASCII.
     var lowercasedASCII: String {
         String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }

@@ -1,15 +1,14 @@
 import SignalboxCore
 import SignalboxRoutes
 
-/// What makes a one-time link the same link, however it is written: all that its route looks at.
+/// The identity of a one-time link: everything that its route reads, in a canonical form.
 ///
-/// That is the scheme, host and port, the decoded segments, what stands for captures, and the members. Not the
-/// fragment, items that do not count and their order, the letter case of a host that is written out, or a slash at the
-/// end.
+/// It covers the scheme, host and port, the decoded path segments, and the values of captures and members. It ignores
+/// the fragment, unlisted query items, the order of items, the letter case of a literal host, and a trailing slash.
 struct LinkIdentity {
     private var bytes: [UInt8] = []
 
-    /// - Parameter members: what host, path and query give to action and body; no name twice.
+    /// - Parameter members: The captures and items that form the action and body; names are unique.
     init(_ url: URLText, members: [(name: String, value: String)]) {
         add(url.scheme)
         add(url.host.map { [$0.lowercasedASCII] } ?? [])
@@ -30,32 +29,32 @@ struct LinkIdentity {
         for text in texts { add(text) }
     }
 
-    /// The length goes first, so that no two lists of texts give the same bytes.
+    /// Prefixes the text with its length, so that different lists of texts produce different bytes.
     private mutating func add(_ text: String) {
         bytes += Array("\(text.utf8.count):".utf8)
         bytes += Array(text.utf8)
     }
 }
 
-/// SHA-256 by FIPS 180-4, in a few lines, so that a link's id needs no package.
+/// A small SHA-256 (FIPS 180-4), so that link ids need no additional package.
 ///
-/// A one-time link is its own id; but an id is logged and kept, has at most 128 bytes, and the text of such a link is
-/// its secret. The digest stands for the text without telling it, as long as the secret is long and random: a short
-/// code could be found by trying all.
+/// The text of a one-time link cannot be its id: ids are logged and stored and have at most 128 bytes, and the text is
+/// a secret. The digest identifies the text without revealing it, provided the secret is long and random. A short code
+/// is not: brute force finds it.
 package enum LinkDigest {
-    /// The digest of the text's UTF-8 as 64 hexadecimal digits in lower case.
+    /// Returns the digest of the text's UTF-8 as 64 lowercase hexadecimal digits.
     package static func hexadecimal(_ text: String) -> String {
         hexadecimal(Array(text.utf8))
     }
 
-    /// The digest of bytes as 64 hexadecimal digits in lower case.
+    /// Returns the digest of the bytes as 64 lowercase hexadecimal digits.
     static func hexadecimal(_ message: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         let bytes = digest(message)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// The digest of a message of less than 2^61 bytes: 32 bytes.
+    /// Returns the 32-byte digest of a message of less than 2^61 bytes.
     package static func digest(_ message: [UInt8]) -> [UInt8] {
         let padded = padded(message)
         var hash = initialHash
@@ -65,13 +64,13 @@ package enum LinkDigest {
         return hash.flatMap(bigEndian)
     }
 
-    /// A bit, zeros up to 8 bytes below a whole number of blocks, and the length in bits (section 5.1.1).
+    /// Appends a one bit, zeros up to 8 bytes below a block boundary, and the length in bits (section 5.1.1).
     private static func padded(_ message: [UInt8]) -> [UInt8] {
         let zeros = (119 - message.count % 64) % 64
         return message + [0x80] + repeatElement(0, count: zeros) + bigEndian(UInt64(message.count) * 8)
     }
 
-    /// Section 6.2.2, step 1.
+    /// Returns the message schedule of a block (section 6.2.2, step 1).
     private static func schedule(of block: ArraySlice<UInt8>) -> [UInt32] {
         var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { place in
             block[place..<place + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -85,7 +84,7 @@ package enum LinkDigest {
         return words
     }
 
-    /// Section 6.2.2, steps 2 to 4. The letters are the standard's.
+    /// Adds a block's words to the hash (section 6.2.2, steps 2 to 4). The variable names are the standard's.
     private static func add(_ words: [UInt32], to hash: inout [UInt32]) {
         var (a, b, c, d) = (hash[0], hash[1], hash[2], hash[3])
         var (e, f, g, h) = (hash[4], hash[5], hash[6], hash[7])

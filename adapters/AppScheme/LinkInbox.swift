@@ -1,43 +1,42 @@
 import Synchronization
 
-/// Where an application puts the links that the system hands to it, from the first moment on; an ``AppSchemeAdapter``
-/// takes them out.
+/// A bounded, in-memory queue of links that the system passes to an application. An ``AppSchemeAdapter`` consumes it.
 ///
-/// Links wait here, in memory, until an adapter runs, also those that started the application, and between two runs of a
-/// process. They leave when they can be handed over: ``AppSchemeAdapter/maximumInFlight`` at a time. Each is delivered at
-/// most once, in the order in which they came. Any thread.
+/// The inbox accepts links before an adapter runs, including the links that launch the application, and between two
+/// runs in one process. Links leave when they can be submitted, up to ``AppSchemeAdapter/maximumInFlight`` at a time.
+/// Each is delivered at most once, in order of arrival. Any thread may use it.
 ///
 /// ```swift
 /// let inbox = LinkInbox()
 /// // In the view: .onOpenURL { inbox.open($0.absoluteString) }
 /// ```
 ///
-/// It is a sequence for one consumer at a time: while one waits for the next link, a second one's iteration ends at
+/// The inbox is a sequence for one consumer at a time. While one waits for the next link, a second iteration ends at
 /// once.
 public final class LinkInbox: Sendable {
     private let state: Mutex<LinkInboxState>
 
-    /// Bounds, as any page can make links faster than they are handled.
+    /// Creates an inbox. Its bounds are necessary because any page can create links faster than they are handled.
     ///
     /// - Parameters:
-    ///   - links: the most links that wait, 1 to 100,000; 64 by default.
-    ///   - bytes: the most bytes that they have together, 1 to 2^30; 256 KiB by default. A longer link is always
-    ///     refused.
-    /// - Precondition: both are in their ranges.
+    ///   - links: The maximum number of waiting links, 1 to 100,000; 64 by default.
+    ///   - bytes: The maximum total size of waiting links in bytes, 1 to 2^30; 256 KiB by default. Longer links are
+    ///     always refused.
+    /// - Precondition: Both are in their ranges.
     public init(links: Int = 64, bytes: Int = 256 * 1_024) {
         precondition((1...100_000).contains(links), "an inbox holds 1 to 100,000 links")
         precondition((1...1 << 30).contains(bytes), "an inbox holds 1 to 2^30 bytes")
         state = Mutex(LinkInboxState(queue: LinkQueue(links: links, bytes: bytes)))
     }
 
-    /// Hands a link in.
+    /// Adds a link.
     ///
-    /// - Returns: `true` when it is held and waits for its turn, whatever it says; `false` when the inbox is full or
-    ///   closed: then it is only counted in ``refused``.
+    /// - Returns: `true` if the link is queued, whatever its content; `false` if the inbox is full or closed. A refused
+    ///   link is only counted in ``refused``.
     @discardableResult
     public func open(_ url: String) -> Bool {
         var link = url
-        // A text of another language's runtime would be converted each time it is looked at.
+        // A bridged string would be converted at every access.
         link.makeContiguousUTF8()
         let (isHeld, waiter) = state.withLock { state in
             let isHeld = state.queue.append(link)
@@ -47,7 +46,7 @@ public final class LinkInbox: Sendable {
         return isHeld
     }
 
-    /// Takes no more links. What waits is still delivered by a run; then the sequence ends, and with it the adapter's run.
+    /// Refuses further links. A run still delivers the waiting ones; then the sequence and the run end.
     public func close() {
         let waiter = state.withLock { state in
             state.queue.close()
@@ -56,20 +55,20 @@ public final class LinkInbox: Sendable {
         waiter?.resume()
     }
 
-    /// How many links wait to be delivered.
+    /// The number of links waiting for delivery.
     public var waiting: Int { state.withLock { $0.queue.count } }
 
-    /// How many links were refused because the inbox was full or closed.
+    /// The number of links refused because the inbox was full or closed.
     public var refused: Int { state.withLock { $0.queue.refused } }
 
     var isClosed: Bool { state.withLock { $0.queue.isClosed } }
 
-    /// How many links were refused since this was asked last.
+    /// Returns the number of links refused since the previous call.
     func takeUntoldRefusals() -> Int {
         state.withLock { $0.queue.takeUntoldRefusals() }
     }
 
-    /// Puts a link that was taken out back before all others.
+    /// Returns a taken link to the front of the queue.
     func putBack(_ link: String) {
         let waiter = state.withLock { state in
             state.queue.putBack(link)
@@ -80,20 +79,20 @@ public final class LinkInbox: Sendable {
 }
 
 extension LinkInbox: AsyncSequence {
-    /// Takes links out of the inbox.
+    /// An iterator that takes links out of the inbox.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let inbox: LinkInbox
 
-        /// The oldest link, waited for.
+        /// Waits for the oldest link and takes it.
         ///
-        /// - Returns: `nil` when the task is cancelled, which leaves all links where they are; when the inbox is closed
-        ///   and empty; and when another consumer waits already.
+        /// - Returns: `nil` if the task is cancelled, which leaves all links in the inbox; if the inbox is closed and
+        ///   empty; or if another consumer is already waiting.
         public mutating func next() async -> String? {
             await inbox.next()
         }
     }
 
-    /// Begins to take links out; what an earlier iteration took does not come again.
+    /// Starts an iteration. It does not return links that an earlier one took.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(inbox: self)
     }
@@ -114,7 +113,7 @@ extension LinkInbox: AsyncSequence {
             await withUnsafeContinuation { continuation in
                 let mustWait = state.withLock { $0.wait(number, continuation) }
                 if !mustWait { return continuation.resume() }
-                // A cancellation that came before the waiter was there has found nobody.
+                // A cancellation before the waiter was stored found nothing to resume.
                 if Task.isCancelled { giveUp(number) }
             }
         } onCancel: {
@@ -127,13 +126,13 @@ extension LinkInbox: AsyncSequence {
     }
 }
 
-/// What an inbox holds, and who waits for it. Without locks.
+/// An inbox's links and its waiter, without locks.
 struct LinkInboxState {
     enum Answer {
         case link(String)
-        /// Nothing will come, or somebody else waits for it.
+        /// No more links will come, or another consumer is waiting.
         case end
-        /// There is nothing yet; the number is the wait's own.
+        /// No link is available; the number identifies this wait.
         case wait(UInt64)
     }
 
@@ -153,39 +152,39 @@ struct LinkInboxState {
         return .wait(waits)
     }
 
-    /// - Returns: `false` when there is something to be looked at, and waiting would be for nothing.
+    /// - Returns: `false` if waiting is pointless: a link is available, the queue is closed, or another consumer waits.
     mutating func wait(_ number: UInt64, _ continuation: UnsafeContinuation<Void, Never>) -> Bool {
         guard waiter == nil, queue.count == 0, !queue.isClosed else { return false }
         waiter = (number, continuation)
         return true
     }
 
-    /// - Returns: whoever waits and is to be woken.
+    /// - Returns: The continuation to resume, if a consumer is waiting.
     mutating func takeWaiter() -> UnsafeContinuation<Void, Never>? {
         defer { waiter = nil }
         return waiter?.continuation
     }
 
-    /// - Returns: the same, if it is the one with that number.
+    /// - Returns: The continuation to resume, if the consumer with this number is waiting.
     mutating func takeWaiter(_ number: UInt64) -> UnsafeContinuation<Void, Never>? {
         waiter?.number == number ? takeWaiter() : nil
     }
 }
 
-/// The links that wait to be delivered, oldest first, within bounds. Without threads or waiting.
+/// A bounded queue of links that wait for delivery, oldest first. Performs no synchronization.
 struct LinkQueue: Sendable {
-    /// The most links that wait.
+    /// The maximum number of waiting links.
     let links: Int
-    /// The most bytes that they have together.
+    /// The maximum total size of waiting links, in bytes.
     let bytes: Int
-    /// How many links were not taken.
+    /// The number of refused links.
     private(set) var refused = 0
     private var told = 0
     private(set) var isClosed = false
     private(set) var byteCount = 0
-    /// The older part, the oldest link last.
+    /// The older links, with the oldest last.
     private var outgoing: [String] = []
-    /// The newer part, the newest link last.
+    /// The newer links, with the newest last.
     private var incoming: [String] = []
 
     init(links: Int, bytes: Int) {
@@ -195,7 +194,7 @@ struct LinkQueue: Sendable {
 
     var count: Int { outgoing.count + incoming.count }
 
-    /// - Returns: `false` when the link does not fit, or nothing is taken any more.
+    /// - Returns: `false` if the link does not fit or the queue is closed.
     mutating func append(_ link: String) -> Bool {
         let length = link.utf8.count
         guard !isClosed, count < links, length <= bytes - byteCount else {
@@ -207,7 +206,7 @@ struct LinkQueue: Sendable {
         return true
     }
 
-    /// Takes the oldest link out.
+    /// Removes and returns the oldest link.
     mutating func take() -> String? {
         if outgoing.isEmpty {
             outgoing = incoming.reversed()
@@ -218,14 +217,13 @@ struct LinkQueue: Sendable {
         return link
     }
 
-    /// Puts back what was taken last, before all others. It was taken in once and is not refused now: for so long the
-    /// bounds may be exceeded by it.
+    /// Returns the last taken link to the front. It was accepted before, so it may exceed the bounds until taken again.
     mutating func putBack(_ link: String) {
         byteCount += link.utf8.count
         outgoing.append(link)
     }
 
-    /// - Returns: how many were refused since this was asked last.
+    /// - Returns: The number of links refused since the previous call.
     mutating func takeUntoldRefusals() -> Int {
         defer { told = refused }
         return refused - told

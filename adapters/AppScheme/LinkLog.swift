@@ -1,7 +1,7 @@
 import Logging
 import SignalboxCore
 
-/// What a source of links says to the log: how many, never what they say. Belongs to one run.
+/// The log output of a link source: counts, never link contents. Belongs to one run.
 struct LinkLog {
     private static let interval: Duration = .seconds(60)
 
@@ -21,7 +21,7 @@ struct LinkLog {
         tellRefused()
     }
 
-    /// Tells of links that the inbox refused and no run has told of, at most once a minute.
+    /// Reports links that the inbox refused since the last report, at most once a minute.
     mutating func tellRefused(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
         if let last, !isLast, now - last < LinkLog.interval { return }
         guard let refused = inbox?.takeUntoldRefusals(), refused > 0 else { return }
@@ -32,7 +32,7 @@ struct LinkLog {
         last = now
     }
 
-    /// - Parameter isCutShort: the links ended, and not because the run was to end.
+    /// - Parameter isCutShort: Whether the sequence ended although the run was not being stopped.
     mutating func ended(isCutShort: Bool) {
         tellRefused(isLast: true)
         guard let inbox else { return }

@@ -1,14 +1,14 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// What the routes say about a link. Nothing has been done.
+/// The result of matching a link against the routes. Matching has no side effects.
 public struct LinkMatch: Sendable, Hashable {
-    /// What is known about the link itself, for access rules.
+    /// The facts of the link, for access rules.
     public let facts: LinkFacts
-    /// The pattern of the route that matched, or `nil` when none did.
+    /// The pattern of the route that matched, if any.
     public let pattern: URLPattern?
-    /// The action that the link is, or why it is none: `malformed` when it cannot be read, `unknownAction` when no
-    /// route matches and there is no fallback.
+    /// The link's action, or its rejection: `malformed` if the link is unusable, `unknownAction` if no route matches
+    /// and there is no fallback.
     public let reading: Result<LinkAction, Outcome.Rejection>
 
     init(facts: LinkFacts, pattern: URLPattern? = nil, reading: Result<LinkAction, Outcome.Rejection>) {
@@ -18,14 +18,14 @@ public struct LinkMatch: Sendable, Hashable {
     }
 }
 
-/// The action that a link is.
+/// The action that a link stands for.
 public struct LinkAction: Sendable, Hashable {
-    /// The name it is routed by.
+    /// The name that determines the plugin.
     public let name: ActionName
-    /// The id that the link says, or that is made from a one-time link; `nil` when one will be assigned.
+    /// The id that the link contains, or that is derived from a one-time link; `nil` if one will be assigned.
     public let id: ActionID?
-    /// The members of the body: captures of host and path from left to right, then items of the query. No name occurs
-    /// twice. Empty: the body is an object without members.
+    /// The members of the body: captures of host and path from left to right, then query items. Names are unique. If
+    /// empty, the body is an object without members.
     public let captures: [RouteNaming.Capture]
 
     init(name: ActionName, id: ActionID? = nil, captures: [RouteNaming.Capture]) {
@@ -36,7 +36,7 @@ public struct LinkAction: Sendable, Hashable {
 }
 
 extension RouteMatch<AppRoute> {
-    /// The action that the route makes of a link it matches, or why there is none.
+    /// Returns the route's action for a link that it matches, or the rejection.
     func reading(of url: URLText) -> Result<LinkAction, Outcome.Rejection> {
         Result { () throws(Outcome.Rejection) in try action(of: url) }
     }
@@ -77,7 +77,7 @@ extension RouteMatch<AppRoute> {
         return id
     }
 
-    /// The items that the pattern's query part names.
+    /// Returns the items that the pattern's query part lists.
     private func namedItems(of url: URLText) throws(Outcome.Rejection) -> RouteCaptures {
         do throws(URLTextError) {
             return try pattern.queryValues(of: url)
@@ -86,7 +86,7 @@ extension RouteMatch<AppRoute> {
         }
     }
 
-    /// All items except those whose name a capture has.
+    /// Returns all items except those with the name of a capture.
     private func items(of url: URLText) throws(Outcome.Rejection) -> [RouteNaming.Capture] {
         let items: [URLQueryItem]
         do throws(URLTextError) {
@@ -113,10 +113,10 @@ extension RouteMatch<AppRoute> {
     }
 }
 
-/// What is said of a link that is no action. Of the link itself only scheme and host, and why what it names is no action:
-/// the rest may hold a secret, and a rejection is logged.
+/// Rejections of links. Rejections are logged and a link may hold a secret, so they quote only its scheme and host, and
+/// why a name in it is invalid.
 extension Outcome.Rejection {
-    /// The most bytes that are shown of scheme or host.
+    /// The maximum number of bytes of a scheme or host to show.
     private static let shownBytes = 64
 
     static func malformed(_ detail: String) -> Outcome.Rejection {

@@ -2,10 +2,10 @@ import AdapterThreads
 package import SignalboxCore
 import SignalboxRoutes
 
-/// Makes an arrival of each link. Belongs to one run.
+/// Creates an arrival for each link. Belongs to one run.
 struct LinkReader: ~Copyable {
-    /// Of a link over the message limit, the most bytes that are kept for the dead letter. More than any URL may have,
-    /// so that what is cut cannot be read when it is tried again.
+    /// The maximum number of bytes kept for the dead letter of a link over the message limit. It exceeds the maximum
+    /// URL length, so a truncated link cannot be parsed if it is retried.
     static let keptBytes = 256 * 1_024
 
     private let routes: AppRoutes
@@ -20,7 +20,7 @@ struct LinkReader: ~Copyable {
         batch = ArrivalBatch(pool: ArrivalPool(), limits: limits)
     }
 
-    /// - Returns: a batch of one.
+    /// Returns a batch of one arrival.
     mutating func arrival(of link: String, token: UInt64) -> [Arrival] {
         let match = link.utf8.count > limits.bytes ? LinkReader.tooLarge(limits) : routes.match(link)
         let origin = origins.origin(of: match.facts)
@@ -54,19 +54,19 @@ struct LinkReader: ~Copyable {
 }
 
 extension AppRoutes {
-    /// The arrival that a link would be; nothing is delivered or recorded. For explanations.
+    /// Returns the arrival that a link would be, without delivering or recording anything. For explanations.
     ///
     /// - Parameters:
-    ///   - source: whose link it would be.
-    ///   - limits: the bounds of one link.
+    ///   - source: The source of the arrival.
+    ///   - limits: The limits of one link.
     package func arrival(of link: String, from source: SourceName, limits: MessageLimits) -> Arrival? {
         var reader = LinkReader(source: source, routes: self, limits: limits)
         return reader.arrival(of: link, token: 0).first
     }
 }
 
-/// Shares one origin between all links with the same facts. Bounded, as a link may have any scheme: when ``bound`` are
-/// remembered and another comes, all are forgotten.
+/// Shares one origin between all links with the same facts. The cache is bounded because a link may have any scheme: at
+/// ``bound`` entries, the next new one clears it.
 struct LinkOrigins {
     static let bound = 64
 

@@ -3,104 +3,105 @@ public import SignalboxCore
 public import SignalboxRoutes
 public import WebSocketChat
 
-/// Pages in browsers: what is served to them, who may connect, and the bounds.
+/// The configuration of a ``BrowserEngine``: the documents to serve, the pages that may connect, and the limits.
 public struct BrowserConfiguration: Sendable {
-    /// Where ``documents`` cannot be: the script that gives a page its bridge. Each page of ``documents`` has a tag for it;
-    /// a page of another origin loads it by its whole URL, as a classic script.
+    /// The path of the bridge script, which ``documents`` must not use. Each page of ``documents`` gets a tag for the
+    /// script; a page of another origin loads it by its full URL, as a classic script.
     public static let scriptPath = "/signalbox.js"
-    /// Where pages connect to.
+    /// The path of the WebSocket endpoint.
     static let socketPath = "/signalbox"
 
-    /// The configured source whose arrivals these are.
+    /// The configured source of the arrivals.
     public var source: SourceName
-    /// A numeric address of this machine, IPv6 without brackets; `127.0.0.1` by default, which nobody else can reach.
+    /// A numeric address of this machine, IPv6 without brackets; `127.0.0.1`, reachable only locally, by default.
     public var address = "127.0.0.1"
-    /// 0, the default, lets the system choose; ``BrowserEngine/url(_:)`` tells.
+    /// The port; 0, the default, lets the system choose, and ``BrowserEngine/port()`` returns the choice.
     public var port: UInt16 = 0
-    /// The host by which browsers reach it, as it stands in a URL; `nil`, the default: ``address``. Needed where that is
-    /// every address of the machine, and where a certificate names another. The origin of the pages that are served is made
-    /// of it: nobody else may serve pages under this name and port.
+    /// The host by which browsers reach the server, as written in a URL; ``address`` if `nil`, the default. Required if
+    /// ``address`` is a wildcard address, or if a certificate names another host. The origin of the served pages is
+    /// derived from it: no other server may serve pages under this name and port.
     public var host: String?
-    /// The server's certificate; `nil`, the default: without TLS.
+    /// The server's certificate; `nil`, the default, disables TLS.
     public var identity: WebSocketIdentity?
-    /// What is served, by path, at most 99 documents of together 16 MiB. Anybody who reaches the port gets them: they are no
-    /// place for secrets.
+    /// The documents to serve, by path; at most 99, with a total of 16 MiB. Anyone who can reach the port can read
+    /// them, so they must not contain secrets.
     ///
-    /// A page gets the bridge as the first script of its head. It can load scripts, styles, images and data from this site
-    /// alone, and is framed nowhere.
+    /// A page gets the bridge as the first script of its head. It can load scripts, styles, images and data only from
+    /// this site, and no page can frame it.
     public var documents: [String: BrowserDocument] = [:]
-    /// Whether scripts and styles that stand in a page itself work; `false` by default. Whoever can put text into such a
-    /// page without it being escaped speaks in its name.
+    /// Whether inline scripts and styles of a page run; `false` by default. If they do, an attacker who can insert
+    /// unescaped text into a page can act in its name.
     public var allowsInlineCode = false
-    /// The origins whose pages may connect besides those that are served, at most 1,000; none by default. Whether such a
-    /// page is in a frame is not known.
+    /// The additional origins whose pages may connect, at most 1,000; none by default. The engine cannot determine
+    /// whether such a page is in a frame.
     public var origins: [WebOrigin] = []
-    /// What a page must show, 16 to 73 bytes; `nil`, the default: 128 random bits that are made with the engine.
-    /// ``BrowserEngine/url(_:)`` puts it into the address.
+    /// The token that a page must present, 16 to 73 bytes. If `nil`, the default, the engine generates 128 random bits.
+    /// ``BrowserEngine/url(_:)`` adds the token to the URL.
     public var token: Secret?
-    /// How many pages may be connected, 1 to 100,000; 100 by default. Further ones try again until there is room.
+    /// The maximum number of connected pages, 1 to 100,000; 100 by default. Further pages retry until there is room.
     public var connections = 100
-    /// How many messages of one page may be without an outcome, 1 to 4,000; 64 by default. Further ones wait in the page.
+    /// The maximum number of unsettled messages of one page, 1 to 4,000; 64 by default. Others wait in the page.
     public var messagesInFlight = 64
-    /// How many messages of one page may be without an outcome or wait for that in the page, 1 to 1,000,000; 10,000 by
-    /// default. A call beyond it is rejected with `full` in the page.
+    /// The maximum number of messages of one page that are unsettled or wait in the page, 1 to 1,000,000; 10,000 by
+    /// default. The page rejects a call beyond the limit with `full`.
     public var messagesWaitingInPage = 10_000
-    /// How long a call waits in the page for a connection, 1 ms to 1 h; 10 s by default. Then it is rejected with `closed`.
+    /// The time after which a call without a connection is rejected with `closed`, 1 ms to 1 h; 10 s by default.
     public var connectionPatience: Duration = .seconds(10)
-    /// The longest wait before a page connects again, 1 ms to 1 h; 10 s by default. The first is at most a quarter of a
-    /// second, and each is drawn at random.
+    /// The maximum back-off before a page reconnects, 1 ms to 1 h; 10 s by default. The first back-off is at most 250
+    /// ms, and each has random jitter.
     public var reconnectCap: Duration = .seconds(10)
-    /// How many calls of the program one page may owe an answer, 1 to 1,000,000; 1,000 by default. Beyond it a `PageHandle`
-    /// answers `full`.
+    /// The maximum number of the program's calls that one page has not answered, 1 to 1,000,000; 1,000 by default.
+    /// Beyond the limit a `PageHandle` throws `full`.
     public var messagesToPage = 1_000
-    /// The most messages that wait in the page for a listener of `signalbox.on`, 1 to 1,000,000; 256 by default. Beyond it
-    /// the oldest is dropped, which the browser's console tells; a call that waited for an answer gets an error.
+    /// The maximum number of messages that wait in the page for a listener of `signalbox.on`, 1 to 1,000,000; 256 by
+    /// default. Beyond the limit the page drops the oldest message and logs this to the browser's console. A dropped
+    /// call that expects an answer gets an error.
     public var messagesWithoutListener = 256
-    /// The bounds of one message, either way; at most 1 MiB less than 1 GiB.
+    /// The limits of one message in either direction; at most 1 MiB less than 1 GiB.
     public var limits = MessageLimits()
-    /// How many bytes may wait to be sent to one page, 1 KiB to 1 GiB; 1 MiB by default. A page that reads too slowly for
-    /// that loses its connection.
+    /// The maximum number of bytes queued for sending to one page, 1 KiB to 1 GiB; 1 MiB by default. A page that reads
+    /// too slowly to stay below it is disconnected.
     public var waitingBytes = 1_048_576
-    /// How many bytes may wait to be sent to all pages, at least ``waitingBytes`` and at most 64 GiB; 64 MiB by default.
-    /// Beyond it the page for which most wait loses its connection.
+    /// The maximum number of bytes queued for sending to all pages, at least ``waitingBytes`` and at most 64 GiB; 64
+    /// MiB by default. Beyond it the page with the most queued bytes is disconnected.
     public var allWaitingBytes = 67_108_864
 
-    /// Pages that only browsers of this machine can reach.
+    /// Creates a configuration for pages that only browsers on this machine can reach.
     public init(source: SourceName, documents: [String: BrowserDocument] = [:]) {
         self.source = source
         self.documents = documents
     }
 }
 
-/// A document of a site that is served to browsers.
+/// A document that is served to browsers.
 public struct BrowserDocument: Sendable, Hashable {
-    /// Such as `text/html; charset=utf-8`; 1 to 128 bytes of printable ASCII. A document of type `text/html` is a page.
+    /// The media type, 1 to 128 bytes of printable ASCII. A document of type `text/html` is a page.
     public let contentType: String
-    /// At most 1 MiB, for a page with what is added to it.
+    /// The content; at most 1 MiB, including the script tag added to a page.
     public let body: [UInt8]
 
-    /// A document as given.
+    /// Creates a document with this content.
     public init(contentType: String, body: [UInt8]) {
         self.contentType = contentType
         self.body = body
     }
 
-    /// A page.
+    /// Returns an HTML page.
     public static func page(_ html: String) -> BrowserDocument {
         BrowserDocument(contentType: "text/html; charset=utf-8", body: Array(html.utf8))
     }
 
-    /// A script that pages load.
+    /// Returns a script that pages can load.
     public static func script(_ source: String) -> BrowserDocument {
         BrowserDocument(contentType: "text/javascript; charset=utf-8", body: Array(source.utf8))
     }
 
-    /// A style sheet that pages load.
+    /// Returns a style sheet that pages can load.
     public static func style(_ sheet: String) -> BrowserDocument {
         BrowserDocument(contentType: "text/css; charset=utf-8", body: Array(sheet.utf8))
     }
 
-    /// Whether it is a page, which gets the bridge.
+    /// Whether the document is a page, which gets the bridge.
     var isPage: Bool {
         let type = contentType.prefix { $0 != ";" }.lowercased()
         return type.split(separator: " ").elementsEqual(["text/html"])
@@ -108,9 +109,9 @@ public struct BrowserDocument: Sendable, Hashable {
 }
 
 extension BrowserConfiguration {
-    /// Checks every range, and that the values go together. Opens no file and no port.
+    /// Checks every range, and that the values are consistent. Opens no file and no port.
     ///
-    /// - Throws: ``BrowserBridgeError`` `invalidConfiguration` for the first fault, with what to do.
+    /// - Throws: ``BrowserBridgeError`` `invalidConfiguration` for the first fault, with advice.
     public func validate() throws(BrowserBridgeError) {
         guard host != nil || !["::", "0.0.0.0"].contains(address) else {
             throw fault("\(address) is every address of the machine: name the host by which browsers reach it")
@@ -143,12 +144,12 @@ extension BrowserConfiguration {
 }
 
 extension BrowserConfiguration {
-    /// The one action that a page's message is to the server, which reads no further.
+    /// The action name of every message from a page, which the server does not parse further.
     static let frame: ActionName = "frame"
 
-    /// What the server of the pages is told.
+    /// Returns the configuration of the underlying WebSocket server.
     ///
-    /// - Parameter token: what a page must show.
+    /// - Parameter token: The token that a page must present.
     func server(showing token: Secret) -> WebSocketServerConfiguration {
         var server = WebSocketServerConfiguration(source: source, port: port)
         server.address = address
@@ -163,7 +164,7 @@ extension BrowserConfiguration {
         server.answers = false
         server.announcesConnections = true
         server.connections = connections
-        // A page that keeps to its own window is always read, as reading begins again when half of this one is free.
+        // Reading resumes when half of the connection window is free, so a page within its own window is always read.
         server.connectionWindow = 2 * messagesInFlight + 2
         server.waitingBytes = waitingBytes
         server.allWaitingBytes = allWaitingBytes
@@ -172,7 +173,7 @@ extension BrowserConfiguration {
         return server
     }
 
-    /// As it stands in a URL.
+    /// The host as written in a URL.
     var hostInURL: String { host ?? (address.contains(":") ? "[\(address)]" : address) }
 
     private var pages: [String: WebSocketPage] {

@@ -4,18 +4,18 @@ public import Logging
 public import SignalboxCore
 public import WebSocketChat
 
-/// Pages in anyone's browser: it serves them, or those of other origins load its script, and they call plugins as they
-/// would in a web view. Nothing is installed, and nothing of the browser is under control: navigation is not asked about.
+/// An adapter for pages in ordinary browsers. It serves the pages, or pages of other origins load its script. The pages
+/// call plugins as they would in a web view. Nothing is installed, and the engine cannot decide navigation.
 ///
-/// A page has one connection, by which its calls and their outcomes go, at most once. When that is lost, its calls in
-/// flight are rejected with `closed`, and it connects again as another `PageHandle`.
+/// A page has one connection, which carries its calls and their outcomes at most once. When the connection is lost, the
+/// page rejects its calls in flight with `closed` and reconnects as another `PageHandle`.
 ///
-/// **Who speaks.** The header `Origin` says of which origin a page is, as far as it comes from a browser: whoever has the
-/// token can be another program. A page that this engine serves is the main frame, as browsers frame none of them: only
-/// such frames remain as the page itself makes of its own content, and what these may do the page may do. Of a page of
-/// another origin the engine cannot tell, and says that it does not know.
+/// **Identity.** The header `Origin` names the page's origin, provided that a browser sent it: any program that has the
+/// token can connect. A page served by this engine is a main frame, because browsers do not let other sites frame it. A
+/// page can still frame its own content, which has the same rights as the page. For a page of another origin, the
+/// engine reports `isMainFrame` as unknown.
 public final class BrowserEngine: Adapter {
-    /// What the engine was made with.
+    /// The configuration passed to the initializer.
     public let configuration: BrowserConfiguration
     private let server: WebSocketServer
     private let directory: PageDirectory
@@ -23,8 +23,8 @@ public final class BrowserEngine: Adapter {
     private let log: AdapterLog
 
     /// - Parameters:
-    ///   - configuration: checked here.
-    ///   - logger: hears of refusals and of pages that broke a rule; never of messages and of the token.
+    ///   - configuration: The configuration, which the initializer validates.
+    ///   - logger: Receives refusals and protocol violations by pages, never messages or the token.
     /// - Throws: ``BrowserBridgeError`` `invalidConfiguration`.
     public init(_ configuration: BrowserConfiguration, logger: Logger) throws(BrowserBridgeError) {
         try configuration.validate()
@@ -42,56 +42,56 @@ public final class BrowserEngine: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// Every call is answered, and the program can send unasked. Browsers ask nobody about navigation.
+    /// Replies and pushes. Browsers do not let the engine decide navigation.
     public var features: AdapterFeatures { [.replies, .pushes] }
 
-    /// The pages that are connected now, in the order in which they did: for what is sent unasked.
+    /// The connected pages in order of connection, for pushes.
     public var pages: [PageHandle] { directory.handles }
 
-    /// What was counted of connections and refusals since the engine was made.
+    /// The counts of connections and refusals since the engine was created.
     public var counts: WebSocketServerCounts { server.counts }
 
-    /// The address of a page with the token in its fragment, which browsers send nowhere and the page removes from it at
-    /// once. Whoever opens it is let in: give it to the one user that it is for, and write it into no log.
+    /// Returns the URL of a page, with the token in its fragment. Browsers never send the fragment, and the page
+    /// removes it immediately. The URL grants access: give it only to the user for whom it is meant, and never log it.
     ///
     /// Waits until a run listens.
     ///
-    /// - Parameter path: the page's, `/` by default, with a query where there is one.
-    /// - Returns: `nil` when the run has ended, or ended before it listened, and when the caller is cancelled.
-    /// - Throws: ``BrowserBridgeError`` `secretUnavailable`, `invalidConfiguration` or `noResources` when the configured
-    ///   token cannot be read or is too short or too long.
+    /// - Parameter path: The page's path, with its query if there is one; `/` by default.
+    /// - Returns: The URL, or `nil` if the run has ended, possibly before it listened, or if the caller is cancelled.
+    /// - Throws: ``BrowserBridgeError`` `secretUnavailable`, `invalidConfiguration` or `noResources` if the configured
+    ///   token cannot be read or has an invalid length.
     public func url(_ path: String = "/") async throws(BrowserBridgeError) -> String? {
         guard let port = await port() else { return nil }
         let scheme = configuration.identity == nil ? "http" : "https"
         return "\(scheme)://\(configuration.hostInURL):\(port)\(path)#\(try await fragment())"
     }
 
-    /// The fragment with the token, without the `#`: for the address of a page of another origin.
+    /// Returns the fragment with the token, without the `#`, for the URL of a page of another origin.
     ///
-    /// - Throws: as ``url(_:)``.
+    /// - Throws: The same errors as ``url(_:)``.
     public func fragment() async throws(BrowserBridgeError) -> String {
         "signalbox=\(try await SessionToken.read(token, source: source))"
     }
 
-    /// The port it listens on, also where 0 was asked for; waits until a run listens.
+    /// Returns the listening port, including one chosen by the system. Waits until a run listens.
     ///
-    /// - Returns: `nil` when the run has ended, or ended before it listened, and when the caller is cancelled.
+    /// - Returns: The port, or `nil` if the run has ended, possibly before it listened, or if the caller is cancelled.
     public func port() async -> UInt16? { await server.port() }
 
     /// Serves pages until its task is cancelled or the intake closes.
     ///
-    /// Cancellation is the graceful stop: nobody new is let in, nothing more is read, what was taken is waited for and
-    /// answered, then the pages are told: their calls that were not taken are rejected with `drain`, and they try to
-    /// connect again. One run at a time; a run can follow a run, with the same token.
+    /// Cancellation is the graceful stop. The engine accepts no new page, stops reading, and sends the outcome of every
+    /// arrival taken. Then it notifies the pages, which reject their remaining calls with `drain` and try to reconnect.
+    /// One run at a time; the engine can run again, with the same token.
     ///
-    /// - Throws: ``BrowserBridgeError`` `alreadyRunning`, `secretUnavailable`, `invalidConfiguration` when the token is too
-    ///   short or too long, `notListening`, `noResources`.
+    /// - Throws: ``BrowserBridgeError`` `alreadyRunning`, `secretUnavailable`, `invalidConfiguration` if the token has
+    ///   an invalid length, `notListening`, `noResources`.
     public func run(into intake: any Intake) async throws {
         _ = try await SessionToken.read(token, source: source)
         do {
             try await server.run(into: PageIntake(intake, directory, configuration, log))
         } catch let error as WebSocketChatError {
-            // Another run's pages stay.
+            // The pages belong to the run in progress.
             if error.code != .alreadyRunning { directory.closeAll() }
             throw BrowserBridgeError(error, source: source)
         }
@@ -99,7 +99,7 @@ public final class BrowserEngine: Adapter {
     }
 }
 
-/// Why pages in browsers cannot be served. Never contains a secret.
+/// The reason a ``BrowserEngine`` cannot serve pages. Never contains a secret.
 public struct BrowserBridgeError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -108,26 +108,26 @@ public struct BrowserBridgeError: Error, Sendable, Hashable, CustomStringConvert
         }
         private let word: Word
 
-        /// A value of the configuration is out of its range, or two do not go together.
+        /// A value of the configuration is out of range or conflicts with another.
         public static let invalidConfiguration = Code(word: .invalidConfiguration)
-        /// The token could not be read from where it is kept.
+        /// The token could not be read from its source.
         public static let secretUnavailable = Code(word: .secretUnavailable)
-        /// The engine runs already.
+        /// The engine is already running.
         public static let alreadyRunning = Code(word: .alreadyRunning)
-        /// It cannot listen: the port is taken, the address is not this machine's, or its certificate is unusable.
+        /// The engine cannot listen: the port is in use, the address is not local, or the certificate is unusable.
         public static let notListening = Code(word: .notListening)
-        /// The system gave no thread, no descriptor or no memory.
+        /// The system provided no thread, descriptor or memory.
         public static let noResources = Code(word: .noResources)
 
-        /// The word used in logs, such as `notListening`.
+        /// The name used in logs, such as `notListening`.
         public var description: String { word.rawValue }
     }
 
-    /// What kind of error this is.
+    /// The kind of error.
     public let code: Code
-    /// The source it is about.
+    /// The source that the error concerns.
     public let source: SourceName
-    /// What is wrong and what to do about it, in a sentence.
+    /// A sentence that describes the fault and its remedy.
     public let detail: String
 
     init(_ code: Code, _ detail: String, source: SourceName) {
@@ -141,7 +141,7 @@ public struct BrowserBridgeError: Error, Sendable, Hashable, CustomStringConvert
 }
 
 extension BrowserBridgeError {
-    /// What the server of the pages says, as the engine's.
+    /// Creates the engine's error from an error of its WebSocket server.
     init(_ error: WebSocketChatError, source: SourceName) {
         let codes: [WebSocketChatError.Code: Code] = [
             .secretUnavailable: .secretUnavailable, .alreadyRunning: .alreadyRunning, .notListening: .notListening,

@@ -3,13 +3,13 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// A page in a browser, for as long as its connection lasts. Any thread.
+/// A page in a browser, for the lifetime of one connection. Safe on any thread.
 final class BrowserPage: PagePort {
     private let chat: ChatConnection
     private let limits: MessageLimits
     private let callers: PageCallers
     private let named = Mutex<String?>(nil)
-    /// The program has closed it: what is sent from then on would be dropped.
+    /// Whether the program has closed the page. Later sends would be dropped.
     private let closed = Atomic(false)
 
     init(_ chat: ChatConnection, _ configuration: BrowserConfiguration) {
@@ -53,7 +53,7 @@ final class BrowserPage: PagePort {
         }
     }
 
-    /// Whoever waits for an answer gets none; browser.js rejects the page's own calls, and connects no more.
+    /// Closes the page. Waiting callers get an error; browser.js rejects the page's own calls and does not reconnect.
     func close() {
         closed.store(true, ordering: .relaxed)
         chat.close()
@@ -62,12 +62,12 @@ final class BrowserPage: PagePort {
 
     // MARK: - The page's side
 
-    /// Tells what became of a call of the page's.
+    /// Sends the outcome of a call by the page.
     func tell(_ number: UInt64, _ outcome: Outcome) {
         do throws(SendRefused) {
             try chat.send(utf8: ProgramFrame.outcome(number, outcome))
         } catch {
-            // A page that is gone, or that reads too slowly and so loses its connection, rejects its calls itself.
+            // A page that is disconnected, or is about to be because it reads too slowly, rejects its calls itself.
             if error == .tooLarge || error == .invalid { try? chat.send(utf8: ProgramFrame.unsent(number, error)) }
         }
     }
@@ -90,16 +90,16 @@ final class BrowserPage: PagePort {
         }
     }
 
-    /// Longer ones are cut.
+    /// The maximum length of a title in characters; longer titles are truncated.
     private static let titleLength = 500
 
-    /// - Parameter json: a string; anything else names nothing.
+    /// - Parameter json: A JSON string; any other value is ignored.
     func titleChanged(_ json: Bytes) {
         guard let title = try? Body(json: json).decode(String.self) else { return }
         named.withLock { $0 = title.isEmpty ? nil : String(title.prefix(BrowserPage.titleLength)) }
     }
 
-    /// The connection is no more.
+    /// Fails the waiting callers after the connection has ended.
     func gone() {
         callers.close()
     }

@@ -1,11 +1,11 @@
 import JSBridge
 import SignalboxCore
 
-/// The script that gives a page its bridge: browser.js around bridge.js.
+/// The script that gives a page its bridge: bridge.js, wrapped by browser.js.
 enum BrowserScript {
-    /// How long a connection must have lasted for the waits to begin anew, in milliseconds.
+    /// The minimum lifetime of a connection that resets the back-off, in milliseconds.
     private static let lasting = 2_000
-    /// The longest first wait before a page connects again, in milliseconds.
+    /// The maximum first back-off before a page reconnects, in milliseconds.
     private static let firstWait = 250
 
     static func text(for configuration: BrowserConfiguration) -> [UInt8] {
@@ -28,23 +28,23 @@ enum BrowserScript {
     private static func milliseconds(_ duration: Duration) -> Int { Int(duration / .milliseconds(1)) }
 }
 
-/// Puts the bridge's script into a page, before any other.
+/// Inserts the bridge's script into a page, before any other script.
 enum ScriptTag {
     private static let tag = Array("<script src=\"\(BrowserConfiguration.scriptPath)\"></script>".utf8)
 
-    /// The page with the tag as the first element of its head: where a parser that has met nothing but white space,
-    /// comments, a document type and the tags `html` and `head` stands (HTML, 13.2.6.4.1 to 13.2.6.4.4). Without a head in
-    /// the text the tag begins it.
+    /// Returns the page with the tag as the first element of its head. At that point a parser has met only white space,
+    /// comments, a document type and the tags `html` and `head` (HTML, 13.2.6.4.1 to 13.2.6.4.4). If the page has no
+    /// head tag, the inserted tag starts the head.
     static func added(to page: [UInt8]) -> [UInt8] {
         let place = page.withUnsafeBytes { HTMLPrologue($0).end }
         return Array(page[..<place]) + tag + page[place...]
     }
 }
 
-/// What stands in a page before the first element of its head. Each byte is looked at once.
+/// The part of a page before the first element of its head. Reads each byte once.
 struct HTMLPrologue {
     private let page: UnsafeRawBufferPointer
-    /// Where the first element of the head is, or would be.
+    /// The offset of the first element of the head, or the offset at which to insert one.
     private(set) var end = 0
 
     init(_ page: UnsafeRawBufferPointer) {
@@ -53,7 +53,7 @@ struct HTMLPrologue {
         while skipped() {}
     }
 
-    // What may come before the head's elements. The head's own tag is the last of it.
+    // Skips one item that may precede the head's elements. The head's own tag is the last.
     private mutating func skipped() -> Bool {
         let start = end
         while end < page.count, HTMLPrologue.isSpace(page[end]) { end += 1 }
@@ -77,7 +77,7 @@ struct HTMLPrologue {
     }
 
     private mutating func skip(pastComment start: Int) -> Bool {
-        // `<!-->` and `<!--->` are whole comments (HTML, 13.2.5.43).
+        // `<!-->` and `<!--->` are complete comments (HTML, 13.2.5.43).
         for whole in ["<!-->", "<!--->"] where has(whole, at: start) {
             end = start + whole.utf8.count
             return true
@@ -93,7 +93,7 @@ struct HTMLPrologue {
         return false
     }
 
-    // An attribute's value in quotes may have a `>` (HTML, 13.2.5.32 to 13.2.5.39).
+    // A quoted attribute value may contain a `>` (HTML, 13.2.5.32 to 13.2.5.39).
     private enum Place {
         case beforeName, name, afterName, beforeValue, unquoted
         case quoted(UInt8)
@@ -129,7 +129,7 @@ struct HTMLPrologue {
         }
     }
 
-    // MARK: - Looking
+    // MARK: - Matching
 
     private func has(_ text: String, at place: Int) -> Bool {
         page[min(place, page.count)...].starts(with: text.utf8)

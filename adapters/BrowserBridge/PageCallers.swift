@@ -2,7 +2,7 @@ import JSBridge
 import SignalboxCore
 import Synchronization
 
-/// Who in the program waits for a page's answer. Any thread.
+/// The program's callers that wait for a page's answers. Safe on any thread.
 final class PageCallers: Sendable {
     typealias Answer = Result<Bytes?, PageCallError>
     private typealias Caller = CheckedContinuation<Answer, Never>
@@ -12,19 +12,19 @@ final class PageCallers: Sendable {
         var isClosed = false
     }
 
-    // Never given twice in a process, so what comes late meets nobody.
+    // Numbers are unique per process, so a late answer matches no caller.
     private static let last = Atomic<UInt64>(0)
     private let bound: Int
     private let state = Mutex(State())
 
-    /// - Parameter bound: how many may wait.
+    /// - Parameter bound: The maximum number of waiting callers.
     init(bound: Int) {
         self.bound = bound
     }
 
-    /// Waits for the answer to a question.
+    /// Waits for the answer to a call.
     ///
-    /// - Parameter ask: puts the question, under the number that it is given; or says why it could not.
+    /// - Parameter ask: Sends the call with the given number. Returns an error if it cannot.
     func answer(within timeout: Duration, asking ask: (UInt64) -> PageCallError?) async -> Answer {
         let number = PageCallers.last.add(1, ordering: .relaxed).newValue
         let began = ContinuousClock.now
@@ -32,7 +32,7 @@ final class PageCallers: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { caller in
                 wait(caller, number, ask)
-                // A timer that ended before the caller was noted found nobody, and there is no other.
+                // A timer that fired before the caller was stored did not find it and does not fire again.
                 if began.duration(to: .now) >= timeout { expire(number, timeout) }
             }
         } onCancel: {
@@ -50,7 +50,7 @@ final class PageCallers: Sendable {
             return nil
         }
         if let refusal { return caller.resume(returning: .failure(refusal)) }
-        // A cancellation before the caller was noted found nobody.
+        // A cancellation before the caller was stored did not find it.
         if Task.isCancelled { return finish(number, .failure(PageCallError(.closed, "the caller was cancelled"))) }
         if let refusal = ask(number) { finish(number, .failure(refusal)) }
     }
@@ -63,13 +63,13 @@ final class PageCallers: Sendable {
         finish(number, .failure(PageCallError(.timeout, "no answer within \(timeout)")))
     }
 
-    /// Ends a caller's wait; nothing happens when it has ended, or never was this page's.
+    /// Resumes a caller. Does nothing if the caller has already been resumed or belongs to another page.
     func finish(_ number: UInt64, _ answer: Answer) {
         let caller = state.withLock { $0.callers.removeValue(forKey: number) }
         caller?.resume(returning: answer)
     }
 
-    /// Ends all waits, also those to come.
+    /// Fails all waiting and future callers.
     func close() {
         let callers = state.withLock { state in
             state.isClosed = true

@@ -3,7 +3,7 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// The pages that are connected, in the order in which they did. Any thread.
+/// The connected pages, in order of connection. Safe on any thread.
 final class PageDirectory: Sendable {
     private struct State {
         var pages: [ObjectIdentifier: (place: UInt64, page: OpenPage)] = [:]
@@ -17,12 +17,12 @@ final class PageDirectory: Sendable {
         self.configuration = configuration
     }
 
-    /// The page of a connection, which is new when it is not known.
+    /// Returns the page of a connection, and creates it on the first call.
     ///
-    /// - Parameter origin: as the connection's server gives it.
+    /// - Parameter origin: The origin given by the connection's server.
     func page(of chat: ChatConnection, _ origin: Origin) -> OpenPage {
         state.withLock { state in
-            // The page keeps the connection, so nothing else gets its place in memory.
+            // The page retains the connection, so the identifier stays unique.
             let key = ObjectIdentifier(chat)
             if let known = state.pages[key] { return known.page }
             let page = OpenPage(chat, origin, configuration)
@@ -37,7 +37,7 @@ final class PageDirectory: Sendable {
         page?.page.page.gone()
     }
 
-    /// The run has ended.
+    /// Removes every page after a run has ended.
     func closeAll() {
         let pages = state.withLock { state in
             defer { state.pages = [:] }
@@ -51,13 +51,13 @@ final class PageDirectory: Sendable {
     }
 }
 
-/// A page that is connected: as the adapter, the program and access rules see it.
+/// A connected page, with its program handle and its origin.
 final class OpenPage: Sendable {
     let page: BrowserPage
     let handle: PageHandle
     let origin: Origin
 
-    /// - Parameter connected: any arrival of the connection.
+    /// - Parameter connected: The origin of any arrival of the connection.
     init(_ chat: ChatConnection, _ connected: Origin, _ configuration: BrowserConfiguration) {
         page = BrowserPage(chat, configuration)
         handle = PageHandle(port: page)

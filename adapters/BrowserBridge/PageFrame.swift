@@ -1,45 +1,45 @@
 import AdapterThreads
 import SignalboxCore
 
-/// A message of browser.js: a line that says what it is, and JSON behind it.
+/// A message from browser.js: a header line, followed by JSON.
 ///
-/// Anybody who has the token can send anything: what is in no such form is an error, and nothing more.
+/// Any program that has the token can send anything, so a message in another form only causes an error.
 struct PageFrame: Equatable {
-    /// What the page wants.
+    /// The kind of message.
     enum Kind: Equatable {
-        /// An action. `handler` is what was posted to, as the page wrote it in JSON; without one it is a standard envelope.
-        /// `timeout` is in milliseconds from now, 0 for none.
+        /// An action. `handler` is the handler's name as JSON from the page; without one, the JSON is a standard
+        /// envelope. `timeout` is in milliseconds from receipt, 0 for none.
         case call(number: UInt64, timeout: UInt64, handler: Range<Int>?)
-        /// An action that is too large; what follows is its beginning.
+        /// An action that is too large, of which only the beginning follows.
         case large(number: UInt64)
-        /// What the program asked with this number is answered.
+        /// The answer to the program's call with this number.
         case answer(number: UInt64, AnswerKind)
-        /// The document's title has changed.
+        /// A change of the document's title.
         case title
     }
 
-    /// What an answer is.
+    /// The kind of an answer.
     enum AnswerKind: String {
-        /// What the listener returned.
+        /// The listener's return value.
         case returned
-        /// What it threw, in words.
+        /// The listener threw; the JSON describes the error.
         case threw
-        /// It returned what has no JSON form; why, in words.
+        /// The listener's return value has no JSON form; the JSON describes the reason.
         case invalidReply
-        /// There was no listener, and no more could wait for one.
+        /// No listener exists, and the page's queue of messages without a listener is full.
         case full
     }
 
-    /// The longest first line, in bytes.
+    /// The maximum length of the header line, in bytes.
     static let longestLine = 1_024
-    /// The largest number: what JavaScript counts exactly to.
+    /// The largest number that JavaScript represents exactly together with all smaller ones.
     private static let largestNumber: UInt64 = 1 << 53
 
     let kind: Kind
-    /// Where the JSON is in the message; empty when there is none.
+    /// The range of the JSON in the message; empty if the message has no JSON.
     let json: Range<Int>
 
-    /// - Throws: `invalidSyntax` when the first line is none of these.
+    /// - Throws: `invalidSyntax` if the header line has none of these forms.
     init(_ message: UnsafeRawBufferPointer) throws(BodyError) {
         let end = message.prefix(PageFrame.longestLine).firstIndex(of: UInt8(ascii: "\n"))
         guard end != nil || message.count <= PageFrame.longestLine else { throw PageFrame.fault("a longer first line") }
@@ -53,7 +53,7 @@ struct PageFrame: Equatable {
         BodyError(.invalidSyntax, offset: 0, detail: "\(found) than browser.js writes")
     }
 
-    // At most four: a handler's name may have spaces.
+    // At most four words: a handler's name may contain spaces.
     private static func words(in message: UnsafeRawBufferPointer, before end: Int) -> [Range<Int>] {
         var words: [Range<Int>] = []
         var start = 0
@@ -93,14 +93,14 @@ struct PageFrame: Equatable {
     }
 }
 
-/// A call as a page's message has it.
+/// A call read from a page's message.
 struct PageCall {
     let json: Range<Int>
-    /// In milliseconds, 0 for none.
+    /// The timeout in milliseconds, 0 for none.
     let timeout: UInt64
     let handler: Range<Int>?
 
-    /// Longer ones are as good as none.
+    /// The maximum timeout, to which longer ones are reduced.
     private static let longest: UInt64 = 1 << 40
 
     var deadline: ContinuousClock.Instant? {
@@ -108,9 +108,9 @@ struct PageCall {
     }
 }
 
-/// The messages to browser.js: a line that says what it is, and JSON behind it.
+/// The messages to browser.js: a header line, followed by JSON.
 enum ProgramFrame {
-    /// What became of a call of the page.
+    /// Returns the outcome of a page's call.
     static func outcome(_ number: UInt64, _ outcome: Outcome) -> [UInt8] {
         guard case .handled(let reply) = outcome else {
             return refusal(number, OutcomeRefusal(outcome, to: "page"))
@@ -123,7 +123,7 @@ enum ProgramFrame {
         return frame
     }
 
-    /// A call of the page was handled, and its reply cannot be sent.
+    /// Returns the answer to a page's call that was handled, but whose reply cannot be sent.
     static func unsent(_ number: UInt64, _ refusal: SendRefused) -> [UInt8] {
         let detail = "the reply cannot be sent to a page: \(refusal)"
         return frame("refuse \(number)", list: [.some("threw"), detail, nil, "failed"])
@@ -146,9 +146,9 @@ enum ProgramFrame {
         return text.bytes
     }
 
-    /// A message of the program.
+    /// Returns a message from the program.
     ///
-    /// - Parameter number: what the page's answer bears, or 0 when none is waited for.
+    /// - Parameter number: The number of the page's answer, or 0 if no answer is expected.
     static func message(_ number: UInt64, _ action: ActionName, _ id: ActionID?, _ body: Bytes) -> [UInt8] {
         var text = JSONText()
         text.append(literal: "message \(number) \(action.text)\n")
@@ -160,9 +160,9 @@ enum ProgramFrame {
 }
 
 extension Bytes {
-    /// A part of the same memory.
+    /// Returns a part of the bytes that shares their memory.
     ///
-    /// - Precondition: the range lies within.
+    /// - Precondition: The range is within the bytes.
     func part(_ range: Range<Int>) -> Bytes {
         precondition(range.upperBound <= count, "a part lies within its whole")
         return Bytes(storage: storage, start: start + UInt32(range.lowerBound), length: UInt32(range.count))

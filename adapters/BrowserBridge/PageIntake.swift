@@ -5,17 +5,17 @@ import SignalboxCore
 import Synchronization
 import WebSocketChat
 
-/// Makes of what pages send what the program is told: calls go on as arrivals of the page, and the rest ends here. One
-/// caller at a time, which is the server's thread.
+/// An intake between the server and the supervisor. It submits the pages' calls as arrivals and handles all other
+/// messages itself. Only the server's thread calls it.
 final class PageIntake: Intake {
     private struct State: ~Copyable {
         var batch: ArrivalBatch
         var settlements: PageSettlements?
-        /// What was posted to last, as the page wrote it, and the envelope that it means.
+        /// The latest handler name, as JSON from the page, with its envelope. A cache of one entry.
         var handler: (json: [UInt8], envelope: Envelope)?
     }
 
-    /// What is to be done with a message: it became one of the batch, or was heard, or tells that its connection has ended.
+    /// The handling of a message: submitted with the batch, already handled, or the end of its connection.
     private enum MessageKind { case call, heard, ended }
 
     private let intake: any Intake
@@ -39,7 +39,7 @@ final class PageIntake: Intake {
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
         let (settlements, sorted) = state.withLock { sort(batch, to: sink, &$0) }
         let calls = sorted.calls
-        // Never trusts the answer further than the batch reaches.
+        // Clamps the intake's result to the batch.
         let taken = calls.isEmpty ? 0 : min(max(0, intake.submit(calls, to: settlements)), calls.count)
         let end = taken < calls.count ? sorted.places[taken] : batch.count
         for call in calls[taken...] { settlements.forget(call.token) }
@@ -76,7 +76,7 @@ final class PageIntake: Intake {
         return (settlements, sorted)
     }
 
-    // What is heard here may be heard again, as what is behind the first call that is not taken comes once more.
+    // May handle a message twice, because all messages after the first call that is not taken are submitted again.
     private func read(
         _ arrival: Arrival,
         _ open: OpenPage,
@@ -185,23 +185,23 @@ final class PageIntake: Intake {
     }
 }
 
-/// A batch of the server's messages, apart: calls, which go on, and what ends here. Both are in order.
+/// A batch of the server's messages, split into calls to submit and messages handled here. Both keep their order.
 struct SortedMessages {
     var calls: [Arrival] = []
-    /// Where in the batch each call was.
+    /// The index of each call in the batch.
     var places: [Int] = []
-    /// Where in the batch the others were, and which connection has ended by that.
+    /// The indices of the other messages in the batch, with the connection that each one ends, if any.
     var others: [(place: Int, ended: ChatConnection?)] = []
 }
 
-/// The calls of pages that have no outcome yet. Any thread.
+/// The unsettled calls of pages. Safe on any thread.
 final class PageSettlements: SettlementSink {
     private struct Call {
         let page: BrowserPage
         let number: UInt64
     }
 
-    /// Who counts what is under way on each connection.
+    /// The server's sink, which counts the unsettled messages of each connection.
     let server: any SettlementSink
     private let calls = Mutex<[UInt64: Call]>([:])
 
@@ -209,14 +209,14 @@ final class PageSettlements: SettlementSink {
         self.server = server
     }
 
-    /// Before the call's arrival is submitted.
+    /// Stores a call before its arrival is submitted.
     ///
-    /// - Parameter token: the server's for the message, which no other has as long as it is not settled.
+    /// - Parameter token: The server's token, unique among unsettled messages.
     func expect(_ token: UInt64, _ number: UInt64, of page: BrowserPage) {
         calls.withLock { $0[token] = Call(page: page, number: number) }
     }
 
-    /// The arrival was not taken after all.
+    /// Removes a call whose arrival was not taken.
     func forget(_ token: UInt64) {
         calls.withLock { $0[token] = nil }
     }
@@ -227,7 +227,7 @@ final class PageSettlements: SettlementSink {
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
         let call = calls.withLock { $0.removeValue(forKey: token) }
-        // Before the server hears of it, which may close the connection behind the last outcome.
+        // Sends first: the server may close the connection after the last outcome.
         call?.page.tell(call?.number ?? 0, outcome)
         server.settle(token, outcome)
     }

@@ -1,21 +1,20 @@
 import AdapterThreads
 import SignalboxCore
 
-/// What a page must show, as it stands in an address and in a subprotocol: the token in base64url without padding
-/// (RFC 4648, 5).
+/// The token of a page as written in a URL and in a subprotocol: base64url without padding (RFC 4648, 5).
 enum SessionToken {
-    /// How many bytes a token may have that a page shows as a subprotocol.
+    /// The length of a token in bytes, such that it fits into a subprotocol.
     static let lengths = 16...73
 
-    /// 128 random bits of the system's generator, as text.
+    /// Returns 128 bits from the system's random number generator, encoded.
     static func made() -> String {
         var generator = SystemRandomNumberGenerator()
         return shown((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
-    /// Reads a token where it is kept, on a thread of its own, as files may keep it waiting.
+    /// Reads a token from its source on a separate thread, because file access may block.
     ///
-    /// - Throws: `secretUnavailable`; `invalidConfiguration` when it is too short or too long; `noResources`.
+    /// - Throws: `secretUnavailable`; `invalidConfiguration` if the length is invalid; `noResources`.
     static func read(_ token: Secret, source: SourceName) async throws(BrowserBridgeError) -> String {
         let reading = await withCheckedContinuation { (answered: CheckedContinuation<Reading, Never>) in
             do throws(NoSystemResource) {

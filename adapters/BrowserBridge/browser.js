@@ -1,12 +1,12 @@
 // Connects bridge.js to the program: a WebSocket to the server in this script's `src`.
-// The first line of a message from the page says what it is, and the lines after it are JSON:
+// The first line of a message from the page is its kind, and the lines after it are JSON:
 //   call NUMBER TIMEOUT [HANDLER as JSON]   large NUMBER   answer NUMBER KIND   title
 // The program's messages are:
 //   reply NUMBER   refuse NUMBER   message NUMBER ACTION, whose second line is the id or empty
 (function (settings, bridge) {
 'use strict';
 const { defineProperties, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getPrototypeOf, hasOwn } = Object;
-// An element with this id answers `globalThis.signalbox`, but is not an own property.
+// An element with this id is `globalThis.signalbox` too, but not an own property.
 if (hasOwn(globalThis, 'signalbox')) return;
 // Captured once, because a page may change its globals and prototypes later. Members come from the prototypes: a named
 // element shadows any member of `document` (HTML, 3.1.6). On `window` it answers only names that neither the object nor
@@ -49,12 +49,12 @@ const place = findServer();
 const storageKey = 'signalbox:' + place;
 const storage = openStorage();
 
-// Calls that wait to be sent: a linked list of { number, head, isWhole, name, json, since, due, next }.
+// Calls to be sent: a linked list of { number, head, isWhole, name, json, since, due, next }.
 let first, final;
 let waiting = 0;
-// The numbers of calls that wait for their outcome.
+// The numbers of calls without an outcome.
 const flying = fixed(new Set());
-// Calls of the program that wait for the page's answer. Each belongs to one connection.
+// The program's calls without an answer. Each belongs to one connection.
 const asked = fixed(new Map());
 let lastAsked = 0;
 const refused = fixed(new Set());
@@ -87,7 +87,7 @@ function openStorage() {
   try { return globalThis.sessionStorage; } catch { return undefined; }
 }
 
-// Removes every token, even where the page has no use for it: scripts and the browser's history see the address.
+// Removes every token, even one the page does not use: scripts and the browser's history can read the address.
 function cutFromAddress() {
   let { hash } = location, found, cut;
   while ((found = execute(/(?:^#|&)signalbox=([\w-]+)(?=&|$)/, hash))) {
@@ -156,7 +156,7 @@ function lost(code) {
   socket = undefined;
   isOpen = false;
   asked.clear();
-  // 1000: the program closed the page. 1001: it stops, and every call that it accepted has had its outcome.
+  // 1000: the program closed the page. 1001: it is stopping, and every call it accepted has its outcome.
   if (code === 1000) return end();
   flying.forEach((number) => {
     flying.delete(number);
@@ -231,7 +231,7 @@ function refuseSoon(number) {
   }), 0);
 }
 
-// Sends no more than the program reads, so that answers to its own calls get through in between.
+// Sends only what the program reads, so that answers to its calls get through in between.
 function pump() {
   while (isOpen && first && flying.size < settings.inFlight) {
     const { number, head, isWhole, name, json, due } = takeFirst();
@@ -273,7 +273,7 @@ function trouble() {
 
 // MARK: The program's messages
 
-// In place of `split`, which looks up `String.prototype[Symbol.split]` with each call.
+// Replaces `split`, which looks up `String.prototype[Symbol.split]` in each call.
 function wordAt(line, start) {
   const end = indexOf(line, ' ', start);
   return slice(line, start, end < 0 ? line.length : end);

@@ -8,17 +8,17 @@
 #include <openssl/x509v3.h>
 #include <string.h>
 
-// Only what Swift cannot import: macros that call, and callbacks that OpenSSL calls in the middle of a handshake. Every text
-// of OpenSSL's is static. Errors that are left behind in the thread's queue would be taken for those of the next call, so
-// each function empties it.
+// Contains only what Swift cannot import: function-like macros, and callbacks that OpenSSL calls during a handshake.
+// All strings returned by OpenSSL are static. Errors left in the thread's error queue would be attributed to the next
+// call, so these functions clear it.
 
-// What a client's handshake found out, and what it needs for a pre-shared key. Belongs to one SSL_CTX, which points to it.
+// The record of a client's handshake, and its pre-shared key. Belongs to one SSL_CTX, which points to it.
 struct cssl_record {
-    // The first reason why the other side's certificate is refused (X509_V_ERR_...), or 0.
+    // The first verification error of the server's certificate (X509_V_ERR_...), or 0.
     int certificate_fault;
-    // The first alert that came from the other side (RFC 8446, 6) and is not its goodbye, or -1.
+    // The first alert from the server other than close_notify (RFC 8446, 6), or -1.
     int alert;
-    // Whether the other side asked for a certificate.
+    // Whether the server requested a certificate.
     int is_asked;
     int is_secured;
     // Set when the SSL_CTX is freed.
@@ -51,7 +51,7 @@ static inline void cssl_told(const SSL *connection, int where, int value) {
     }
 }
 
-// The certificate that was set, or none, is sent.
+// Returning 1 continues the handshake with the configured certificate, if any.
 static inline int cssl_asked(SSL *connection, void *owner) {
     struct cssl_record *record = cssl_record_of(connection);
     (void)owner;
@@ -78,10 +78,10 @@ static inline void cssl_freed(void *parent, void *value, CRYPTO_EX_DATA *data, i
     if (value != NULL) ((struct cssl_record *)value)->is_gone = 1;
 }
 
-// Once per process: where an SSL_CTX keeps whom to tell that it is freed.
+// Allocates the SSL_CTX index of the record that cssl_freed marks as gone. Call once per process.
 static inline int cssl_place(void) { return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, cssl_freed); }
 
-// A client's side of TLS 1.2 or later that verifies certificates and trusts none yet; NULL when there is no memory.
+// Creates a client context for TLS 1.2 or later that verifies certificates and trusts none yet. NULL: out of memory.
 static inline SSL_CTX *cssl_new(struct cssl_record *record, int place) {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     if (context == NULL) return NULL;
@@ -100,7 +100,7 @@ static inline SSL_CTX *cssl_new(struct cssl_record *record, int place) {
 
 static inline void cssl_verify_nothing(SSL_CTX *context) { SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NULL); }
 
-// The certificate must be for this name or numeric address.
+// Requires the server's certificate to be for this name or numeric address.
 static inline int cssl_expect_host(SSL_CTX *context, const char *host) {
     X509_VERIFY_PARAM *wanted = SSL_CTX_get0_param(context);
     X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
@@ -121,7 +121,7 @@ static inline int cssl_trust_file(SSL_CTX *context, const char *file) {
     return is_set;
 }
 
-// OpenSSL would ask for a passphrase at the terminal, and wait.
+// Without this callback, OpenSSL would prompt for a passphrase at the terminal and block.
 static inline int cssl_no_passphrase(char *buffer, int size, int writing, void *user) {
     (void)buffer;
     (void)size;
@@ -143,7 +143,7 @@ static inline int cssl_use_key(SSL_CTX *context, const char *file) {
     return is_set;
 }
 
-// Whether the file has a private key, whatever certificate it belongs to.
+// Returns whether the file has a private key, for any certificate.
 static inline int cssl_has_key(const char *file) {
     BIO *input = BIO_new_file(file, "r");
     EVP_PKEY *key = input == NULL ? NULL : PEM_read_bio_PrivateKey(input, NULL, cssl_no_passphrase, NULL);
@@ -153,7 +153,7 @@ static inline int cssl_has_key(const char *file) {
     return key != NULL;
 }
 
-// Whoever does not know the key is refused: nobody is trusted for a certificate.
+// Refuses servers that lack the key: no certificate is trusted.
 static inline int cssl_use_shared_key(SSL_CTX *context, struct cssl_record *record, const char *identity,
                                       const unsigned char *key, unsigned int length) {
     if (strlen(identity) >= sizeof(record->identity) || length > sizeof(record->key)) return 0;
@@ -161,7 +161,7 @@ static inline int cssl_use_shared_key(SSL_CTX *context, struct cssl_record *reco
     memcpy(record->key, key, length);
     record->key_length = length;
     SSL_CTX_set_psk_client_callback(context, cssl_key);
-    // "PSK" alone also selects suites without encryption.
+    // "PSK" alone would include suites without encryption.
     int is_set = SSL_CTX_set_cipher_list(context, "PSK:!eNULL:!aNULL:!MD5") == 1;
     ERR_clear_error();
     return is_set;
@@ -169,7 +169,8 @@ static inline int cssl_use_shared_key(SSL_CTX *context, struct cssl_record *reco
 
 static inline void cssl_forget(struct cssl_record *record) { OPENSSL_cleanse(record, sizeof(*record)); }
 
-// Sends a few bytes at once and whole. 0: the connection is of no more use, as OpenSSL would have the same bytes again first.
+// Sends a few bytes at once and completely. 0: the connection is unusable, because OpenSSL requires a retry with the
+// same bytes before any others.
 static inline int cssl_send(void *connection, const void *bytes, int count) {
     ERR_clear_error();
     int is_sent = SSL_write((SSL *)connection, bytes, count) == count;

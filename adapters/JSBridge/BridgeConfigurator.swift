@@ -2,10 +2,10 @@ public import NavigationChain
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// Collects what one kind of page is told, and builds what a web view keeps.
+/// A builder of the web view configuration for one kind of page.
 ///
-/// A value: a copy can be changed without changing the other. What is not set has a default, and nothing is checked before
-/// ``build(url:)``. What runs in a page is chosen by named switches such as ``set(disableZoom:)``; script cannot be given.
+/// A configurator is a value with a default for every option; ``build(url:)`` performs all checks. Named switches such
+/// as ``set(disableZoom:)`` choose the scripts in a page; a program cannot inject its own.
 ///
 /// ```swift
 /// var configurator = BridgeConfigurator()
@@ -14,85 +14,84 @@ public import SignalboxRoutes
 /// let configuration = try configurator.build(url: URLText("https://shop.example/"))
 /// ```
 public struct BridgeConfigurator: Sendable {
-    /// The most handlers of one configuration.
+    /// The maximum number of handlers in a configuration.
     public static let maximumHandlers = 100
-    /// The most origins of one configuration.
+    /// The maximum number of origins in a configuration.
     public static let maximumOrigins = 100
-    /// The most bytes of a title.
+    /// The maximum length of a title, in bytes.
     public static let maximumTitleLength = 1_024
-    /// The most bytes of what is added to the user agent.
+    /// The maximum length of the user agent suffix, in bytes.
     public static let maximumUserAgentSuffixLength = 256
 
-    /// Whether pages are told to keep their scale; not by default.
+    /// Whether pages keep a fixed scale; `false` by default.
     public private(set) var disablesZoom = false
-    /// Whether a page's own title takes the place of ``title``; it does by default.
+    /// Whether a page's own title replaces ``title``; `true` by default.
     public private(set) var overridesTitle = true
-    /// What the screen is called; nothing by default.
+    /// The screen's title; `nil` by default.
     public private(set) var title: String?
-    /// The chain that was set, or `nil`: ``build(url:)`` then makes one. To derive a chain from it, change and set it again.
+    /// The navigation chain, or `nil` for the default of ``build(url:)``. Programs can derive another chain from it.
     public private(set) var navigation: NavigationRouter?
-    /// What is added to the user agent; nothing by default.
+    /// The suffix of the user agent; `nil` by default.
     public private(set) var userAgentSuffix: String?
-    /// The origins that were set, or `nil`: ``build(url:)`` then takes the page's own.
+    /// The origins that get the bridge, or `nil` for the page's own, chosen by ``build(url:)``.
     public private(set) var origins: [WebOrigin]?
-    /// What pages may post to by name, in the order in which it was added; nothing by default.
+    /// The handlers to which pages may post, in the order of their registration; empty by default.
     public private(set) var handlers: [BridgeHandler] = []
 
-    /// A configurator that nothing was set in.
+    /// Creates a configurator with the default of every option.
     public init() {}
 
-    /// Whether pages are told to keep their scale: a `viewport` element of fixed scale, put into the page's main frame once
-    /// its document was read. A page that changes its own `viewport` afterwards is followed by the engine.
+    /// Sets whether pages keep a fixed scale, with a `viewport` element added to the main frame once its document is
+    /// parsed. The engine follows a page that changes its own `viewport` afterwards.
     public mutating func set(disableZoom: Bool) {
         disablesZoom = disableZoom
     }
 
-    /// Whether a page's own title takes the place of that of ``set(title:)``.
+    /// Sets whether a page's own title replaces the title of ``set(title:)``.
     public mutating func set(overrideTitleFromWebView: Bool) {
         overridesTitle = overrideTitleFromWebView
     }
 
-    /// What the screen is called while no title of a page takes its place; at most ``maximumTitleLength`` bytes. `nil` takes
-    /// an earlier one back.
+    /// Sets the screen's title until a page's title replaces it; `nil` removes it. At most ``maximumTitleLength``
+    /// bytes.
     public mutating func set(title: String?) {
         self.title = title
     }
 
-    /// Who decides what may be loaded, from the first page on. `nil` takes an earlier chain back, and ``build(url:)`` makes
-    /// the one it says.
+    /// Sets the chain that decides all loads, including the first. `nil` restores the default of ``build(url:)``.
     public mutating func set(navigation: NavigationRouter?) {
         self.navigation = navigation
     }
 
-    /// What the engine adds to what it calls itself to servers, such as `Shop/3.2`: printable ASCII (U+0020 to U+007E), 1 to
-    /// ``maximumUserAgentSuffixLength`` bytes, without a space at either end, which HTTP drops (RFC 9110, section 5.5). `nil`
-    /// takes an earlier one back.
+    /// Sets the suffix of the user agent, such as `Shop/3.2`; `nil` removes it. It has 1 to
+    /// ``maximumUserAgentSuffixLength`` printable ASCII characters (U+0020 to U+007E), and no space at either end,
+    /// because HTTP drops one there (RFC 9110, section 5.5).
     public mutating func set(userAgentSuffix: String?) {
         self.userAgentSuffix = userAgentSuffix
     }
 
-    /// The origins whose pages get the bridge, at most ``maximumOrigins``. An empty list is a page without it; `nil` is the
-    /// origin of the URL that is built for. What a page may call is not said by this, but by the plugins' access rules.
+    /// Sets the origins whose pages get the bridge, at most ``maximumOrigins``; `nil` selects the origin of the first
+    /// page. An empty list disables the bridge. The plugins' access rules decide which actions a page may call.
     public mutating func set(origins: [WebOrigin]?) {
         self.origins = origins
     }
 
-    /// Lets pages post to a name; at most ``maximumHandlers``. One of the same identifier takes the place of the earlier in
-    /// everything but its place: the earlier is removed, the new one is the last.
+    /// Adds a handler to which pages may post; at most ``maximumHandlers``. The new handler is the last in order. It
+    /// replaces an earlier one with the same identifier.
     public mutating func add(handler: BridgeHandler) {
         handlers.removeAll { $0.identifier == handler.identifier }
         handlers.append(handler)
     }
 
-    /// What a web view is told about its pages, of which `url` is the first.
+    /// Builds the configuration of a web view for pages of which `url` is the first.
     ///
-    /// Where no origins were set, pages of the URL's own origin get the bridge. Where no chain was set, one is made that
-    /// loads pages of the URL's own origin, in any frame, and the empty documents that these put into frames of their own,
-    /// and cancels everything else: another host, `http` in place of `https`, another port, another scheme, a download.
+    /// Without explicit origins, pages of the URL's own origin get the bridge. Without an explicit chain, the default
+    /// chain loads pages of the URL's own origin in any frame, and the empty documents that they put into frames. It
+    /// cancels everything else: another host, `http` in place of `https`, another port or scheme, or a download.
     ///
     /// - Throws: ``BridgeConfigurationError``: `tooManyHandlers`, `tooManyOrigins`, `invalidTitle`,
-    ///   `invalidUserAgentSuffix`; `noOrigin` when the URL has no origin of its own, as that of a file or of a scheme of the
-    ///   application has none, and the origins or the chain were not set; `invalidNavigation` when no chain can be made.
+    ///   `invalidUserAgentSuffix`; `noOrigin` when the origins or the chain are not set and the URL has no origin, such
+    ///   as a file's or that of an application's scheme; `invalidNavigation` when the default chain cannot be built.
     public func build(url: URLText) throws(BridgeConfigurationError) -> BridgeConfiguration {
         try checkBounds()
         let origins = if let origins { origins } else { [try BridgeConfigurator.origin(of: url)] }
@@ -153,11 +152,11 @@ extension BridgeConfigurator {
         return origin
     }
 
-    /// The chain of a page that nobody made one for.
+    /// Returns the default navigation chain.
     static func chain(forPagesOf url: URLText) throws(BridgeConfigurationError) -> NavigationRouter {
         let origin = try origin(of: url)
         do throws(NavigationChainError) {
-            // The first allows the empty documents of frames, which have no origin.
+            // The scheme handler allows the empty documents of frames, which have no origin.
             let handlers: [any NavigationHandler] = [
                 try SchemeHandler(allowing: [origin.scheme]), OwnOriginHandler(origin: origin),
             ]
@@ -168,44 +167,45 @@ extension BridgeConfigurator {
     }
 }
 
-/// What a web view is told about its pages. Made by a ``BridgeConfigurator`` alone, and never changed.
+/// The immutable configuration of a web view. Only a ``BridgeConfigurator`` creates one.
 public struct BridgeConfiguration: Sendable {
-    /// The page that is loaded first.
+    /// The URL of the first page.
     public let url: URLText
-    /// Who decides what may be loaded, from the first page on.
+    /// The chain that decides every load, beginning with the first page.
     public let navigation: NavigationRouter
-    /// The origins whose pages get the bridge; another page, also one that a redirect led to, has none.
+    /// The origins whose pages get the bridge. Other pages have none, including one reached by a redirect.
     public let origins: [WebOrigin]
-    /// What pages may post to by name. Any action can be called by `signalbox.call`; who may is the plugins' access rules.
+    /// The handlers to which pages may post. `signalbox.call` can call any action; the plugins' access rules decide.
     public let handlers: [BridgeHandler]
-    /// Whether the page is told to keep its scale.
+    /// Whether the page keeps a fixed scale.
     public let disablesZoom: Bool
-    /// Whether ``PageHandle/title`` is the document's title, and not ``title``.
+    /// Whether ``PageHandle/title`` is the document's title instead of ``title``.
     public let overridesTitle: Bool
-    /// What the screen is called as long as no document's title takes its place.
+    /// The screen's title until a document's title replaces it.
     public let title: String?
-    /// Added to what the engine calls itself to servers.
+    /// The text that the engine appends to its user agent.
     public let userAgentSuffix: String?
 }
 
-/// What a page posts to by name, `messageHandlers.NAME.postMessage(value)`, and the action that it becomes.
+/// A name to which a page posts, as `messageHandlers.NAME.postMessage(value)`, and the action of its messages.
 public struct BridgeHandler: Sendable, Hashable {
-    /// The name in the page. One configuration has each once.
+    /// The name in the page, unique in a configuration.
     public let identifier: ActionName
-    /// The action, which plugins are registered for.
+    /// The action for which plugins are registered.
     public let action: ActionName
 
+    /// Creates a handler. With different actions, several kinds of page can post to one name and use different plugins.
+    ///
     /// - Parameters:
-    ///   - identifier: the name in the page.
-    ///   - action: what its messages become; the identifier itself by default. Another lets pages of one kind, which post
-    ///     to the same name, be served by a plugin of their own.
+    ///   - identifier: The name in the page.
+    ///   - action: The action of its messages; the identifier by default.
     public init(_ identifier: ActionName, action: ActionName? = nil) {
         self.identifier = identifier
         self.action = action ?? identifier
     }
 }
 
-/// Why no configuration of a page can be built: a mistake in the program or in what it was configured with.
+/// An error that prevents the configuration of a page: a mistake in the program or in its settings.
 public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -220,22 +220,22 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
         public static let tooManyOrigins = Code(word: .tooManyOrigins)
         /// A title of more than ``BridgeConfigurator/maximumTitleLength`` bytes.
         public static let invalidTitle = Code(word: .invalidTitle)
-        /// What cannot be a part of a user agent.
+        /// A suffix that cannot be part of a user agent.
         public static let invalidUserAgentSuffix = Code(word: .invalidUserAgentSuffix)
-        /// The page's URL has no origin, and what would follow from one was not set.
+        /// The page's URL has no origin, and the origins or the chain were not set.
         public static let noOrigin = Code(word: .noOrigin)
-        /// No chain can be made for the page's URL, and none was set.
+        /// The default chain cannot be built for the page's URL.
         public static let invalidNavigation = Code(word: .invalidNavigation)
 
-        /// The word used in logs, such as `noOrigin`.
+        /// The name used in logs, such as `noOrigin`.
         public var description: String { word.rawValue }
     }
 
-    /// What kind of error this is.
+    /// The kind of error.
     public let code: Code
-    /// The name of the preset it is about; empty when a configurator was used by itself.
+    /// The name of the invalid preset; empty for a configurator without a preset.
     public let preset: String
-    /// What is wrong and what to do about it, in a sentence.
+    /// A sentence that describes the fault and its remedy.
     public let detail: String
 
     init(_ code: Code, _ detail: String, preset: String = "") {
@@ -248,14 +248,14 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
         BridgeConfigurationError(code, detail, preset: preset)
     }
 
-    /// The preset and the detail, in one line.
+    /// The preset and the detail, on one line.
     public var description: String {
         let about = preset.isEmpty ? "page configuration" : "page preset \(LineText.escaped(preset))"
         return "\(about): \(LineText.escaped(detail))"
     }
 }
 
-/// Allows pages of one origin, and passes on all else, downloads too.
+/// A handler that allows pages of one origin and passes on all other requests, including downloads.
 struct OwnOriginHandler: SyncNavigationHandler {
     let name = "ownOrigin"
     let origin: WebOrigin

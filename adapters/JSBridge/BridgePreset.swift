@@ -1,9 +1,9 @@
 public import SignalboxRoutes
 
-/// What pages of one kind are told, under a name, such as `product` or `payment`. A value that never changes.
+/// A named, immutable page configuration for one kind of page, such as `product` or `payment`.
 ///
-/// Presets derive from one another, so that each says how it differs and nothing more. A preset that must inherit nothing, as
-/// one for payments, begins anew with ``init(_:setting:)``.
+/// Presets derive from one another, so each contains only its differences. A preset that must inherit nothing, such as
+/// one for payments, starts from ``init(_:setting:)``.
 ///
 /// ```swift
 /// let shop = BridgePreset.default.deriving("shop") { page in
@@ -15,11 +15,10 @@ public import SignalboxRoutes
 /// let configuration = try product.configuration(url: URLText("https://shop.example/product/42"))
 /// ```
 public struct BridgePreset: Sendable {
-    /// What pages get that nobody said anything about: no handlers, no navigation but within the page's own origin, the page's
-    /// own title, free scale.
+    /// The preset without settings: no handlers, navigation within the page's origin, the page's title, and free scale.
     public static let `default` = BridgePreset(name: "default", configurator: BridgeConfigurator())
 
-    /// The name, in errors and wherever a program shows which preset a page has. Nothing is looked up by it.
+    /// The name, used in errors and wherever a program shows a page's preset. It is not a lookup key.
     public let name: String
     private let configurator: BridgeConfigurator
 
@@ -28,12 +27,12 @@ public struct BridgePreset: Sendable {
         self.configurator = configurator
     }
 
-    /// A preset that inherits from none: what is not set has the configurator's default.
+    /// Creates a preset that inherits nothing; each option that is not set has the configurator's default.
     ///
     /// - Parameters:
-    ///   - name: the name in errors.
-    ///   - setting: called once, at once, with a configurator that nothing was set in.
-    /// - Throws: what `setting` throws.
+    ///   - name: The name in errors.
+    ///   - setting: A closure called once, synchronously, with an empty configurator.
+    /// - Throws: Any error that `setting` throws.
     public init<Fault: Error>(
         _ name: String,
         setting: (inout BridgeConfigurator) throws(Fault) -> Void
@@ -43,13 +42,13 @@ public struct BridgePreset: Sendable {
         self.init(name: name, configurator: configurator)
     }
 
-    /// Another preset, which is like this one but for what is changed.
+    /// Returns a copy of this preset with changes.
     ///
     /// - Parameters:
-    ///   - name: the new preset's name in errors.
-    ///   - change: called once, at once, with a copy of what this preset has: handlers can be added or exchanged, and a chain
-    ///     be derived from ``BridgeConfigurator/navigation``. This preset stays as it is.
-    /// - Throws: what `change` throws.
+    ///   - name: The new preset's name in errors.
+    ///   - change: A closure called once, synchronously, with a copy of this preset's configurator. It can add or
+    ///     replace handlers and derive a chain from ``BridgeConfigurator/navigation``. This preset does not change.
+    /// - Throws: Any error that `change` throws.
     public func deriving<Fault: Error>(
         _ name: String,
         change: (inout BridgeConfigurator) throws(Fault) -> Void
@@ -59,9 +58,9 @@ public struct BridgePreset: Sendable {
         return BridgePreset(name: name, configurator: configurator)
     }
 
-    /// What a web view is told about pages of this kind, of which `url` is the first.
+    /// Returns the configuration of a web view for pages of this kind, of which `url` is the first.
     ///
-    /// - Throws: ``BridgeConfigurationError`` with this preset's name, as ``BridgeConfigurator/build(url:)`` says.
+    /// - Throws: ``BridgeConfigurationError`` with this preset's name; see ``BridgeConfigurator/build(url:)``.
     public func configuration(url: URLText) throws(BridgeConfigurationError) -> BridgeConfiguration {
         do throws(BridgeConfigurationError) {
             return try configurator.build(url: url)

@@ -1,6 +1,6 @@
 public import SignalboxCore
 
-/// Why a script source cannot be set up, or cannot go on.
+/// An error that prevents a script source from starting or continuing.
 public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -10,36 +10,37 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         }
         private let word: Word
 
-        /// A value of the configuration is out of its range.
+        /// A configuration value is out of its range.
         public static let invalidConfiguration = Code(word: .invalidConfiguration)
-        /// The system gave no thread, no descriptor or no memory.
+        /// The system has no thread, descriptor or memory left.
         public static let noResources = Code(word: .noResources)
-        /// The engine runs already; one engine is one page.
+        /// The engine is already running; one engine is one page.
         public static let alreadyRunning = Code(word: .alreadyRunning)
-        /// A script used more time in one turn than it may have; the page was closed.
+        /// A script exceeded the time limit of one turn; the page was closed.
         public static let executionTimeLimit = Code(word: .executionTimeLimit)
-        /// The scripts' objects need more memory than they may have; the page was closed.
+        /// The scripts' objects exceeded the heap limit; the page was closed.
         public static let heapLimit = Code(word: .heapLimit)
-        /// There is no display that a web view could be made for.
+        /// There is no display for a web view.
         public static let noDisplay = Code(word: .noDisplay)
-        /// The system does not let the web view's processes be shut in, and the engine was told to insist.
+        /// The system cannot sandbox the web view's processes, and the configuration requires it.
         public static let noSandbox = Code(word: .noSandbox)
-        /// The page's process ended, and was begun again as often as it may be.
+        /// The separate process of a page failed. In a web view: the page's process ended, or its first page failed to
+        /// load, more often in a row than the configuration allows.
         public static let pageFailed = Code(word: .pageFailed)
-        /// What was asked for needs a page, and the engine does not run.
+        /// The operation requires a page, and the engine is not running.
         public static let notRunning = Code(word: .notRunning)
-        /// The engine gave no picture of the page.
+        /// The engine could not capture an image of the page.
         public static let snapshotFailed = Code(word: .snapshotFailed)
 
-        /// The word used in logs, such as `executionTimeLimit`.
+        /// The name used in logs, such as `executionTimeLimit`.
         public var description: String { word.rawValue }
     }
 
-    /// What kind of error this is.
+    /// The kind of error.
     public let code: Code
-    /// The source it is about.
+    /// The source that failed.
     public let source: SourceName
-    /// What is wrong and what to do about it, in a sentence.
+    /// A sentence that describes the fault and its remedy.
     public let detail: String
 
     init(_ code: Code, _ detail: String, source: SourceName) {
@@ -48,7 +49,7 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
         self.detail = detail
     }
 
-    /// A turn took too long.
+    /// Returns the error of a turn that exceeded `limit`.
     static func overrun(_ limit: Duration, source: SourceName) -> JSBridgeError {
         JSBridgeError(.executionTimeLimit, "a script ran for \(limit) without giving the thread back", source: source)
     }

@@ -1,30 +1,30 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// What a page's engine knows about where a message came from.
+/// The origin facts that a page's engine reports for a message.
 public struct ScriptFacts: OriginFacts {
     /// `script`.
     public static let kind = "script"
 
-    /// What an engine can say about a frame.
+    /// An engine's answer to a question about a frame.
     public enum Knowledge: String, Sendable, Hashable, Encodable {
-        /// It is so.
+        /// The fact is true of the frame.
         case yes
-        /// It is not so.
+        /// The fact is false for the frame.
         case no
-        /// The engine does not tell.
+        /// The engine does not report the fact.
         case unknown
     }
 
     /// The engine that ran the script, such as `JavaScriptCore`.
     public let engine: String
-    /// Whether the page's main frame spoke. A script without a page is its own main frame.
+    /// Whether the page's main frame sent the message. A script without a page counts as its main frame.
     public let isMainFrame: Knowledge
-    /// The origin of the frame that spoke, or `nil`: it is opaque, as that of a file or a sandboxed frame is, the engine
-    /// does not tell, or there is no page. No rule that names an origin allows `nil`.
+    /// The origin of the sending frame; `nil` if it is opaque (a file or a sandboxed frame), if the engine does not
+    /// report it, or without a page. No rule that names an origin allows `nil`.
     public let origin: WebOrigin?
 
-    /// An engine makes one per frame and origin.
+    /// Creates the facts of one frame and origin.
     package init(engine: String, isMainFrame: Knowledge, origin: WebOrigin? = nil) {
         self.engine = engine
         self.isMainFrame = isMainFrame
@@ -35,7 +35,7 @@ public struct ScriptFacts: OriginFacts {
 extension ScriptFacts {
     private enum CodingKeys: String, CodingKey { case engine, isMainFrame, origin }
 
-    /// Encodes all facts; the origin as browsers send it, and not at all where there is none.
+    /// Encodes all facts. The origin has the form that browsers send and is omitted if `nil`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(engine, forKey: .engine)
@@ -45,23 +45,23 @@ extension ScriptFacts {
 }
 
 extension AccessRule {
-    /// Messages of script sources, from a page's main frame alone: where the engine does not tell, nothing is allowed.
+    /// Allows messages of script sources from a page's main frame; denies those whose frame the engine does not report.
     ///
-    /// - Parameter source: the one source they must come through, or `nil` for every script source.
+    /// - Parameter source: The only source to allow, or `nil` for every script source.
     public static func script(source: SourceName? = nil) -> AccessRule {
         script("script in the main frame", source) { $0.isMainFrame == .yes }
     }
 
-    /// Messages of script sources from frames of exactly this origin: scheme, host and port are the same in normal form.
-    /// A host below it is another origin, and so is the same host on another port or by `http`.
+    /// Allows messages of script sources from frames of exactly this origin. Scheme, host and port must match in normal
+    /// form. A subdomain is another origin, and so is the same host on another port or with `http`.
     ///
-    /// A frame whose origin is opaque or unknown is not allowed, and so nothing of an engine without a page.
+    /// A frame whose origin is opaque or unknown is denied, and so is every message of an engine without a page.
     ///
     /// - Parameters:
-    ///   - origin: such as `try WebOrigin("https://app.example")`.
-    ///   - mainFrameOnly: whether the page's main frame alone may speak, which is the default; else every frame of the
-    ///     origin may, also one that a page of another origin has embedded.
-    ///   - source: the one source they must come through, or `nil` for every script source.
+    ///   - origin: The origin to allow, such as `try WebOrigin("https://app.example")`.
+    ///   - mainFrameOnly: Whether only the page's main frame may send; `true` by default. Otherwise every frame of the
+    ///     origin may send, including one embedded in a page of another origin.
+    ///   - source: The only source to allow, or `nil` for every script source.
     public static func script(
         origin: WebOrigin,
         mainFrameOnly: Bool = true,

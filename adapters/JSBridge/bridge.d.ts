@@ -1,6 +1,6 @@
-// What bridge.js gives a page, for TypeScript: reference this file, or copy it.
+// TypeScript declarations of the API that bridge.js defines in a page: reference this file, or copy it.
 
-/** What an argument and a reply may be. Members that are `undefined` are left out. */
+/** The type of arguments and replies. Members that are `undefined` are omitted. */
 type SignalboxJSON =
   | null
   | boolean
@@ -10,55 +10,55 @@ type SignalboxJSON =
   | { readonly [name: string]: SignalboxJSON | undefined }
   | { toJSON(key?: string): SignalboxJSON };
 
-/** Why a call was not handled. */
+/** The reason why a call was not handled. */
 type SignalboxCode =
-  /** The page's argument has no JSON form, or an option is out of range; nothing was sent. `path` says where. */
+  /** An argument has no JSON form, or an option is out of range. Nothing was sent. `path` is the location. */
   | 'invalidArgument'
-  /** No answer came within the call's `timeout`; or, with `outcome: 'failed'`, the plugin was too slow. */
+  /** The call's `timeout` elapsed without an answer or, with `outcome: 'failed'`, the plugin timed out. */
   | 'timeout'
-  /** The page ends or was left, or the connection to the program is gone. */
+  /** The page is closing or was left, or the connection to the program is lost. */
   | 'closed'
-  /** Too many messages wait in the page. Nothing was sent. */
+  /** Too many messages are queued in the page. Nothing was sent. */
   | 'full'
-  /** The message is not an action: its name is not in the grammar, or it is too large. `path` says where. */
+  /** The name is not a valid action name, or the message is too large. `path` is the location. */
   | 'malformed'
   /** No plugin is registered for the action. */
   | 'unknownAction'
-  /** This page may not call the action. */
+  /** The page is not allowed to call the action. */
   | 'sourceNotAllowed'
-  /** The body is not what the plugin takes. `path` says where, such as `body.amount`. */
+  /** The plugin cannot decode the body. `path` is the location, such as `body.amount`. */
   | 'invalidBody'
-  /** The call's `timeout` passed before the plugin could begin. */
+  /** The call's `timeout` elapsed before the plugin started. */
   | 'expired'
-  /** The plugin still works on an earlier call that took too long. */
+  /** The plugin is still running an earlier call that timed out. */
   | 'unavailable'
   /** The plugin failed. */
   | 'threw'
-  /** The program takes no more messages. */
+  /** The program accepts no more messages. */
   | 'drain'
   | 'stop'
   | 'holdLimit';
 
-/** What the promise of a call is rejected with. */
+/** The rejection reason of a call's promise. */
 interface SignalboxError extends Error {
   readonly name: 'SignalboxError';
   readonly code: SignalboxCode;
-  /** What became of the message in the program; absent when the page itself found the error. */
+  /** The outcome of the message in the program. Absent if the page itself detected the error. */
   readonly outcome?: 'rejected' | 'failed' | 'abandoned';
-  /** What was at fault, such as `body.amount`. */
+  /** The location of the error, such as `body.amount`. */
   readonly path?: string;
 }
 
 interface SignalboxCallOptions {
-  /** How long to wait, in milliseconds, above zero. Without it the program's own timeouts hold. */
+  /** The timeout, in milliseconds, above zero. By default only the program's own timeouts apply. */
   timeout?: number;
-  /** What the program knows the call by, 1 to 128 bytes; else it makes one. */
+  /** The id of the call in the program, 1 to 128 bytes. By default the program generates one. */
   id?: string;
 }
 
 interface SignalboxMessageInfo {
   readonly action: string;
-  /** Only where the program gave one. */
+  /** The id, if the program set one. */
   readonly id?: string;
 }
 
@@ -66,18 +66,18 @@ interface Signalbox {
   /**
    * Calls the plugin that is registered for `action`.
    *
-   * Never throws. The promise always settles while the page lives: with the plugin's reply, `undefined` when it has none,
-   * or a {@link SignalboxError}. Messages arrive in the order of the calls, `postMessage` included.
+   * Never throws. While the page exists, the promise always settles: with the plugin's reply, with `undefined` if it has
+   * none, or with a {@link SignalboxError}. Messages arrive in the order of the calls, `postMessage` included.
    */
   call<Reply = unknown>(action: string, body?: SignalboxJSON, options?: SignalboxCallOptions): Promise<Reply>;
 
   /**
-   * Listens for what the program sends under `action`, in place of an earlier listener. Messages that came before wait,
-   * as many as the program's configuration says, and are delivered in order.
+   * Listens for the program's messages for `action` and replaces an earlier listener. Messages that arrived before are
+   * queued, up to the limit in the program's configuration, and delivered in order.
    *
-   * What the listener returns, a promise's value too, answers the program where it asked; what it throws as well.
+   * If the program requested an answer, it receives the listener's return value or promised value, or the thrown error.
    *
-   * @returns a function that removes the listener.
+   * @returns A function that removes the listener.
    * @throws SignalboxError `invalidArgument`
    */
   on<Body = unknown>(action: string, listener: (body: Body, info: SignalboxMessageInfo) => unknown): () => void;
@@ -85,8 +85,8 @@ interface Signalbox {
 
 interface SignalboxMessageHandler {
   /**
-   * Sends `message` as the body of an action with the handler's name; an object with a member `action` is taken as
-   * `{action, id, body}` instead. Never throws. The promise settles as that of `signalbox.call`, and need not be looked at.
+   * Sends `message` as the body of an action with the handler's name. An object with a member `action` is read as
+   * `{action, id, body}` instead. Never throws. The promise settles like that of `signalbox.call` and may be ignored.
    */
   postMessage<Reply = unknown>(message?: SignalboxJSON): Promise<Reply>;
 }
@@ -96,7 +96,7 @@ declare const signalbox: Signalbox;
 interface Window {
   readonly signalbox: Signalbox;
   readonly webkit: {
-    /** In a headless page every name is a handler; in a web view those that the program's configuration names. */
+    /** In a headless page every name is a handler. In a web view the program's configuration lists the names. */
     readonly messageHandlers: { readonly [name: string]: SignalboxMessageHandler };
   };
 }

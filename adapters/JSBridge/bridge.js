@@ -1,5 +1,5 @@
 // An engine calls this before the page's scripts, with a transport: post(handler or null, json, number, timeout),
-// answer(number, kind, text), warn(text), messagesWithoutListener, perhaps timers.
+// answer(number, kind, text), warn(text), messagesWithoutListener, timers (optional).
 (function (transport) {
 'use strict';
 // Captured once, because a page may change its globals and prototypes later.
@@ -14,7 +14,7 @@ const { then } = Promise.prototype;
 const { apply } = Reflect;
 const method = Function.prototype.bind.bind(Function.prototype.call);
 const slice = method(String.prototype.slice);
-// `instanceof` asks the class first, which a page may change.
+// `instanceof` calls a method that a page may override.
 const isInstance = method(Function.prototype[Symbol.hasInstance]);
 const resolved = Promise.resolve();
 // `then` must create a built-in promise, so the species lookup finds nothing here.
@@ -54,7 +54,7 @@ function text(error) {
   try { return slice(String(error), 0, 500); } catch { return 'no text'; }
 }
 
-// Refuses what JSON would leave out or change.
+// Throws if JSON would omit or change a value.
 function write(value, root) {
   // A stack of the open containers, innermost first.
   let open = null;
@@ -129,7 +129,7 @@ function on(action, listener) {
   held.forEach((message) => {
     if (message.action !== action) return;
     held.delete(message);
-    // One at a time, as a listener may throw.
+    // Separate jobs: a listener may throw.
     apply(then, resolved, [() => deliver(message)]);
   });
   return () => {

@@ -2,29 +2,29 @@ import AdapterThreads
 public import Logging
 public import SignalboxCore
 
-/// Receives messages from an MQTT broker, at least once: a message is acknowledged when Signalbox has custody of it.
+/// An adapter for MQTT brokers with at-least-once delivery: it acknowledges a message once Signalbox has custody.
 ///
-/// Each run owns one thread and one connection at a time, and one more of both for each of
-/// ``MQTTPushConfiguration/connections``. It reads a batch, submits it, waits until each of its messages
-/// is settled (or journalled), and only then lets the acknowledgements out. When one is abandoned the connection is
-/// dropped with the acknowledgements unsent, so all of the batch that came at QoS 1 comes again; what comes twice can be told
-/// by its id. What came at QoS 0 is not sent again.
+/// Each run owns one thread and one connection at a time, plus one of each per entry of
+/// ``MQTTPushConfiguration/connections``. A connection reads a batch, submits it, waits until every message is settled
+/// or journalled, and only then sends the acknowledgements. If a message is abandoned, the adapter drops the connection
+/// without acknowledging, so the broker redelivers all QoS 1 messages of the batch. Redelivered messages can be
+/// deduplicated by id. QoS 0 messages are not redelivered.
 ///
-/// The broker must be told to keep what it cannot deliver (mosquitto: `max_queued_messages 0`): by default it drops
-/// messages beyond 1,000 silently.
+/// Configure the broker to keep all undelivered messages (mosquitto: `max_queued_messages 0`). By default mosquitto
+/// silently drops messages beyond 1,000.
 public struct MQTTPushAdapter: Adapter {
-    /// What the adapter was made with.
+    /// The configuration of the adapter.
     public let configuration: MQTTPushConfiguration
-    /// The second client, where ``MQTTPushConfiguration/publishing`` asks for one; it runs while the adapter runs, and what it
-    /// is given before waits.
+    /// The second client, if ``MQTTPushConfiguration/publishing`` configures one. It runs while the adapter runs;
+    /// messages passed to it earlier wait in its queue.
     public let publisher: MQTTPublisher?
     private let answering: PushAnswering?
     private let logger: Logger
     let parts: [(configuration: MQTTPushConfiguration, board: TopicBoard)]
 
     /// - Parameters:
-    ///   - configuration: checked here.
-    ///   - logger: hears of connections, refusals and lost sessions; never of payloads and secrets.
+    ///   - configuration: The configuration, validated here.
+    ///   - logger: Receives connections, refusals and lost sessions, never payloads or secrets.
     /// - Throws: ``MQTTPushError`` `invalidConfiguration`.
     public init(_ configuration: MQTTPushConfiguration, logger: Logger) throws(MQTTPushError) {
         try configuration.validate()
@@ -44,8 +44,8 @@ public struct MQTTPushAdapter: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// What was not acknowledged comes again, under the id that its publisher gave in the payload or the topic. Answers need
-    /// ``MQTTPublishing/replyTopics``, a sender needs ``MQTTPublishing/sendTopic``.
+    /// Unacknowledged messages are redelivered under the id that the publisher set in the payload or topic. Replies
+    /// require ``MQTTPublishing/replyTopics``; a sender requires ``MQTTPublishing/sendTopic``.
     public var features: AdapterFeatures {
         var features: AdapterFeatures = [.redelivers, .stableIDs]
         if answering?.desk != nil { features.insert(.replies) }
@@ -53,18 +53,18 @@ public struct MQTTPushAdapter: Adapter {
         return features
     }
 
-    /// What became of the requests among the messages; all 0 where nothing is answered.
+    /// The numbers of requests by result; all 0 if the source answers none.
     public var replyCounts: MQTTReplyCounts { answering?.desk?.counts ?? MQTTReplyCounts() }
 
-    /// Calls an action of another program by ``MQTTPublishing/sendTopic`` and waits for its answer.
+    /// Calls an action of another program through ``MQTTPublishing/sendTopic`` and waits for its reply.
     ///
     /// - Parameters:
-    ///   - action: the name the other side routes by.
-    ///   - body: the body as JSON; empty for none.
-    ///   - timeout: from the call to the answer, connecting included; above zero, at most 24 h.
-    /// - Returns: the answer, whatever its outcome: see ``MQTTReply/outcome``.
-    /// - Throws: ``MQTTPublishError``: as ``MQTTPublisher/request(_:timeout:)``, and `unsupported` where no topic to send to is
-    ///   configured.
+    ///   - action: The name by which the receiver routes the call.
+    ///   - body: The body as JSON; empty for none.
+    ///   - timeout: The time from the call to the reply, including connecting; above zero, at most 24 h.
+    /// - Returns: The reply, whatever its outcome: see ``MQTTReply/outcome``.
+    /// - Throws: ``MQTTPublishError`` as ``MQTTPublisher/request(_:timeout:)`` does, and `unsupported` without a send
+    ///   topic.
     public func call(
         _ action: ActionName,
         body: Bytes,
@@ -76,35 +76,35 @@ public struct MQTTPushAdapter: Adapter {
         return try await publisher.call(action, topic: topic, body: body, timeout: timeout)
     }
 
-    /// Subscribes to one more topic, while others go on without a gap.
+    /// Subscribes to another topic without interrupting the existing subscriptions.
     ///
-    /// It stays for later connections and runs of this adapter. A connection has at most 1,000 topics.
-    /// Waits for the broker's answer, and before that until the batch that is held is settled; cancellation does not end it.
+    /// The topic remains for later connections and runs of this adapter. A connection has at most 1,000 topics. The
+    /// call waits until the current batch is settled and the broker has answered; cancellation does not end the wait.
     ///
     /// - Parameters:
-    ///   - topic: decides about messages that no earlier topic matches.
-    ///   - connection: the name of one of ``MQTTPushConfiguration/connections``, or `nil` (default) for the source's own.
-    /// - Returns: `done` when the broker has granted it; `remembered` when there is no connection.
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` when the topic is faulty, there already or one too many, or there is
-    ///   no such connection; `subscriptionRefused` when the broker refuses it: then it is forgotten.
+    ///   - topic: The topic. Earlier topics take precedence for messages that both match.
+    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``; `nil` (default) for the source's own.
+    /// - Returns: `done` when the broker has granted the subscription; `remembered` if there is no connection.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic is invalid, a duplicate or one too many, or if
+    ///   the connection does not exist; `subscriptionRefused` if the broker refuses the topic, which is then discarded.
     @discardableResult
     public func add(_ topic: MQTTTopic, to connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
         try await board(connection).add(topic)
     }
 
-    /// Ends a subscription, while others go on without a gap. Messages that the broker already has for the session still come,
-    /// some perhaps after this has returned (MQTT 5.0, 3.10.4), or with a later connection of this adapter; of what comes after
-    /// a restart of the process nothing is known, and it is `rejected(malformed)`.
+    /// Ends a subscription without interrupting the others. The broker still delivers messages that it holds for the
+    /// session, possibly after this method returns (MQTT 5.0, 3.10.4) or on a later connection. After a restart of the
+    /// process the topic is unknown, and such messages are `rejected(malformed)`.
     ///
-    /// It stays away for later connections and runs of this adapter. The last topic of a connection stays.
-    /// Waits as ``add(_:to:)`` does. A topic that is added again meanwhile stays.
+    /// The removal applies to later connections and runs of this adapter. The last topic of a connection cannot be
+    /// removed. The call waits as ``add(_:to:)`` does. A topic that is added again in the meantime remains.
     ///
     /// - Parameters:
-    ///   - filter: as the broker knows it: with `+` and `#` in place of captures, and `$share/GROUP/` where it is shared.
-    ///   - connection: the name of one of ``MQTTPushConfiguration/connections``, or `nil` (default) for the source's own.
-    /// - Returns: `done` when the broker has taken it back; `remembered` when there is no connection.
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` when there is no such topic or connection, it is the last topic, or
-    ///   1,000 wait already to be taken back.
+    ///   - filter: The filter as sent to the broker: with `+` and `#` for captures, and with `$share/GROUP/` if shared.
+    ///   - connection: The name of one of ``MQTTPushConfiguration/connections``; `nil` (default) for the source's own.
+    /// - Returns: `done` when the broker has ended the subscription; `remembered` if there is no connection.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic or connection does not exist, if the topic is
+    ///   the last one, or if 1,000 removals are already pending.
     @discardableResult
     public func remove(_ filter: String, from connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
         try await board(connection).remove(filter)
@@ -117,29 +117,30 @@ public struct MQTTPushAdapter: Adapter {
         return part.board
     }
 
-    /// Receives until its task is cancelled or the intake closes; reconnects for ever in between.
+    /// Receives until its task is cancelled or the intake closes, and reconnects as needed.
     ///
-    /// Cancellation is the graceful stop: nothing more is read, the messages taken are waited for and acknowledged, the
-    /// broker is told goodbye and keeps the session; at most 1 s is waited for it to have read that. It is heard at once,
-    /// also before a connection and between two; only the system's calls that read files and secrets, look up a name and
-    /// connect cannot be interrupted, and their thread is then left to end by itself. One run at a time: two would take the
-    /// client id from each other.
+    /// Cancellation stops the run gracefully. It reads nothing more, waits until the messages it has taken are settled,
+    /// acknowledges them and sends DISCONNECT; the broker keeps the session. It waits up to
+    /// ``MQTTPushConfiguration/farewellTimeout`` for the broker to read this. Cancellation takes effect at once,
+    /// including before and between connections. Only system calls that read files and secrets, resolve a name or
+    /// connect cannot be interrupted; their thread is detached and ends later. Only one run may be active at a time:
+    /// two would take over the client id from each other.
     ///
-    /// - Throws: ``MQTTPushError`` `noResources` when the system gives no thread, descriptor or memory; `notConnected`
-    ///   and `subscriptionRefused` where ``MQTTPushConfiguration/firstConnectionMustSucceed`` asks for it, of the publishing
-    ///   client too.
+    /// - Throws: ``MQTTPushError`` `noResources` if the system has no thread, descriptor or memory left; `notConnected`
+    ///   and `subscriptionRefused` if ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set, publisher included;
+    ///   `invalidConfiguration` if ``publisher`` is already running.
     public func run(into intake: any Intake) async throws {
         MosquittoFaults.warn(of: configuration.broker, configuration.version, configuration.security, to: logger)
         guard let publisher else { return try await receive(into: intake) }
         let publishing = try publisher.begin()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // It hears no cancellation: answers are sent until the last message is settled.
+            // Cancellation does not reach the publisher: it sends replies until the last message is settled.
             group.addTask { try await publishing.ended() }
             group.addTask {
                 defer { publishing.stop() }
                 try await receive(into: intake)
             }
-            // The first that fails ends the other.
+            // The first failure ends the other task.
             for try await _ in group {}
         }
     }
@@ -149,7 +150,7 @@ public struct MQTTPushAdapter: Adapter {
             for part in parts {
                 group.addTask { try await receive(part.configuration, part.board, into: intake) }
             }
-            // The first that fails ends the others.
+            // The first failure ends the other tasks.
             for try await _ in group {}
         }
     }
@@ -212,8 +213,8 @@ public struct MQTTPushAdapter: Adapter {
 }
 
 extension ActionName {
-    /// The broker had lost the session of a source that came back: messages sent while it was away may be missing.
-    /// Submitted before the new session's first message. The body is an object of `broker`, `client_id` and, for a further
-    /// connection of the source, `connection`. No publisher can send it.
+    /// The broker lost the session of a reconnecting source, so messages sent in the meantime may be missing. Submitted
+    /// before the new session's first message. The body is an object of `broker`, `client_id` and, for a further
+    /// connection of the source, `connection`. Publishers cannot send this action.
     public static let pushSessionLost = ActionName.own("sessionLost")
 }

@@ -1,6 +1,6 @@
 public import SignalboxCore
 
-/// Why a push source cannot be set up, or cannot go on. Never contains a secret.
+/// An error in the setup or operation of a push source. Never contains a secret.
 public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -11,46 +11,46 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         }
         private let word: Word
 
-        /// A broker's URL that cannot be used.
+        /// The broker's URL is invalid.
         public static let invalidBroker = Code(word: .invalidBroker)
-        /// A value of the configuration is out of its range, or two do not go together.
+        /// A configuration value is out of its range, or two values conflict.
         public static let invalidConfiguration = Code(word: .invalidConfiguration)
-        /// A user name or password could not be read from where it is kept.
+        /// A user name or password could not be read from its source.
         public static let secretUnavailable = Code(word: .secretUnavailable)
-        /// The first connection failed, and the configuration says that it must not.
+        /// The first connection failed, and the configuration requires it to succeed.
         public static let notConnected = Code(word: .notConnected)
-        /// The broker refused every topic filter, and the configuration says that the first connection must succeed.
+        /// The broker refused every topic filter, and the configuration requires the first connection to succeed.
         public static let subscriptionRefused = Code(word: .subscriptionRefused)
-        /// The broker's certificate is signed by no authority that is trusted.
+        /// No trusted authority has signed the broker's certificate.
         public static let untrustedCertificate = Code(word: .untrustedCertificate)
         /// The broker's certificate is for another host.
         public static let wrongHost = Code(word: .wrongHost)
-        /// The broker's certificate is no longer valid, or not yet.
+        /// The broker's certificate has expired or is not valid yet.
         public static let expiredCertificate = Code(word: .expiredCertificate)
-        /// The broker does not know the user name and password.
+        /// The broker refused the user name or password.
         public static let badCredentials = Code(word: .badCredentials)
-        /// The broker refused the client's certificate, or asked for one and got none.
+        /// The broker refused the client certificate, or requested one and none is configured.
         public static let certificateRefused = Code(word: .certificateRefused)
-        /// The broker does not know the identity, or knows another key.
+        /// The broker refused the pre-shared key or its identity.
         public static let preSharedKeyRefused = Code(word: .preSharedKeyRefused)
-        /// The broker knows the client, and does not allow it to connect.
+        /// The broker does not authorize the client to connect.
         public static let notAuthorized = Code(word: .notAuthorized)
-        /// The two sides found no way to speak TLS for another reason.
+        /// TLS failed for another reason.
         public static let tlsFailed = Code(word: .tlsFailed)
-        /// A file of certificates or of a key cannot be read, or is none.
+        /// A certificate or key file is unreadable or has the wrong content.
         public static let unusableFile = Code(word: .unusableFile)
-        /// The system gave no thread, no descriptor or no memory.
+        /// The system has no thread, descriptor or memory left.
         public static let noResources = Code(word: .noResources)
 
-        /// The word used in logs, such as `invalidBroker`.
+        /// The name used in logs, such as `invalidBroker`.
         public var description: String { word.rawValue }
     }
 
-    /// What kind of error this is.
+    /// The kind of error.
     public let code: Code
-    /// The source it is about, where that was known.
+    /// The source concerned, if known.
     public let source: SourceName?
-    /// What is wrong and what to do about it, in a sentence.
+    /// A sentence that states the error and how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String, source: SourceName? = nil) {
@@ -63,7 +63,7 @@ public struct MQTTPushError: Error, Sendable, Hashable, CustomStringConvertible 
         MQTTPushError(code, detail, source: source)
     }
 
-    /// The source, where known, and the detail.
+    /// The source, if known, and the detail.
     public var description: String {
         guard let source else { return detail }
         return "source \(source): \(detail)"

@@ -1,29 +1,28 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// What a push source knows about where a message came from.
+/// The origin of a message from a push source.
 public struct PushFacts: OriginFacts {
-    /// `push`.
+    /// The kind of these facts: `push`.
     public static let kind = "push"
 
     /// The broker as `host:port`.
     public let broker: String
-    /// The topic the message was published to; chosen by the publisher. Empty for `signalbox.sessionLost`.
+    /// The topic of the message, chosen by the publisher. Empty for `signalbox.sessionLost`.
     public let topic: String
-    /// What the source's topic pattern named in it, `action` and `id` included, from left to right.
+    /// The captures of the source's topic pattern from left to right, including `action` and `id`.
     public let captures: RouteCaptures
-    /// Whether the broker had stored the message and sent it because of the subscription: not news.
+    /// Whether the broker delivered a stored (retained) message because of the subscription, rather than a new one.
     public let retained: Bool
     /// The quality of service of the delivery: 0 (at most once) or 1 (at least once).
     public let qos: Int
-    /// Whether the connection to the broker is encrypted and the broker verified.
+    /// Whether the connection to the broker is encrypted and the broker is verified.
     public let tls: Bool
-    /// What the publisher said in MQTT 5 properties, or `nil` when it said nothing. Bounded: see
-    /// ``PushProperties``.
+    /// The message's MQTT 5 properties, or `nil` if it has none. Bounded: see ``PushProperties``.
     public internal(set) var properties: PushProperties?
     private let isKept: Bool
 
-    /// - Parameter isKept: whether the broker keeps the session when the connection ends.
+    /// - Parameter isKept: Whether the broker keeps the session when the connection ends.
     package init(
         broker: String,
         topic: String,
@@ -44,7 +43,7 @@ public struct PushFacts: OriginFacts {
         self.isKept = isKept
     }
 
-    /// Whether the broker redelivers the message: it came at QoS 1, and the broker keeps the session.
+    /// Whether the broker redelivers the message: it arrived at QoS 1, and the broker keeps the session.
     public var isRedelivered: Bool { qos > 0 && isKept }
 }
 
@@ -61,7 +60,7 @@ extension PushFacts {
         init?(intValue: Int) { nil }
     }
 
-    /// Encodes all facts; the captures as an object of names and values.
+    /// Encodes all facts, with the captures as an object of names and values.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(broker, forKey: .broker)
@@ -78,9 +77,9 @@ extension PushFacts {
 }
 
 extension PushFacts: TraceCarrying {
-    /// The MQTT 5 user property of that name (W3C Trace Context: MQTT protocol, 4).
+    /// Returns the MQTT 5 user property with this name (W3C Trace Context: MQTT protocol, 4).
     ///
-    /// - Returns: `nil` when the message has none, or several of that name: then nobody knows which one counts.
+    /// - Returns: `nil` if the message has no such property, or several, which is ambiguous.
     public func traceValue(forKey key: String) -> String? {
         guard let properties = properties?.userProperties else { return nil }
         var found: String?
@@ -97,7 +96,7 @@ extension AccessRule {
     ///
     /// - Parameters:
     ///   - qos: 0 (at most once) or 1 (at least once).
-    ///   - source: the one source they must come through, or `nil` for every push source.
+    ///   - source: The only source to permit, or `nil` for every push source.
     /// - Precondition: `qos` is 0 or 1.
     public static func push(qos: Int, source: SourceName? = nil) -> AccessRule {
         precondition((0...1).contains(qos), "An access rule was given QoS \(qos); messages have 0 or 1.")
@@ -108,27 +107,27 @@ extension AccessRule {
     ///
     /// - Parameters:
     ///   - minimumQoS: 0 (at most once) or 1 (at least once).
-    ///   - source: the one source they must come through, or `nil` for every push source.
+    ///   - source: The only source to permit, or `nil` for every push source.
     /// - Precondition: `minimumQoS` is 0 or 1.
     public static func push(minimumQoS: Int, source: SourceName? = nil) -> AccessRule {
         precondition((0...1).contains(minimumQoS), "An access rule was given QoS \(minimumQoS); messages have 0 or 1.")
         return push("push of at least QoS \(minimumQoS)", source) { $0.qos >= minimumQoS }
     }
 
-    /// Messages of push sources that the broker had stored, or those that it had not: news.
+    /// Retained messages of push sources, or those that are not retained.
     ///
     /// - Parameters:
-    ///   - retained: `false` for news alone.
-    ///   - source: the one source they must come through, or `nil` for every push source.
+    ///   - retained: `true` to permit only retained messages, `false` to permit only new ones.
+    ///   - source: The only source to permit, or `nil` for every push source.
     public static func push(retained: Bool, source: SourceName? = nil) -> AccessRule {
         push(retained ? "push that is retained" : "push that is not retained", source) { $0.retained == retained }
     }
 
-    /// Messages of push sources whose connection to the broker is encrypted and the broker verified, or is not.
+    /// Messages of push sources whose broker connection is encrypted and verified, or is not.
     ///
     /// - Parameters:
-    ///   - tls: `true` for such connections alone.
-    ///   - source: the one source they must come through, or `nil` for every push source.
+    ///   - tls: `true` to permit only encrypted and verified connections, `false` to permit only others.
+    ///   - source: The only source to permit, or `nil` for every push source.
     public static func push(tls: Bool, source: SourceName? = nil) -> AccessRule {
         push(tls ? "push over TLS" : "push without TLS", source) { $0.tls == tls }
     }
@@ -143,11 +142,11 @@ extension AccessRule {
 }
 
 extension AccessRule {
-    /// Messages of push sources whose topic the filter matches.
+    /// Messages of push sources whose topic matches the filter.
     ///
     /// - Parameters:
-    ///   - filter: the topics; `#` and `+/x` do not match topics that begin with `$`.
-    ///   - source: the one source they must come through, or `nil` for every push source.
+    ///   - filter: The topics; `#` and `+/x` do not match topics that begin with `$`.
+    ///   - source: The only source to permit, or `nil` for every push source.
     public static func topic(_ filter: TopicFilter, source: SourceName? = nil) -> AccessRule {
         AccessRule("topic \(filter.text)", naming: PushFacts.self, of: source) { filter.matches($0.topic) }
     }

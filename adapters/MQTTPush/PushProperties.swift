@@ -8,14 +8,14 @@ import Musl
 import Glibc
 #endif
 
-/// What a message's publisher said about it in MQTT 5 properties (MQTT 5.0, 3.3.2.3). None of it is to be trusted.
+/// The MQTT 5 properties that the publisher set on a message (MQTT 5.0, 3.3.2.3). They are untrusted.
 ///
-/// What is kept of one message is bounded, as a publisher may put megabytes of properties on an empty message: at most
-/// ``userPropertyLimit`` user properties, and at most ``textLimit`` bytes of texts and correlation data together. A
-/// property that does not fit is left out whole, and ``truncated`` says so; content type, response topic and correlation
-/// data come before user properties.
+/// Their size is bounded, because a publisher may attach megabytes of properties to an empty message. At most
+/// ``userPropertyLimit`` user properties are kept, and at most ``textLimit`` bytes of texts and correlation data in
+/// total. A property that does not fit is omitted entirely and sets ``truncated``. Content type, response topic and
+/// correlation data take precedence over user properties.
 public struct PushProperties: Sendable, Hashable {
-    /// One user property; names may repeat, and the order is the publisher's.
+    /// A user property. Names may repeat, and the publisher's order is kept.
     public struct UserProperty: Sendable, Hashable, Encodable {
         /// The property's name, possibly empty.
         public let name: String
@@ -23,31 +23,31 @@ public struct PushProperties: Sendable, Hashable {
         public let value: String
     }
 
-    /// The most user properties kept of one message: 64.
+    /// The maximum number of user properties kept per message: 64.
     public static let userPropertyLimit = 64
-    /// The most bytes kept of one message's content type, response topic, correlation data, and names and values of user
-    /// properties together: 8 KiB.
+    /// The maximum total size of a message's content type, response topic, correlation data, and names and values of
+    /// user properties: 8 KiB.
     public static let textLimit = 8 * 1_024
 
-    /// What the payload is, in the publisher's words.
+    /// The type of the payload, as stated by the publisher.
     public internal(set) var contentType: String?
-    /// The topic on which the publisher wants an answer.
+    /// The topic on which the publisher expects a reply.
     public internal(set) var responseTopic: String?
-    /// What an answer must carry so that the publisher knows what it answers.
+    /// The data that a reply must carry so that the publisher can match it to the request.
     public internal(set) var correlationData: [UInt8]?
-    /// The user properties that were kept.
+    /// The user properties that fit the limits.
     public internal(set) var userProperties: [UserProperty] = []
-    /// For how many more seconds the message is wanted.
+    /// The remaining lifetime of the message, in seconds.
     public internal(set) var messageExpiry: UInt32?
 
-    /// Whether the publisher said more than is kept.
+    /// Whether properties were omitted because of the limits.
     public internal(set) var truncated = false
-    /// The bytes that count for ``textLimit``.
+    /// The number of bytes that count towards ``textLimit``.
     private(set) var textBytes = 0
 
     init() {}
 
-    /// Whether another text of this many bytes may be kept; if not, the properties are marked as truncated.
+    /// Returns whether another text of this many bytes fits. If not, marks the properties as truncated.
     mutating func admit(_ bytes: Int) -> Bool {
         guard bytes <= PushProperties.textLimit - textBytes else {
             truncated = true
@@ -57,7 +57,7 @@ public struct PushProperties: Sendable, Hashable {
         return true
     }
 
-    /// About how much memory they take, in bytes.
+    /// The approximate memory use in bytes.
     var memoryEstimate: Int {
         512 + textBytes + userProperties.count * (MemoryLayout<UserProperty>.stride + 64)
     }
@@ -75,7 +75,7 @@ extension PushProperties: Encodable {
         case truncated
     }
 
-    /// Encodes what is present; correlation data as hexadecimal digits, `truncated` only where it is true.
+    /// Encodes the properties that are present: correlation data as hexadecimal digits, `truncated` only if it is true.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(contentType, forKey: .contentType)
@@ -93,11 +93,11 @@ extension PushProperties: Encodable {
 }
 
 extension PushProperties {
-    /// Copies what is kept of a property list of libmosquitto.
+    /// Copies a libmosquitto property list within the limits.
     init(copying list: OpaquePointer) {
         self.init()
         PushProperties.each(of: list) { read($0, $1) }
-        // Afterwards, so that they cannot crowd out what has a meaning in MQTT.
+        // Last, so that user properties cannot displace those that MQTT itself defines.
         PushProperties.each(of: list) { readUserProperty($0, $1) }
     }
 
@@ -121,7 +121,7 @@ extension PushProperties {
         }
     }
 
-    // The library gives copies made with malloc, which are ours to free; it checked that texts are UTF-8.
+    // The library returns copies made with malloc, which the caller frees. It has validated texts as UTF-8.
     private mutating func text(_ property: OpaquePointer, _ identifier: Int32) -> String? {
         var copy: UnsafeMutablePointer<CChar>?
         defer { free(copy) }

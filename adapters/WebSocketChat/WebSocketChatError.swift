@@ -1,8 +1,8 @@
 public import SignalboxCore
 
-/// Why a WebSocket source cannot be set up, or cannot go on. Never contains a secret.
+/// The error thrown when a WebSocket source cannot be set up or cannot continue. Never contains a secret.
 public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds of error; more may be added.
+    /// The kinds of error. More may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Word: String {
             case invalidURL, invalidConfiguration, secretUnavailable, alreadyRunning, notConnected, ended, notListening
@@ -10,34 +10,34 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
         }
         private let word: Word
 
-        /// A URL that no WebSocket can be opened with.
+        /// The URL cannot be used to open a WebSocket.
         public static let invalidURL = Code(word: .invalidURL)
-        /// A value of the configuration is out of its range, or two do not go together.
+        /// A configuration value is out of range, or two values conflict.
         public static let invalidConfiguration = Code(word: .invalidConfiguration)
-        /// A token could not be read from where it is kept.
+        /// A token could not be read from its source.
         public static let secretUnavailable = Code(word: .secretUnavailable)
-        /// The source runs already.
+        /// The source is already running.
         public static let alreadyRunning = Code(word: .alreadyRunning)
-        /// There was no connection, and the configuration says that there must be one.
+        /// The first connection failed, and the configuration requires it to succeed.
         public static let notConnected = Code(word: .notConnected)
-        /// The connection ended otherwise than by a normal close, and the configuration says that it is not made again.
+        /// The connection ended abnormally, and the configuration disables reconnection.
         public static let ended = Code(word: .ended)
-        /// The server cannot listen: the port is taken, the address is not this machine's, or its certificate is unusable.
+        /// The server cannot listen: the port is in use, the address is not local, or the certificate is unusable.
         public static let notListening = Code(word: .notListening)
-        /// The system gave no thread, no descriptor or no memory.
+        /// The system could not provide a thread, a descriptor or memory.
         public static let noResources = Code(word: .noResources)
 
-        /// The word used in logs, such as `invalidURL`.
+        /// The name used in logs, such as `invalidURL`.
         public var description: String { word.rawValue }
     }
 
-    /// What kind of error this is.
+    /// The kind of error.
     public let code: Code
-    /// The source it is about, where that was known.
+    /// The affected source, if known.
     public let source: SourceName?
-    /// What is wrong and what to do about it, in a sentence.
+    /// A sentence that states the problem and the remedy.
     public let detail: String
-    /// How the connection ended that it is about, of `notConnected` and `ended`.
+    /// How the connection ended, for `notConnected` and `ended`.
     package private(set) var ending: WebSocketEnding?
 
     init(_ code: Code, _ detail: String, source: SourceName? = nil) {
@@ -58,19 +58,18 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
         return error
     }
 
-    /// The source, where known, and the detail.
+    /// The source, if known, and the detail.
     public var description: String {
         guard let source else { return detail }
         return "source \(source): \(detail)"
     }
 }
 
-/// Text from anywhere, for a line that people read.
+/// Formats untrusted text for logs and errors.
 enum ShownText {
     private static let limit = 128
 
-    /// In quotes, with everything escaped that has no shape of its own or moves what stands around it; of a long text the
-    /// beginning.
+    /// Returns the text in quotes, with invisible and direction-changing characters escaped. Long text is truncated.
     static func quoted(_ text: String) -> String {
         var shown = "\""
         for scalar in text.unicodeScalars.prefix(limit) {

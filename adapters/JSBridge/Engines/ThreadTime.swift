@@ -8,34 +8,34 @@ import Musl
 import Glibc
 #endif
 
-/// The processor time of a thread, read from others. Unknown on Apple platforms, where no limit is enforced.
+/// A thread's processor time, readable from other threads. Unknown on Apple platforms, where no limit is enforced.
 final class ThreadTime: Sendable {
     #if canImport(Darwin)
     static var ofThisThread: Duration { .zero }
 
-    /// Measures the calling thread from now on.
+    /// Starts measuring the calling thread.
     func begin() {}
 
-    /// What the thread has used, or `nil` when it is unknown or the thread has ended.
+    /// The thread's processor time, or `nil` if it is unknown or the thread has ended.
     var used: Duration? { nil }
     #else
     private let clock = Mutex<clockid_t?>(nil)
 
-    /// What the calling thread has used.
+    /// The calling thread's processor time.
     static var ofThisThread: Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// Measures the calling thread from now on.
+    /// Starts measuring the calling thread.
     func begin() {
         var id = clockid_t()
         guard pthread_getcpuclockid(pthread_self(), &id) == 0 else { return }
         clock.withLock { $0 = id }
     }
 
-    /// What the thread has used, or `nil` when it is unknown or the thread has ended.
+    /// The thread's processor time, or `nil` if it is unknown or the thread has ended.
     var used: Duration? {
         guard let id = clock.withLock({ $0 }) else { return nil }
         var time = timespec()

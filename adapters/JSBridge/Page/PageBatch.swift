@@ -1,27 +1,27 @@
 import AdapterThreads
 import SignalboxCore
 
-/// A page's messages in the making: what every engine does with the text of one. Belongs to the thread that takes them.
+/// A builder of message batches that every page engine uses. Confined to the thread that collects the messages.
 struct PageBatch: ~Copyable {
     private let limits: MessageLimits
     private var batch: ArrivalBatch
     private var receivedAt = WallTime(seconds: 0)
 
-    /// - Parameter pool: where the memory of batches comes from.
+    /// - Parameter pool: The pool that supplies the memory of batches.
     init(limits: MessageLimits, pool: ArrivalPool = ArrivalPool()) {
         self.limits = limits
         batch = ArrivalBatch(pool: pool, limits: limits)
     }
 
-    /// The number of messages, and the bytes of their originals.
+    /// The number of messages, and the size of their originals in bytes.
     var count: Int { batch.count }
     var byteCount: Int { batch.byteCount }
 
     /// Appends a message.
     ///
     /// - Parameters:
-    ///   - envelope: how it is read, or why it is not.
-    ///   - timeout: how soon it must begin, in milliseconds from now, or 0.
+    ///   - envelope: The envelope with which to read the message, or the reason to reject it.
+    ///   - timeout: The deadline for its start, in milliseconds from the call, or 0 for none.
     mutating func append(
         _ json: UnsafeRawBufferPointer,
         as envelope: Result<Envelope, Outcome.Rejection>,
@@ -47,7 +47,7 @@ struct PageBatch: ~Copyable {
         }
     }
 
-    /// Appends a message that is over the limit, of which the beginning is kept.
+    /// Appends a message that exceeds the size limit, as a rejection with its beginning.
     mutating func append(
         tooLong beginning: UnsafeRawBufferPointer,
         token: UInt64,
@@ -58,7 +58,7 @@ struct PageBatch: ~Copyable {
         reject(Outcome.Rejection(.malformed, error), beginning, token: token, origin: origin, sender: sender)
     }
 
-    /// What was appended since the last call, in order.
+    /// Returns the messages appended since the last call, in order.
     mutating func take() -> [Arrival] {
         batch.take()
     }

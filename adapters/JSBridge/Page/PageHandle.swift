@@ -1,9 +1,9 @@
 public import SignalboxCore
 
-/// A page as the program sees it: something to send to, to call, and to close. Any thread.
+/// A handle with which the program sends to a page, calls it, and closes it. Safe on any thread.
 ///
-/// A plugin gets the page that called it with `context.page`. The page hears of what is sent through
-/// `signalbox.on(action, listener)`; what comes before a listener is there waits for it, bounded.
+/// A plugin gets the page that called it from `context.page`. The page receives messages through its `signalbox.on`
+/// listeners. Messages that arrive before their listener wait in a bounded queue.
 public final class PageHandle: Sender {
     private let port: any PagePort
 
@@ -11,32 +11,32 @@ public final class PageHandle: Sender {
         self.port = port
     }
 
-    /// What the page is called, or `nil` when nobody named it.
+    /// The page's title, or `nil` if it has none.
     public var title: String? { port.title }
 
-    /// Hands an action to the page; the listener's return value is not waited for. Never blocks.
+    /// Sends an action to the page without waiting for its listener. Never blocks.
     ///
     /// - Parameters:
-    ///   - action: the name the page listens for.
-    ///   - id: given to the listener.
-    ///   - body: JSON.
-    /// - Throws: `closed` when the page was closed or has failed, `full` when too much waits for it, `tooLarge` when the
-    ///   body is larger than the limit of a message.
+    ///   - action: The name to which the page listens.
+    ///   - id: The identifier passed to the listener.
+    ///   - body: The JSON body.
+    /// - Throws: `closed` if the page was closed or has failed, `full` if too many messages wait for it, `tooLarge` if
+    ///   the body exceeds the limit of a message.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         try port.send(action, id: id, body: body)
     }
 
-    /// Calls the page's listener and decodes what it returns, a promise's value too.
+    /// Calls the page's listener and decodes its return value, or the value of the promise it returns.
     ///
-    /// A page answers between its turns: one that stands still in a call of its own, as its source's window is full,
-    /// answers nobody until there is room. A plugin that such a page calls must not wait for it.
+    /// A page answers between its turns. A page blocked in its own call, because its source's window is full, answers
+    /// no call until there is room. A plugin that such a page calls must not wait for it.
     ///
     /// - Parameters:
-    ///   - action: the name the page listens for.
-    ///   - body: the listener's argument.
-    ///   - reply: what the answer is decoded into.
-    ///   - timeout: how long to wait, from now on; above zero.
-    /// - Throws: ``PageCallError`` when there is no answer, or none that decodes; `closed` when the page goes first.
+    ///   - action: The name to which the page listens.
+    ///   - body: The listener's argument.
+    ///   - reply: The type of the decoded answer.
+    ///   - timeout: The maximum time to wait; above zero.
+    /// - Throws: ``PageCallError`` if no answer arrives or the answer does not decode; `closed` if the page ends first.
     public func call<Reply: Decodable & Sendable>(
         _ action: ActionName,
         _ body: some Encodable,
@@ -45,7 +45,7 @@ public final class PageHandle: Sender {
     ) async throws(PageCallError) -> Reply {
         let answer = try await answer(of: action, body, timeout)
         let json = answer ?? Bytes("null")
-        // The engine has bounded it already, by its own limit.
+        // The engine has already enforced its own limit.
         let limits = MessageLimits(bytes: min(max(1, json.count), 1 << 30))
         do {
             return try Body(json: json, limits: limits).decode(reply)
@@ -54,7 +54,7 @@ public final class PageHandle: Sender {
         }
     }
 
-    /// Calls the page's listener and waits until it is done; what it returns is dropped.
+    /// Calls the page's listener and waits until it completes, discarding its return value.
     ///
     /// - Throws: ``PageCallError``, as with a reply.
     public func call(
@@ -65,8 +65,8 @@ public final class PageHandle: Sender {
         _ = try await answer(of: action, body, timeout)
     }
 
-    /// Ends the page: its calls in flight settle with an error, and its source's run returns. Any number of times; returns
-    /// at once. Before a run it ends nothing: the next run begins a new page.
+    /// Ends the page and returns immediately. Calls in flight settle with an error, and the source's run returns.
+    /// Idempotent. A later run begins a new page.
     public func close() {
         port.close()
     }
@@ -87,39 +87,39 @@ public final class PageHandle: Sender {
 }
 
 extension ActionContext {
-    /// The page that sent the action, or `nil` when it came from another kind of source.
+    /// The page that sent the action, or `nil` if the action came from another kind of source.
     public var page: PageHandle? { sender as? PageHandle }
 }
 
-/// Why a call to a page brought no answer.
+/// An error of a call to a page.
 public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Word: String { case closed, full, tooLarge, invalidArgument, timeout, threw, invalidReply }
         private let word: Word
 
-        /// The page is gone, or went before it answered; or the task that waited was cancelled.
+        /// The page ended before it answered, or the waiting task was cancelled.
         public static let closed = Code(word: .closed)
-        /// Too much waits for the page already.
+        /// Too many messages or calls wait for the page.
         public static let full = Code(word: .full)
-        /// The message is larger than a page takes.
+        /// The message exceeds the page's size limit.
         public static let tooLarge = Code(word: .tooLarge)
         /// The argument has no JSON form.
         public static let invalidArgument = Code(word: .invalidArgument)
-        /// No answer came in time. The page may have been called all the same.
+        /// No answer came in time. The page may still have received the call.
         public static let timeout = Code(word: .timeout)
         /// The page's listener threw, or its promise was rejected.
         public static let threw = Code(word: .threw)
-        /// The answer is not what was asked for.
+        /// The answer does not have the expected form.
         public static let invalidReply = Code(word: .invalidReply)
 
-        /// The word used in logs, such as `timeout`.
+        /// The name used in logs, such as `timeout`.
         public var description: String { word.rawValue }
     }
 
-    /// What kind of error this is.
+    /// The kind of error.
     public let code: Code
-    /// What exactly, in words.
+    /// A sentence that describes the fault.
     public let detail: String
 
     package init(_ code: Code, _ detail: String) {
@@ -132,11 +132,11 @@ public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible 
 }
 
 extension PageCallError {
-    /// What a page said instead of a reply.
+    /// Creates the error of a page that answered without a reply.
     ///
     /// - Parameters:
-    ///   - kind: the word of bridge.js.
-    ///   - detail: cut by the caller.
+    ///   - kind: The word that bridge.js sent.
+    ///   - detail: The page's text, truncated by the caller.
     init(answered kind: String, _ detail: String) {
         switch kind {
         case "threw": self.init(.threw, detail)
@@ -145,34 +145,34 @@ extension PageCallError {
         }
     }
 
-    /// The page's answer is over the limit of a message.
+    /// Returns the error of an answer that exceeds the limit of a message.
     static func answerTooLong(limit: Int) -> PageCallError {
         PageCallError(.invalidReply, "the answer has more than \(limit) bytes")
     }
 
-    /// How much of the page's words is kept, in characters.
+    /// The maximum length of a detail that comes from the page, in characters.
     static let longestDetail = 500
 }
 
-/// What an engine gives a ``PageHandle``: the way to its page. Any thread; nothing blocks.
+/// The connection from a ``PageHandle`` to an engine's page. Safe on any thread; no requirement blocks.
 package protocol PagePort: AnyObject, Sendable {
-    /// What the page is called, or `nil` when nobody named it.
+    /// The page's title, or `nil` if it has none.
     var title: String? { get }
 
-    /// Hands a message to the page, in order.
+    /// Sends a message to the page, in order.
     func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused)
 
-    /// Calls the page and waits for its answer, as JSON; `nil` when the listener returned nothing.
+    /// Calls the page and returns its JSON answer, or `nil` if the listener returned nothing.
     ///
-    /// It ends when the page answers, goes, or after `timeout`.
+    /// Returns or throws when the page answers, when it ends, or after `timeout`.
     func call(_ action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes?
 
-    /// Asks the page to end. Any number of times.
+    /// Requests the end of the page. Idempotent.
     func close()
 }
 
-/// bridge.js, for engines in other modules: an expression whose value is a function of a transport.
+/// The text of bridge.js for engines in other modules. The script's value is a function of a transport.
 package enum BridgeScript {
-    /// The text, as UTF-8.
+    /// The script, in UTF-8.
     package static var text: [UInt8] { PackageResources.bridge_js }
 }

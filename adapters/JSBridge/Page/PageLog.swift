@@ -2,15 +2,15 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-/// What a page says to the log: its console, its errors, what was dropped. Any thread.
+/// A log of a page's console output, script errors and dropped messages. Safe on any thread.
 final class PageLog: Sendable {
     private let logger: Logger
     private let errors: ScriptErrorCount
     private let budget: Mutex<LineBudget>
 
     /// - Parameters:
-    ///   - logger: where lines go, with the field `source`.
-    ///   - errors: counts the errors, also those whose line was withheld.
+    ///   - logger: The destination, to which the field `source` is added.
+    ///   - errors: A counter of all errors, including those whose line was withheld.
     init(_ logger: Logger, source: SourceName, linesPerSecond: Int, errors: ScriptErrorCount) {
         var logger = logger
         logger[metadataKey: "source"] = "\(source)"
@@ -19,7 +19,7 @@ final class PageLog: Sendable {
         budget = Mutex(LineBudget(linesPerSecond: linesPerSecond))
     }
 
-    /// A script, a timer or a listener threw, or a promise was rejected without anybody looking.
+    /// Logs an error that a script, timer or listener threw, or an unhandled promise rejection.
     func failed(_ text: String) {
         errors.count()
         say(.error, "script error: \(LineText.escaped(text))")
@@ -33,18 +33,18 @@ final class PageLog: Sendable {
         say(.warning, LineText.escaped(text))
     }
 
-    /// Tells of lines that were withheld, once a second or at the end.
+    /// Logs the number of withheld lines, once a second or at the end.
     func tellWithheld(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
         tell(withheld: budget.withLock { $0.takeWithheld(at: now, isLast: isLast) })
     }
 
-    /// Tells of lines that did not come here at all, and counts the errors among them.
+    /// Logs the number of lines withheld before they reached this log, and counts the errors among them.
     func tell(withheld count: Int, errors unseen: Int = 0) {
         errors.count(unseen)
         if count > 0 { logger.warning("\(count) lines of the page's console were not shown: it writes too many") }
     }
 
-    /// Whether there is something to tell within a second.
+    /// Whether a report of withheld lines is due within a second.
     var hasWithheld: Bool { budget.withLock { $0.withheld > 0 } }
 
     private func say(_ level: Logger.Level, _ text: String) {
@@ -56,7 +56,7 @@ final class PageLog: Sendable {
     }
 }
 
-/// How many errors the scripts of an engine had.
+/// A counter of the script errors of an engine.
 final class ScriptErrorCount: Sendable {
     private let errors = Atomic(0)
 
@@ -67,7 +67,7 @@ final class ScriptErrorCount: Sendable {
     }
 }
 
-/// At most so many log lines in each second; the rest is counted. Pure: the caller says what time it is.
+/// A limit on log lines per second that counts the lines it withholds. Pure: the caller passes the time.
 struct LineBudget {
     let linesPerSecond: Int
     private var began: ContinuousClock.Instant?
@@ -78,7 +78,7 @@ struct LineBudget {
         self.linesPerSecond = linesPerSecond
     }
 
-    /// Whether a line may be written; else it is counted.
+    /// Returns whether to write a line; otherwise counts it as withheld.
     mutating func admit(at now: ContinuousClock.Instant) -> Bool {
         if began.map({ now - $0 >= .seconds(1) }) ?? true {
             began = now
@@ -92,7 +92,7 @@ struct LineBudget {
         return true
     }
 
-    /// The lines withheld, when it is time to tell of them: a second has passed, or the page ends.
+    /// Returns and resets the number of withheld lines once a second has passed or the page ends; 0 before.
     mutating func takeWithheld(at now: ContinuousClock.Instant, isLast: Bool = false) -> Int {
         guard withheld > 0, isLast || began.map({ now - $0 >= .seconds(1) }) ?? true else { return 0 }
         defer { withheld = 0 }
@@ -100,8 +100,8 @@ struct LineBudget {
     }
 }
 
-/// Text from a page, made safe to be one line of a log: control characters, line and paragraph separators and the marks
-/// that turn the direction of writing are shown as `\u{...}`; what is over 4 KiB is cut off.
+/// Escapes text from a page for a single log line, and truncates it to 4 KiB. Control characters, line and paragraph
+/// separators and bidirectional formatting characters become `\u{...}`.
 enum LineText {
     static let longest = 4_096
 

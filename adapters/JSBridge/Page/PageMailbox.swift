@@ -2,31 +2,31 @@ import AdapterThreads
 import SignalboxCore
 import Synchronization
 
-/// The way from the program to an engine's page, for as long as the engine lives: messages wait here while no page runs.
+/// A queue of messages from the program to a page. It lives as long as the engine and holds messages between runs.
 final class PageMailbox: PagePort {
     private typealias Caller = CheckedContinuation<Result<Bytes?, PageCallError>, Never>
 
     private struct State {
-        /// The run that the page has, when there is one.
+        /// The current run of the page, if any.
         var reader: (any MailboxReader)?
         var title: String?
         var isRunning = false
         var isClosed = false
-        /// What the page has yet to take.
+        /// The messages that the page has not taken.
         var messages = WaitingLine<PageMessage>()
         var callers: [UInt64: Caller] = [:]
         var lastNumber: UInt64 = 0
     }
 
-    /// What the page is called as long as nobody says otherwise.
+    /// The page's title until a run replaces it.
     private let givenTitle: String?
     private let bound: Int
     private let limits: MessageLimits
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - title: what the page is called.
-    ///   - bound: the most messages that wait, and the most calls without an answer.
+    ///   - title: The page's title.
+    ///   - bound: The maximum number of queued messages, and of unanswered calls.
     init(title: String?, bound: Int, limits: MessageLimits) {
         givenTitle = title
         self.bound = bound
@@ -34,13 +34,13 @@ final class PageMailbox: PagePort {
         state = Mutex(State(title: title))
     }
 
-    // MARK: - The program's side
+    // MARK: - Called by the program
 
     var title: String? { state.withLock { $0.title } }
 
     func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         guard body.count <= limits.bytes else { throw .tooLarge }
-        // A batch's memory is not kept for a message that waits.
+        // Copies, so that a queued message does not keep its batch's memory alive.
         let message = PageMessage(action: action.copied(), id: id?.copied(), body: body.copied(), number: 0)
         let (refusal, reader) = state.withLock { state -> (SendRefused?, (any MailboxReader)?) in
             guard !state.isClosed else { return (.closed, nil) }
@@ -66,7 +66,7 @@ final class PageMailbox: PagePort {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { caller in
                 wait(for: message, caller)
-                // A timer that ended before the caller was noted found nobody, and there is no other.
+                // A timer that fired before the caller was registered had no caller to resume and does not fire again.
                 if began.duration(to: .now) >= timeout { expire(number, timeout) }
             }
         } onCancel: {
@@ -97,11 +97,11 @@ final class PageMailbox: PagePort {
         }
         if let refusal { return caller.resume(returning: .failure(refusal)) }
         reader?.mailArrived()
-        // A cancellation before the caller was noted found nobody.
+        // A cancellation before the caller was registered had no caller to resume.
         if Task.isCancelled { finish(message.number, .failure(PageMailbox.cancelled)) }
     }
 
-    /// - Returns: whom to tell: nobody when something waited already.
+    /// - Returns: The reader to notify, or `nil` if messages were already waiting.
     private func add(_ message: PageMessage, _ state: inout State) -> (any MailboxReader)? {
         state.messages.append(message)
         return state.messages.count == 1 ? state.reader : nil
@@ -118,11 +118,11 @@ final class PageMailbox: PagePort {
     private static let closed = PageCallError(.closed, "the page is gone")
     private static let cancelled = PageCallError(.closed, "the caller was cancelled")
 
-    // MARK: - The page's side
+    // MARK: - Called by the page
 
-    /// Begins a page. One at a time.
+    /// Begins a run of the page. At most one run is active.
     ///
-    /// - Returns: whether there was none.
+    /// - Returns: Whether no run was active.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isRunning else { return false }
@@ -132,19 +132,19 @@ final class PageMailbox: PagePort {
         }
     }
 
-    /// Tells this reader from now on what arrives, and that something waits already.
+    /// Registers the reader and notifies it of messages that already wait.
     func attach(_ reader: any MailboxReader) {
         let (isClosed, hasMail) = state.withLock { state in
             state.reader = reader
             return (state.isClosed, !state.messages.isEmpty)
         }
-        // Who sends tells of the first that waits alone.
+        // A sender notifies the reader only of the first waiting message.
         if hasMail { reader.mailArrived() }
         if isClosed { reader.close() }
     }
 
-    /// The reader takes and answers nothing more: whoever waits for an answer of it gets none. What it has not taken waits
-    /// for the next page, unless this one failed.
+    /// Removes the reader and fails the calls it has taken. Messages it has not taken wait for the next page. After a
+    /// failure, waiting calls fail too, and the mailbox is closed until the next run.
     func detach(_ reader: any MailboxReader, hasFailed: Bool) {
         let callers = state.withLock { state -> [Caller] in
             guard state.reader === reader else { return [] }
@@ -159,13 +159,13 @@ final class PageMailbox: PagePort {
         for caller in callers { caller.resume(returning: .failure(PageMailbox.closed)) }
     }
 
-    /// The document that took messages is gone, and another may come: whoever waits for an answer of it gets none.
+    /// Fails the calls taken by a document that is gone. Another document may follow it.
     func endDelivered() {
         let callers = state.withLock { takeDelivered(&$0) }
         for caller in callers { caller.resume(returning: .failure(PageMailbox.closed)) }
     }
 
-    /// Those whose message a page has taken.
+    /// Removes and returns the callers whose message a page has taken.
     private func takeDelivered(_ state: inout State) -> [Caller] {
         guard !state.callers.isEmpty else { return [] }
         let waiting = Set(state.messages.all.map(\.number))
@@ -173,34 +173,34 @@ final class PageMailbox: PagePort {
         return state.callers.filter { !waiting.contains($0.key) }.map(\.value)
     }
 
-    /// The page is called so from now on, until its run ends.
+    /// Sets the page's title until its run ends.
     func call(it title: String?) {
         state.withLock { $0.title = title }
     }
 
-    /// The next page may begin.
+    /// Ends the run, so that the next one may begin.
     func end() {
         state.withLock { $0.isRunning = false }
     }
 
-    /// What waits, in order.
+    /// Takes waiting messages, in order.
     ///
     /// - Parameters:
-    ///   - count: the most messages.
-    ///   - bytes: of their bodies; the first message is taken even if it alone has more.
+    ///   - count: The maximum number of messages.
+    ///   - bytes: The maximum total size of their bodies. The first message is taken even if it is larger.
     func takeMessages(atMost count: Int = .max, bytes: Int = .max) -> [PageMessage] {
         state.withLock { $0.messages.take(atMost: count, bytes: bytes) { $0.body.count } }
     }
 
-    /// Whether the page has no message to take and owes no answer.
+    /// Whether no message waits and no caller waits for an answer.
     var isIdle: Bool { state.withLock { $0.messages.isEmpty && $0.callers.isEmpty } }
 
-    /// Ends a caller's wait; nothing happens when it has ended.
+    /// Resumes a caller with a result; has no effect if the call has already finished.
     func finish(_ number: UInt64, _ result: Result<Bytes?, PageCallError>) {
         let (caller, reader) = state.withLock { state -> (Caller?, (any MailboxReader)?) in
             guard let caller = state.callers.removeValue(forKey: number) else { return (nil, nil) }
             state.messages.removeAll { $0.number == number }
-            // A page that ends when it is idle may be so now.
+            // A page that ends when idle may be idle after this call.
             return (caller, state.callers.isEmpty ? state.reader : nil)
         }
         caller?.resume(returning: result)
@@ -208,20 +208,20 @@ final class PageMailbox: PagePort {
     }
 }
 
-/// What the program sends to a page.
+/// A message from the program to a page.
 struct PageMessage: Sendable {
     let action: ActionName
     let id: ActionID?
     let body: Bytes
-    /// What the answer bears, or 0 when none is waited for.
+    /// The number of the call to answer, or 0 for a message without an answer.
     let number: UInt64
 }
 
-/// A page that runs and takes what waits in a ``PageMailbox``. It is told on any thread, and must not block.
+/// A running page that takes messages from a ``PageMailbox``. Called on any thread; its functions must not block.
 protocol MailboxReader: AnyObject, Sendable {
-    /// Something waits, or nobody waits for an answer any more.
+    /// Notifies the page that messages wait, or that no caller waits for an answer.
     func mailArrived()
 
-    /// The page is to end now.
+    /// Ends the page immediately.
     func close()
 }

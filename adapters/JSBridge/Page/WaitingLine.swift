@@ -1,13 +1,13 @@
-/// Things that wait, first in first out. Taking some of many costs nothing for those that stay.
+/// A first-in, first-out queue. Taking elements from the front is amortized constant time per element.
 struct WaitingLine<Element> {
     private var elements: [Element] = []
-    /// How many at the front were taken.
+    /// The number of elements taken from the front.
     private var taken = 0
 
     var count: Int { elements.count - taken }
     var isEmpty: Bool { count == 0 }
 
-    /// Those that wait, in order.
+    /// The waiting elements, in order.
     var all: ArraySlice<Element> { elements[taken...] }
 
     mutating func append(_ element: Element) {
@@ -19,7 +19,7 @@ struct WaitingLine<Element> {
         elements.removeAll(where: isUnwanted)
     }
 
-    /// Those at the front, at most `count`, with at most so many bytes together; the first also when it alone has more.
+    /// Takes up to `count` elements with at most `bytes` bytes together, or the first one alone if it is larger.
     mutating func take(atMost count: Int, bytes: Int, size: (Element) -> Int) -> [Element] {
         var end = taken
         var left = bytes

@@ -1,27 +1,27 @@
 import AdapterThreads
 
-/// Where a broker listens.
+/// The address of an MQTT broker.
 public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
-    /// The port that `mqtt://host` without a port means (IANA: `mqtt`).
+    /// The default port of `mqtt://host` (IANA: `mqtt`).
     public static let standardPort = 1883
-    /// The port that `mqtts://host` without a port means (IANA: `secure-mqtt`).
+    /// The default port of `mqtts://host` (IANA: `secure-mqtt`).
     public static let standardTLSPort = 8883
 
     /// A host name or address; an IPv6 address without brackets.
     public let host: String
     /// The TCP port, 1 to 65,535.
     public let port: Int
-    /// Whether it is spoken to over TLS: `mqtts://`.
+    /// Whether connections use TLS: `mqtts://`.
     public let usesTLS: Bool
 
-    /// A broker by its parts.
+    /// Creates an address from its parts.
     ///
     /// - Parameters:
-    ///   - host: a host name or address; an IPv6 address without brackets.
-    ///   - port: the TCP port, or `nil` (default) for the standard one: 1883, or 8883 with TLS.
-    ///   - usesTLS: whether it is spoken to over TLS; `false` by default.
-    /// - Throws: ``MQTTPushError`` `invalidBroker` when the host is empty or has a character that no host name has, or
-    ///   the port is out of its range.
+    ///   - host: A host name or address; an IPv6 address without brackets.
+    ///   - port: The TCP port, or `nil` (default) for the default port: 1883, or 8883 with TLS.
+    ///   - usesTLS: Whether connections use TLS; `false` by default.
+    /// - Throws: ``MQTTPushError`` `invalidBroker` if the host is empty or has a character that host names cannot have,
+    ///   or if the port is out of its range.
     public init(host: String, port: Int? = nil, usesTLS: Bool = false) throws(MQTTPushError) {
         let port = port ?? (usesTLS ? MQTTBroker.standardTLSPort : MQTTBroker.standardPort)
         let forbidden = { (byte: UInt8) in byte <= 0x20 || byte >= 0x7F || "/?#@[]\\%".utf8.contains(byte) }
@@ -36,10 +36,10 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
         self.usesTLS = usesTLS
     }
 
-    /// A broker by its URL: `mqtt://host`, `mqtts://host`, or either with `:port`, with nothing behind.
+    /// Creates an address from a URL: `mqtt://host` or `mqtts://host`, either with an optional `:port`.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidBroker`, never repeating the text, as it may hold a password: for another
-    ///   scheme, for a user name or password in the URL, a path or a query.
+    /// - Throws: ``MQTTPushError`` `invalidBroker` if the URL has another scheme, a user name, a password, a path or a
+    ///   query. The error never quotes the URL, which may hold a password.
     public init(url: String) throws(MQTTPushError) {
         guard let separator = url.firstRange(of: "://") else { throw MQTTBroker.malformed }
         let usesTLS: Bool
@@ -55,7 +55,7 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
         try self.init(host: host, port: port, usesTLS: usesTLS)
     }
 
-    /// `host:port`, as in logs and facts; an IPv6 address is put in brackets.
+    /// The address as `host:port`, as in logs and facts, with an IPv6 address in brackets.
     public var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
@@ -91,32 +91,33 @@ public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension MQTTBroker {
-    /// Whether it is on this machine.
+    /// Whether the broker is on this machine.
     package var isLocal: Bool { NumericAddress.isLoopback(host: host) }
 }
 
-/// Which MQTT is spoken with a broker.
+/// A version of the MQTT protocol.
 public enum MQTTVersion: String, Sendable, Hashable, CaseIterable {
-    /// MQTT 3.1.1 (OASIS, 2014): no properties, no reasons for what is refused, and no expiry of a session.
+    /// MQTT 3.1.1 (OASIS, 2014): no properties, no session expiry, and no reasons for refused messages and
+    /// subscriptions.
     case v311 = "3.1.1"
     /// MQTT 5 (OASIS, 2019).
     case v5 = "5"
 }
 
-/// How long to wait before a broker is tried again.
+/// The back-off between connection attempts.
 ///
-/// Each wait is drawn at random between nothing and a ceiling that begins at ``first`` and doubles up to ``cap``, so
-/// that many clients do not come back at once. After a refusal that only a changed configuration can cure (a bad
-/// password, a client id in use elsewhere) the wait is drawn from ``slow``.
+/// Each wait is drawn at random between zero and a ceiling, which starts at ``first`` and doubles up to ``cap``. This
+/// jitter keeps many clients from reconnecting at once. If only a configuration change can fix the refusal (a wrong
+/// password, a client id in use elsewhere), the wait is drawn from ``slow``.
 public struct MQTTReconnect: Sendable, Hashable {
     /// The first ceiling, 1 ms to ``cap``; 0.5 s by default.
     public var first: Duration
     /// The largest ceiling, at most 1 hour; 30 s by default.
     public var cap: Duration
-    /// The range of waits after a fault of the configuration, 1 ms to 1 hour; 30 to 60 s by default.
+    /// The range of waits after a configuration error, 1 ms to 1 hour; 30 to 60 s by default.
     public var slow: ClosedRange<Duration>
 
-    /// Waits as given.
+    /// Creates a back-off.
     public init(
         first: Duration = .milliseconds(500),
         cap: Duration = .seconds(30),

@@ -1,82 +1,82 @@
 public import SignalboxCore
 import SignalboxRoutes
 
-/// Everything a push source is told. ``MQTTPushAdapter`` validates it.
+/// The configuration of a push source. ``MQTTPushAdapter`` validates it.
 ///
-/// MQTT 5 or 3.1.1, QoS 0 or 1: with libmosquitto, QoS 2 cannot promise that nothing is lost.
+/// Supports MQTT 5 and 3.1.1 at QoS 0 and 1, but not QoS 2, for which libmosquitto cannot guarantee delivery.
 public struct MQTTPushConfiguration: Sendable {
-    /// The largest packet of MQTT, in bytes (MQTT 5.0, 2.1.4).
+    /// The maximum size of an MQTT packet, in bytes (MQTT 5.0, 2.1.4).
     static let largestPacket = 268_435_455
 
-    /// The configured source whose arrivals these are.
+    /// The configured source of these arrivals.
     public var source: SourceName
     /// The broker.
     public var broker: MQTTBroker
-    /// The subscriptions, 1 to 1,000. The first that matches a topic decides about its messages.
+    /// The subscriptions, 1 to 1,000. The first one that matches a topic decides how its messages are read.
     public var topics: [MQTTTopic]
-    /// Under which id the broker keeps the session.
+    /// The id under which the broker keeps the session.
     public var clientID: MQTTClientID
-    /// Whether the first connection of a run discards what the broker kept; `false` by default.
+    /// Whether the first connection of a run discards the session at the broker; `false` by default.
     public var cleanStart: Bool
-    /// How long the broker keeps session and messages while the source is away, in whole seconds, 0 (no session) to
-    /// 2^32 - 2; 1 h by default.
+    /// How long the broker keeps the session and its messages while the source is disconnected, in whole seconds, 0 (no
+    /// session) to 2^32 - 2; 1 h by default.
     public var sessionExpiry: Duration
-    /// The longest silence before a ping, in whole seconds: 0 (none) or 5 to 65,535; 30 s by default.
+    /// The maximum time without traffic before a ping, in whole seconds: 0 (no pings) or 5 to 65,535; 30 s by default.
     public var keepalive: Duration = .seconds(30)
     /// The user name, read at each connection; none by default.
     public var username: Secret?
-    /// The password, read at each connection; needs a user name; none by default.
+    /// The password, read at each connection; requires a user name; none by default.
     public var password: Secret?
-    /// Which MQTT is spoken; 5 by default.
+    /// The protocol version; 5 by default.
     public var version: MQTTVersion = .v5
-    /// How the connection is protected: by default TLS with the system's trust where the broker is one of `mqtts://`.
+    /// The security of the connection: for an `mqtts://` broker, TLS with the system's trust store by default.
     public var security: MQTTSecurity
-    /// What the broker publishes when the connection breaks without a goodbye; nothing by default. Only of the source's
-    /// first connection, not of ``connections``.
+    /// The message that the broker publishes if the source's own connection ends without DISCONNECT; none by default.
+    /// Does not apply to ``connections``.
     public var will: MQTTWill?
-    /// Further connections, at most 16, each with topics, thread and session of its own; none by default.
+    /// Further connections, at most 16, each with its own topics, thread and session; none by default.
     public var connections: [MQTTConnection] = []
-    /// Which of ``connections`` this is the configuration of; the source's own has no name.
+    /// The name of the connection that this configuration is for; `nil` for the source's own.
     var connectionName: String?
-    /// Whether `signalbox.sessionLost` is submitted when the broker has lost the session; `false` by default.
+    /// Whether to submit `signalbox.sessionLost` when the broker has lost the session; `false` by default.
     public var announcesConnections = false
-    /// How many unacknowledged QoS 1 messages the broker may send, 1 to 65,535; 250 by default.
+    /// The maximum number of unacknowledged QoS 1 messages that the broker may send, 1 to 65,535; 250 by default.
     ///
-    /// Stay far below the broker's own queue limit (mosquitto's `max_queued_messages`, 1,000 unless told otherwise):
-    /// beyond that it drops messages without a word.
+    /// Keep this far below the broker's queue limit (mosquitto's `max_queued_messages`, 1,000 by default), beyond which
+    /// it silently drops messages.
     public var receiveMaximum = 250
-    /// The bounds of one message; what exceeds them, up to ``packetLimit``, is a rejected arrival and is acknowledged.
+    /// The limits of one message. A message that exceeds them, up to ``packetLimit``, is rejected and acknowledged.
     public var limits = MessageLimits()
-    /// The most messages of one batch, 1 to ``receiveMaximum``; 250 by default. When it is reached reading pauses.
+    /// The maximum number of messages in a batch, 1 to ``receiveMaximum``; 250 by default. Reading pauses there.
     public var batchMessages = 250
-    /// The bytes at which a batch is full, 1 to 8 MiB; 4 MiB by default: those of the messages, and an estimate of those
-    /// of their facts (MQTT 5 properties, topics not seen before). One message may reach over it.
+    /// The size at which a batch is full, 1 to 8 MiB; 4 MiB by default. Counts the messages and an estimate of their
+    /// facts (MQTT 5 properties, new topics). The last message may exceed it.
     public var batchBytes = 4 * 1024 * 1024
-    /// How long the supervisor holds an arrival at most, 10 ms to 1 h; 5 s by default. Batches are sized so that a slow
-    /// plugin settles them in a part of it.
+    /// The maximum time for which the supervisor holds an arrival, 10 ms to 1 h; 5 s by default. Batch sizes adapt so
+    /// that a slow plugin settles each batch in a fraction of it.
     public var holdLimit: Duration = .seconds(5)
-    /// How long to wait for the broker's answers to CONNECT, SUBSCRIBE and UNSUBSCRIBE, and for it to take
-    /// acknowledgements, 100 ms to 1 h; 10 s by default. A broker that does not is left and tried again. The operating system bounds the TCP connection itself (about two minutes on Linux); a stop does
-    /// not wait for that.
+    /// How long to wait for the broker to answer CONNECT, SUBSCRIBE and UNSUBSCRIBE, and take acknowledgements, 100 ms
+    /// to 1 h; 10 s by default. After that the source disconnects and retries. The operating system bounds the TCP
+    /// connection attempt itself (about two minutes on Linux); a stop does not wait for that.
     public var answerTimeout: Duration = .seconds(10)
-    /// How long a stop waits at most until the broker has read the last acknowledgements, 0 to 1 h; 1 s by default. When it
-    /// is over, messages that were handled may come again.
+    /// How long a stop waits for the broker to read the last acknowledgements, 0 to 1 h; 1 s by default. After that,
+    /// handled messages may be redelivered.
     public var farewellTimeout: Duration = .seconds(1)
-    /// The waits between connections.
+    /// The back-off between connections.
     public var reconnect = MQTTReconnect()
-    /// Whether a run throws `notConnected` when its first connection fails, and `subscriptionRefused` when the broker
-    /// refuses every topic filter before it ever granted one, as a command at a terminal should, instead of trying again
-    /// and waiting as a service should; `false` by default.
+    /// Whether a run throws `notConnected` if its first connection fails, and `subscriptionRefused` if the broker
+    /// refuses every topic filter before granting any; `false` by default. A terminal command should fail like this; a
+    /// service should retry and wait.
     public var firstConnectionMustSucceed = false
-    /// How many topics' origins are remembered, 1 to 65,536; 1,024 by default. When full, all are forgotten at once.
-    /// A topic longer than 1 KiB is not remembered; a remembered one takes 4 times its length and about 512 bytes.
+    /// The number of topics whose origins are cached, 1 to 65,536; 1,024 by default. A full cache is cleared. A cached
+    /// topic uses 4 times its length plus about 512 bytes. Topics longer than 1 KiB are not cached.
     public var rememberedTopics = 1_024
-    /// How often a message is delivered if the process dies while handling it; `nil` (default): without limit.
+    /// The limit on redelivering a message that the process does not survive; `nil` (default) for none.
     public var deliveries: MQTTDeliveryLimit?
-    /// How the source publishes; `nil` (default): there is no second connection, and nothing can be answered or sent.
+    /// How the source publishes; `nil` (default) for no second connection, replies or sender.
     public var publishing: MQTTPublishing?
 
-    /// A source with a session: messages that come while it is away wait at the broker.
+    /// Creates a source with a session: the broker queues messages for it while it is disconnected.
     public init(
         source: SourceName,
         broker: MQTTBroker,
@@ -94,7 +94,7 @@ public struct MQTTPushConfiguration: Sendable {
         self.sessionExpiry = sessionExpiry
     }
 
-    /// A source without a session, under a random client id: it hears what is published while it is connected.
+    /// Creates a source without a session, under a random client id. It receives messages only while connected.
     public static func withoutSession(
         source: SourceName,
         broker: MQTTBroker,
@@ -110,17 +110,17 @@ public struct MQTTPushConfiguration: Sendable {
         )
     }
 
-    /// The largest packet the broker may send, in bytes: four times the message limit. A larger message it discards
-    /// without telling anyone (MQTT 5.0, 3.1.2.11.4).
+    /// The maximum size of a packet from the broker, in bytes: four times the message limit. The broker silently
+    /// discards larger messages (MQTT 5.0, 3.1.2.11.4).
     public var packetLimit: Int {
         min(4 * limits.bytes, MQTTPushConfiguration.largestPacket)
     }
 }
 
 extension MQTTPushConfiguration {
-    /// Checks every range, and that the values go together.
+    /// Validates the range of every value and the consistency between values.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first fault, with the source's name and what to do.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error, with the source's name and advice.
     public func validate() throws(MQTTPushError) {
         do {
             try validateTopics(topics)
@@ -213,7 +213,7 @@ extension Duration {
 }
 
 extension MQTTPushConfiguration {
-    /// What each of the source's connections is told: the source's own first.
+    /// The configuration of each connection, beginning with the source's own.
     var perConnection: [MQTTPushConfiguration] {
         var first = self
         first.connections = []
@@ -230,17 +230,17 @@ extension MQTTPushConfiguration {
     }
 }
 
-/// A further connection of a push source, with topics of its own.
+/// A further connection of a push source, with its own topics.
 ///
-/// It has a thread, a session and a client id of its own: the source's, `-` and the connection's name. Its messages never
-/// wait for a batch of another connection, so urgent topics belong on one of their own.
+/// It has its own thread, session and client id, which is the source's followed by `-` and the connection's name. Its
+/// messages never wait for a batch of another connection, so it suits urgent topics.
 public struct MQTTConnection: Sendable, Hashable {
-    /// Tells it apart: 1 to 64 letters, digits, `.`, `_` and `-`; once per source.
+    /// The name: 1 to 64 letters, digits, `.`, `_` and `-`; unique within the source.
     public var name: String
-    /// Its subscriptions, 1 to 1,000. The first that matches a topic decides about its messages.
+    /// The subscriptions, 1 to 1,000. The first one that matches a topic decides how its messages are read.
     public var topics: [MQTTTopic]
 
-    /// A connection by its name.
+    /// Creates a connection.
     public init(name: String, topics: [MQTTTopic]) {
         self.name = name
         self.topics = topics

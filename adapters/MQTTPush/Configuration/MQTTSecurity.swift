@@ -1,19 +1,19 @@
 public import SignalboxCore
 
-/// How a connection to a broker is protected. A broker of `mqtts://` needs ``tls(_:identity:)`` or
-/// ``preSharedKey(identity:key:allowsShort:)``, one of `mqtt://` needs ``none``.
+/// The security of a broker connection. An `mqtts://` broker requires ``tls(_:identity:)`` or
+/// ``preSharedKey(identity:key:allowsShort:)``; an `mqtt://` broker requires ``none``.
 public enum MQTTSecurity: Sendable, Hashable {
-    /// Not at all: for a network that one trusts.
+    /// No encryption, for a trusted network.
     case none
-    /// By TLS 1.2 or later with certificates: the broker's, whom ``MQTTTrust`` believes, and a client's own where the
-    /// broker asks for one.
+    /// TLS 1.2 or later with certificates: the broker's, verified according to ``MQTTTrust``, and a client certificate
+    /// if the broker requires one.
     case tls(MQTTTrust = .system, identity: MQTTIdentity? = nil)
-    /// By TLS with a key that both sides know, and no certificates. The identity, 1 to 255 bytes, tells the broker which
-    /// key; the key is a text of 32 to 512 hexadecimal digits, an even number, read at each connection. A shorter one can be
-    /// guessed from a recorded handshake, and needs `allowsShort`.
+    /// TLS with a key that both sides share, without certificates. The identity, 1 to 255 bytes, selects the key at the
+    /// broker. The key has an even number of hexadecimal digits, 32 to 512, and is read at each connection. A shorter
+    /// key can be guessed from a recorded handshake and requires `allowsShort`.
     case preSharedKey(identity: String, key: Secret, allowsShort: Bool = false)
 
-    /// Whether nobody on the way can read or change anything.
+    /// Whether the connection is protected against eavesdropping and tampering.
     var isVerified: Bool {
         switch self {
         case .none, .tls(.insecure, _): false
@@ -50,26 +50,26 @@ public enum MQTTSecurity: Sendable, Hashable {
     }
 }
 
-/// Whose certificates are believed over TLS. The certificate must be the broker's host's in each case but the last.
+/// The trust in the broker's certificate. Except with ``insecure``, the certificate must be for the broker's host.
 public enum MQTTTrust: Sendable, Hashable {
-    /// Those signed by an authority that the system trusts: OpenSSL's folder and file of certificates, or what the
-    /// environment variables `SSL_CERT_DIR` and `SSL_CERT_FILE` name in their place.
+    /// Trusts authorities that the system trusts: OpenSSL's certificate directory and file, or those that the
+    /// environment variables `SSL_CERT_DIR` and `SSL_CERT_FILE` name instead.
     case system
-    /// Those signed by an authority of this PEM file, and no others.
+    /// Trusts only the authorities in this PEM file.
     case authority(file: String)
-    /// Any, and for any host: whoever is on the way can read and change everything. Warned about at each run. For tests
-    /// of one's own broker alone.
+    /// Trusts any certificate for any host, so an attacker on the network can read and change everything. Each run logs
+    /// a warning. Only for tests with your own broker.
     case insecure
 }
 
-/// A client's own certificate and its private key, as PEM files.
+/// A client certificate and its private key, as PEM files.
 public struct MQTTIdentity: Sendable, Hashable {
-    /// The certificate, with the chain that leads to its authority.
+    /// The path of the certificate and its chain.
     public var certificateFile: String
-    /// Its private key, without a passphrase.
+    /// The path of the private key, which has no passphrase.
     public var keyFile: String
 
-    /// Files by their paths. They are read anew for each connection: renewed files count from the next one on.
+    /// Creates an identity from paths. Each connection reads the files again, so renewed files apply from the next one.
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

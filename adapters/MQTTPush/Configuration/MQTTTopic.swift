@@ -1,30 +1,31 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// One subscription: which topics, what their payloads are, and what names the action.
+/// A subscription: its topics, the format of their payloads, and the source of the action's name.
 ///
-/// Better that no topic is matched by two patterns of a source: a broker may then send its messages once for each
-/// (mosquitto does), and each copy is read by the first pattern that matches.
+/// Avoid patterns of one source that match the same topic. Some brokers, such as mosquitto, then send a message once
+/// per pattern, and the first matching pattern reads each copy.
 public struct MQTTTopic: Sendable, Hashable {
-    /// The topics, with captures; behind `$share/GROUP/` those that a group of clients shares. `{action}` names the action and the whole payload is the body; `{id}` is the id;
-    /// other captures join the body.
+    /// The topics, with captures; a `$share/GROUP/` prefix shares them between a group of clients. With `{action}`, the
+    /// capture names the action and the whole payload is the body. `{id}` is the id. Other captures become body
+    /// members.
     ///
-    /// An id stands for one message, which is handled once although it may come again. What more than one message is
-    /// about, such as a lamp, gets another name: `lamp/{lamp}/set`.
+    /// An id stands for one message, which is handled once even if it is redelivered. For an entity that several
+    /// messages concern, such as a lamp, use another name: `lamp/{lamp}/set`.
     public var pattern: TopicPattern
-    /// What a payload's bytes are; JSON by default. Text and bytes need an action from the topic or from ``action``.
+    /// The format of the payload; JSON by default. Text and bytes require an action from the topic or from ``action``.
     public var payload: PayloadKind
-    /// The action of every message of this subscription, or `nil` (default): then `{action}` names it, or, without
-    /// one, the payload does, as ``envelope`` says.
+    /// The action of every message of this subscription. If `nil` (default), `{action}` names it, or without that the
+    /// payload, as ``envelope`` specifies.
     public var action: ActionName?
-    /// How a payload names its action where neither ``action`` nor `{action}` does; a standard envelope by default.
+    /// How the payload names its action if neither ``action`` nor `{action}` does; a standard envelope by default.
     public var envelope: PayloadEnvelope
-    /// The quality of service that is asked for; at least once by default. A broker may grant less, which is logged.
+    /// The requested quality of service; at least once by default. A broker may grant less, which is logged.
     public var quality: MQTTQuality = .atLeastOnce
-    /// What becomes of messages that the broker had stored; they are delivered by default.
+    /// How to treat retained messages; they are delivered by default.
     public var retained: MQTTRetained = .deliver
 
-    /// A subscription.
+    /// Creates a subscription.
     public init(
         _ pattern: TopicPattern,
         payload: PayloadKind = .json,
@@ -61,29 +62,27 @@ public struct MQTTTopic: Sendable, Hashable {
     }
 }
 
-/// How surely a message is delivered (MQTT 5.0, 4.3). QoS 2 is not offered: with libmosquitto it cannot promise that nothing
-/// is lost.
+/// A quality of service (MQTT 5.0, 4.3). QoS 2 is not supported: libmosquitto cannot guarantee its delivery.
 public enum MQTTQuality: Int, Sendable, Hashable, CaseIterable {
-    /// QoS 0: never acknowledged; lost when a connection breaks or a queue is full.
+    /// QoS 0: never acknowledged; lost if a connection breaks or a queue is full.
     case atMostOnce = 0
-    /// QoS 1: sent until it is acknowledged, and so perhaps twice.
+    /// QoS 1: sent until acknowledged, so possibly more than once.
     case atLeastOnce = 1
 }
 
-/// What becomes of the messages that a broker had stored before a subscription was made.
+/// How to treat messages that the broker had stored before the subscription.
 public enum MQTTRetained: String, Sendable, Hashable, CaseIterable {
-    /// They are delivered, marked as retained. MQTT 5 sends them once, where the subscription is new; MQTT 3.1.1 again with
-    /// each connection.
+    /// Delivers them, marked as retained. MQTT 5 sends them once per new subscription, MQTT 3.1.1 at each connection.
     case deliver
-    /// Nobody wants them. An MQTT 5 broker is asked not to send them; what one of MQTT 3.1.1 sends is acknowledged,
+    /// Drops them. An MQTT 5 broker is requested not to send them; those from an MQTT 3.1.1 broker are acknowledged,
     /// counted and dropped.
     case ignore
 }
 
-/// What became of a topic that was added or removed while a source may be running.
+/// The result of adding or removing a topic.
 public enum MQTTTopicState: Sendable, Hashable {
     /// The broker has answered.
     case done
-    /// There is no connection, or it ended before the answer: it is done with the next one.
+    /// There is no connection, or it ended before the answer. The change is made on the next connection.
     case remembered
 }

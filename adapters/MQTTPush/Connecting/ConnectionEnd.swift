@@ -1,29 +1,29 @@
-/// How a connection, or the attempt to make one, ended.
+/// How a connection or connection attempt ended.
 enum ConnectionEnd: Equatable {
-    /// The source was told to stop.
+    /// The source was stopped.
     case stopped
     /// A secret or a file could not be read.
     case unprepared(MQTTPushError)
-    /// There was no connection, for this reason.
+    /// The connection attempt failed, for this reason.
     case notConnected(String)
     /// TLS failed.
     case notSecured(TLSFault)
-    /// The broker did not take the connection.
+    /// The broker refused the connection.
     case refused(ReasonCode)
-    /// The broker did not answer, or did not take what was sent, in time.
+    /// The broker did not answer, or did not accept data, in time.
     case silent
-    /// The broker granted none of the filters, which are named with its reasons; only where that ends the run.
+    /// The broker granted none of the listed filters. Only used where that ends the run.
     case nothingGranted(String)
     /// The connection broke, for this reason.
     case lost(String)
-    /// The broker ended the connection and said why.
+    /// The broker ended the connection and stated a reason.
     case closed(ReasonCode)
-    /// The broker did what MQTT forbids.
+    /// The broker violated the MQTT protocol.
     case brokeProtocol
-    /// This many messages were abandoned; what came at QoS 1 of their batch comes again, the rest does not.
+    /// This many messages were abandoned. The broker redelivers the QoS 1 messages of their batch, but no others.
     case abandoned(Int)
 
-    /// Trying again soon is pointless.
+    /// Whether retrying soon is pointless.
     var isConfigurationFault: Bool {
         switch self {
         case .unprepared, .nothingGranted: true
@@ -33,12 +33,12 @@ enum ConnectionEnd: Equatable {
         }
     }
 
-    /// Whether messages were given back, or held for too long.
+    /// Whether messages were abandoned: returned by a plugin or held for too long.
     var isAbandonment: Bool {
         if case .abandoned = self { true } else { false }
     }
 
-    /// What a run throws whose first connection ended so.
+    /// The error that a run throws if its first connection ends like this.
     var error: MQTTPushError.Code {
         switch self {
         case .unprepared(let error): error.code
@@ -50,7 +50,7 @@ enum ConnectionEnd: Equatable {
         }
     }
 
-    /// Ends of one kind share a log line a minute.
+    /// The kind of end, for limiting the log to one line per kind and minute.
     var kind: String {
         switch self {
         case .stopped: "stopped"
@@ -67,7 +67,7 @@ enum ConnectionEnd: Equatable {
         }
     }
 
-    /// What happened, to which broker, and what to do where somebody can.
+    /// Returns a sentence that states what happened and, where possible, how to fix it.
     func sentence(about broker: MQTTBroker) -> String {
         switch self {
         case .stopped: "disconnected from broker \(broker)"

@@ -1,19 +1,19 @@
 import AdapterThreads
 import Synchronization
 
-/// Between a source's thread, which must not wait for Swift's tasks, and its task, which must not wait for the thread.
+/// A hand-off between a source's thread and its Swift task; neither blocks on the other.
 final class LoopControl: Sendable {
-    /// What the thread asks of the task.
+    /// A request or notification from the thread to the task.
     enum Event: Equatable {
-        /// Wait until the intake has room.
+        /// The task should wait until the intake has room.
         case roomWanted
-        /// The thread returns now, so joining it does not wait.
+        /// The thread is returning, so joining it does not block.
         case ended(MQTTPushError?)
-        /// The source must stop, and the thread is in a call that may last: it ends by itself, later.
+        /// The source must stop, but the thread is in a call that may block for long. The thread ends by itself later.
         case leftBehind
     }
 
-    /// What the thread may do next.
+    /// Whether the thread may submit more arrivals.
     enum Room: Equatable { case unknown, free, closed }
 
     private struct State {
@@ -33,7 +33,8 @@ final class LoopControl: Sendable {
 
     // MARK: - The task's side
 
-    /// The thread's next wish. One caller at a time; cancellation does not end the wait, as the thread always answers.
+    /// Waits for the thread's next event. Supports one caller at a time. Cancellation does not end the wait, because
+    /// the thread always posts an event.
     func nextEvent() async -> Event {
         await withCheckedContinuation { continuation in
             let event = state.withLock { state -> Event? in
@@ -53,7 +54,7 @@ final class LoopControl: Sendable {
         wake.wake()
     }
 
-    /// Asks the thread to stop gracefully; any number of times, from anywhere.
+    /// Stops the thread gracefully. Idempotent; any thread.
     func stop() {
         let isInBlockingCall = state.withLock { state in
             defer { state.isStopping = true }
@@ -73,9 +74,9 @@ final class LoopControl: Sendable {
         post(.roomWanted)
     }
 
-    /// Makes a call that may last; a stop does not wait for it.
+    /// Makes a call that may block for long. A stop does not wait for it.
     ///
-    /// - Returns: `nil` when the source is stopping already and the call was not made.
+    /// - Returns: `nil` if the source was already stopping and the call was not made.
     func blocking<Result>(_ call: () -> Result) -> Result? {
         let mayCall = state.withLock { state in
             state.isInBlockingCall = !state.isStopping
@@ -87,7 +88,7 @@ final class LoopControl: Sendable {
         return result
     }
 
-    /// The thread's last act.
+    /// Posts the final event. The thread calls this just before it returns.
     func end(_ error: MQTTPushError?) {
         post(.ended(error))
     }

@@ -1,7 +1,7 @@
 import AdapterThreads
 import Logging
 
-/// What a push source says to the log: never a payload, a topic of a message, or a secret. Belongs to one thread.
+/// The log output of a push source, without payloads, topics of messages, or secrets. Belongs to one thread.
 final class PushLog {
     private let log: AdapterLog
     private let broker: MQTTBroker
@@ -14,7 +14,7 @@ final class PushLog {
         place = configuration.connectionName.map { "connection \($0): " } ?? ""
     }
 
-    /// One line for each connection whose predecessor's end had one, so that good news follows bad.
+    /// Logs the first connection, and each one after a logged disconnection, so that each logged loss has its recovery.
     func connected(sessionPresent: Bool) {
         guard saidEnd else { return }
         saidEnd = false
@@ -22,7 +22,7 @@ final class PushLog {
         tell(.info, "connected to broker \(broker), \(session)")
     }
 
-    /// Told at each run.
+    /// Logged at each run.
     func insecure() {
         tell(
             .warning,
@@ -31,7 +31,7 @@ final class PushLog {
         )
     }
 
-    /// Told at each connection, of which backoff allows few: programs wait for this line.
+    /// Logged at each connection, because programs wait for this line; back-off keeps connections rare.
     func subscribed(_ count: Int) {
         tell(.info, "subscribed to \(count) topic filters")
     }
@@ -103,8 +103,7 @@ final class PushLog {
     }
 }
 
-/// What a publisher tells the log: one line for what happens seldom, one a minute of each kind for what may be often. Any
-/// thread.
+/// The log output of a publisher. Frequent events get at most one line per kind and minute. Any thread.
 final class PublishLog: Sendable {
     private let log: AdapterLog
     private let broker: MQTTBroker
@@ -118,7 +117,7 @@ final class PublishLog: Sendable {
         log.tell(.info, "the publisher is connected to broker \(broker)")
     }
 
-    /// Told at each run.
+    /// Logged at each run.
     func insecure() {
         log.tell(
             .warning,
@@ -127,7 +126,7 @@ final class PublishLog: Sendable {
         )
     }
 
-    /// A message that nobody waits for was taken and not published.
+    /// Logs an offered message that was accepted but not published.
     func notPublished(_ topic: String, _ error: MQTTPublishError) {
         log.say(
             error.code == .stopped ? .warning : .error,
@@ -145,7 +144,8 @@ final class PublishLog: Sendable {
         )
     }
 
-    /// A request that is not answered: never more of a stranger's topic than 256 characters, escaped.
+    /// Logs a request that is not answered. The response topic is untrusted, so it is escaped and cut to 256
+    /// characters.
     func notAnswered(_ topic: String, _ reason: String) {
         log.say(
             .warning,

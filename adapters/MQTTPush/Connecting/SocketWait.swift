@@ -8,14 +8,14 @@ import Musl
 import Glibc
 #endif
 
-/// What a wait on a socket and a wake signal found.
+/// The result of waiting on a socket and a wake signal.
 struct SocketWait {
-    /// What to wait for on the socket. That it broke is always waited for.
+    /// The socket events to wait for. Errors always end the wait.
     enum Interest {
         case readable
         case writable
         case readableOrWritable
-        /// Only that the peer closed it, where the system can tell (Linux: `POLLRDHUP`).
+        /// Only the peer closing the connection, where the system reports it (Linux: `POLLRDHUP`).
         case hangUp
     }
 
@@ -24,18 +24,18 @@ struct SocketWait {
     private(set) var isWoken = false
 
     #if os(Linux)
-    // The C macro has a form that Swift does not import: <bits/poll.h>, POLLRDHUP.
+    // Swift does not import this form of C macro: <bits/poll.h>, POLLRDHUP.
     private static let peerClosed: Int16 = 0x2000
     #else
     private static let peerClosed: Int16 = 0
     #endif
 
-    /// Waits until something happens or `limit` has passed; earlier also on a signal.
+    /// Waits until an event occurs or `limit` has passed. A POSIX signal also ends the wait.
     ///
     /// - Parameters:
-    ///   - socket: -1 for none.
-    ///   - wake: -1 for none.
-    ///   - limit: rounded up to milliseconds, at most one day.
+    ///   - socket: The socket, or -1 for none.
+    ///   - wake: The readable end of the wake signal, or -1 for none.
+    ///   - limit: The maximum wait, rounded up to milliseconds, at most one day.
     init(socket: Int32, for interest: Interest, wake: Int32, limit: Duration) {
         let events =
             switch interest {
@@ -57,9 +57,9 @@ struct SocketWait {
         isWoken = waited.1.revents != 0
     }
 
-    /// Sends bytes at once and whole, without raising `SIGPIPE`.
+    /// Sends bytes at once and completely, without raising `SIGPIPE`.
     ///
-    /// - Returns: `false` when the connection is of no more use: it is closed, or took a part only.
+    /// - Returns: `false` if the connection is unusable: it is closed, or accepted only a part.
     static func send(_ bytes: [UInt8], to socket: Int32) -> Bool {
         #if os(Linux)
         let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
@@ -77,15 +77,15 @@ struct SocketWait {
     }
 }
 
-/// A second hold on a connection's socket, so that the connection ends when the broker has read all that was sent.
+/// A duplicate of a connection's socket, which keeps the connection open until the broker has read all sent data.
 ///
-/// Closing at once loses acknowledgements that were written: where bytes of the broker lie unread the system resets the
-/// connection, and a new connection under the same client id may reach the broker before the rest of the old one, which it
-/// then throws away. Either way messages that were handled come again although nothing failed.
+/// Closing at once could lose written acknowledgements. If unread data from the broker remains, the system resets the
+/// connection. A new connection under the same client id may also reach the broker before the rest of the old one's
+/// data, which the broker then discards. In both cases the broker would redeliver handled messages.
 struct SocketFarewell: ~Copyable {
     private let socket: Int32
 
-    /// - Returns: `nil` when there is no socket, or the system has no descriptor left.
+    /// - Returns: `nil` if there is no socket, or the system has no descriptor left.
     init?(_ socket: Int32) {
         guard socket >= 0 else { return nil }
         let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)
@@ -97,9 +97,9 @@ struct SocketFarewell: ~Copyable {
         close(socket)
     }
 
-    /// Says that nothing more comes, and waits until the broker has closed its side too; what it still sends is thrown away.
+    /// Shuts down the sending side and waits until the broker closes its side, discarding everything it still sends.
     ///
-    /// - Parameter limit: how long to wait at most.
+    /// - Parameter limit: The maximum wait.
     consuming func wait(limit: Duration) {
         let deadline = ContinuousClock.now + limit
         shutdown(socket, Int32(SHUT_WR))

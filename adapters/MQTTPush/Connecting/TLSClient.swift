@@ -2,21 +2,21 @@ import AdapterThreads
 import COpenSSL
 import SignalboxCore
 
-/// Our side of TLS for one connection: what libmosquitto makes its connection from, and what OpenSSL found out.
+/// The client side of TLS for one connection: the context for libmosquitto, and a record of the handshake.
 ///
-/// Belongs to one thread. It must outlive the libmosquitto handle that it was given to.
+/// Belongs to one thread. It must outlive the libmosquitto handle that uses the context.
 final class TLSClient {
     /// An `SSL_CTX`.
     let context: OpaquePointer
     private let record: UnsafeMutablePointer<cssl_record>
     private let security: MQTTSecurity
 
-    // Counted by OpenSSL and never given back: once per process.
+    // OpenSSL never frees this index, so it is allocated once per process.
     private static let place = cssl_place()
 
-    /// Reads files and secrets.
+    /// Creates a context, reading files and secrets.
     ///
-    /// - Returns: `nil` when the connection is not to be secured.
+    /// - Returns: `nil` if the connection does not use TLS.
     /// - Throws: ``MQTTPushError`` `unusableFile`, `secretUnavailable` or `noResources`.
     init?(_ security: MQTTSecurity, host: String) throws(MQTTPushError) {
         if case .none = security { return nil }
@@ -41,18 +41,18 @@ final class TLSClient {
 
     deinit {
         SSL_CTX_free(context)
-        // Some versions of libmosquitto keep what they were given when no TCP connection came about.
+        // Some versions of libmosquitto do not release the context if no TCP connection was made.
         if record.pointee.is_gone == 0 { SSL_CTX_free(context) }
         cssl_forget(record)
         record.deallocate()
     }
 
-    /// Whether the handshake is done.
+    /// Whether the handshake is complete.
     var isSecured: Bool { record.pointee.is_secured != 0 }
 
-    /// Why the connection ended before the broker's greeting, as far as TLS has to do with it.
+    /// The TLS reason why the connection ended before CONNACK, if there is one.
     ///
-    /// Only an alert speaks of a certificate of ours that is refused: a broker that is being restarted ends connections too.
+    /// Only an alert indicates that the client certificate was refused: a restarting broker ends connections as well.
     var fault: TLSFault? {
         let found = record.pointee
         if found.certificate_fault != 0 { return TLSFault(certificateFault: found.certificate_fault, security) }
@@ -60,7 +60,7 @@ final class TLSClient {
         return found.is_secured == 0 ? .unsecured : nil
     }
 
-    /// What may be behind a secured connection that ended before the broker's greeting without a ``fault``.
+    /// The probable cause if a secured connection ended before CONNACK without a ``fault``.
     var advice: String? {
         guard record.pointee.is_asked != 0, case .tls(_, let identity) = security else { return nil }
         return identity == nil
@@ -131,18 +131,18 @@ final class TLSClient {
     }
 }
 
-/// Why a connection could not be secured, or was refused as soon as it was.
+/// The reason why a connection could not be secured, or was refused immediately afterwards.
 struct TLSFault: Equatable {
     let code: MQTTPushError.Code
-    /// What follows the broker's name in a sentence, with what to do about it.
+    /// The predicate of a sentence whose subject is the broker, with advice.
     let detail: String
 
-    /// Trying again soon is pointless: somebody must change a configuration or a certificate first.
+    /// Whether retrying soon is pointless because a configuration or certificate must change first.
     var needsConfiguration: Bool { code != .tlsFailed }
 
-    /// A certificate of the broker was refused.
+    /// Creates a fault for a broker certificate that was refused.
     ///
-    /// - Parameter certificateFault: one of OpenSSL's `X509_V_ERR_` numbers.
+    /// - Parameter certificateFault: One of OpenSSL's `X509_V_ERR_` numbers.
     init(certificateFault: Int32, _ security: MQTTSecurity) {
         let said = String(cString: X509_verify_cert_error_string(Int(certificateFault)))
         if case .preSharedKey = security {
@@ -172,9 +172,9 @@ struct TLSFault: Equatable {
         }
     }
 
-    /// The broker said that something is wrong.
+    /// Creates a fault for an alert from the broker.
     ///
-    /// - Parameter alert: its number (RFC 8446, 6.2).
+    /// - Parameter alert: The alert's number (RFC 8446, 6.2).
     init(alert: Int32, _ security: MQTTSecurity, wasAsked: Bool) {
         let said = "\(String(cString: SSL_alert_desc_string_long(alert))), alert \(alert)"
         switch security {
@@ -187,7 +187,7 @@ struct TLSFault: Equatable {
         }
     }
 
-    /// The broker asked for a certificate, and did not like the answer.
+    /// Creates a fault for a broker that requested a certificate and refused the answer.
     private init(refusing identity: MQTTIdentity?, _ said: String) {
         let sentence =
             identity == nil
@@ -196,7 +196,7 @@ struct TLSFault: Equatable {
         self.init(.certificateRefused, sentence)
     }
 
-    /// The connection ended before it was secured, and nobody said why.
+    /// The connection ended before it was secured, without an alert.
     static let unsecured = TLSFault(
         .tlsFailed,
         "ended the connection before it was secured. Check that it speaks TLS on this port"
@@ -207,18 +207,18 @@ struct TLSFault: Equatable {
         self.detail = detail
     }
 
-    // A server of TLS 1.2 that gets no certificate says handshake_failure, one of TLS 1.3 certificate_required.
+    // For a missing certificate, TLS 1.2 servers send handshake_failure, and TLS 1.3 servers certificate_required.
     private static let aboutCertificates: Set<Int32> = [40, 42, 43, 44, 45, 46, 48, 49, 51, 116]
 }
 
-/// The bytes of a pre-shared key, which is written in hexadecimal digits.
+/// The bytes of a pre-shared key in hexadecimal notation.
 enum SharedKey {
-    /// The most bytes of a key, as OpenSSL takes them.
+    /// The maximum length of a key that OpenSSL accepts, in bytes.
     static let longest = 256
-    /// The fewest bytes of a key that cannot be guessed (RFC 9257, 6).
+    /// The minimum length of a key that cannot be guessed, in bytes (RFC 9257, 6).
     static let shortest = 16
 
-    /// - Returns: `nil` when the text is not an even number of 2 to 512 hexadecimal digits.
+    /// - Returns: `nil` unless the text has an even number of hexadecimal digits, 2 to 512.
     static func bytes(of text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard (2...2 * longest).contains(digits.count), digits.count.isMultiple(of: 2) else { return nil }

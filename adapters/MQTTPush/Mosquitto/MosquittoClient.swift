@@ -2,11 +2,11 @@ import CMosquitto
 
 /// The receiving client of one connection.
 ///
-/// Belongs to one thread, on which the callbacks run too. Releasing it closes the socket without sending anything more,
-/// which is how a batch is given back to the broker.
+/// Belongs to one thread, on which the callbacks also run. Releasing it closes the socket without sending anything
+/// more, which returns an unacknowledged batch to the broker.
 final class MosquittoClient {
     let handle: MosquittoHandle
-    // libmosquitto holds an unretained pointer to it, and this reference keeps it until the handle is destroyed.
+    // libmosquitto holds an unretained pointer to the target; this reference outlives the handle.
     private let target: PushReceiver
 
     init(
@@ -36,11 +36,11 @@ final class MosquittoClient {
         ])
     }
 
-    /// Queues one SUBSCRIBE for topics that are asked for in the same way.
+    /// Queues one SUBSCRIBE for topics with the same options.
     ///
-    /// MQTT 3.1.1 has no say in stored messages: they come with each SUBSCRIBE.
+    /// MQTT 3.1.1 has no option for retained messages: the broker sends them after each SUBSCRIBE.
     ///
-    /// - Returns: the packet's identifier, which the answer bears.
+    /// - Returns: The return code and the packet identifier, which SUBACK repeats.
     func subscribe(_ topics: SubscriptionGroup, version: MQTTVersion) -> (code: MosquittoCode, packet: Int32) {
         let retained =
             topics.retained == .ignore ? MQTT_SUB_OPT_SEND_RETAIN_NEVER : MQTT_SUB_OPT_SEND_RETAIN_NEW
@@ -62,7 +62,7 @@ final class MosquittoClient {
 
     /// Queues one UNSUBSCRIBE.
     ///
-    /// - Returns: the packet's identifier, which the answer bears.
+    /// - Returns: The return code and the packet identifier, which UNSUBACK repeats.
     func unsubscribe(_ filter: String) -> (code: MosquittoCode, packet: Int32) {
         var packet: Int32 = 0
         let code = mosquitto_unsubscribe_v5(handle.raw, &packet, filter, nil)
@@ -84,10 +84,10 @@ final class MosquittoClient {
     }
 }
 
-// libmosquitto calls these synchronously on the thread that calls `read`, `write` or `keepAlive` of a `MosquittoHandle`.
-// `userData` is the client's `PushReceiver`, which the client keeps alive until the handle is destroyed. All pointers
-// are valid during the call only, so everything is copied before it returns. They are global functions because a closure
-// literal would take over the isolation of the type it is written in.
+// libmosquitto calls these synchronously on the thread that calls `read`, `write` or `keepAlive` of a
+// `MosquittoHandle`. `userData` is the client's `PushReceiver`, which the client keeps alive until the handle is
+// destroyed. All pointers are valid only during the call, so the functions copy everything before they return. They are
+// global functions because a closure literal would inherit the isolation of the type that contains it.
 
 func mosquittoConnected(
     _ handle: OpaquePointer?,

@@ -5,9 +5,9 @@ import Logging
 
 /// The known faults of libmosquitto that a broker, or an attacker on the network, can exploit.
 enum MosquittoFaults {
-    /// The faults that concern a client with this version of MQTT and this security.
+    /// Returns the faults that affect a client with this MQTT version and security.
     ///
-    /// - Parameter isLocal: whether the broker is on this machine, and so as trusted as the program.
+    /// - Parameter isLocal: Whether the broker is on this machine, and so as trusted as the program.
     static func concerning(_ version: MQTTVersion, _ security: MQTTSecurity, isLocal: Bool) -> [LibraryFault] {
         var faults: [LibraryFault] = []
         guard !isLocal else { return faults }
@@ -31,7 +31,7 @@ enum MosquittoFaults {
         return faults
     }
 
-    /// Warns about the faults of the loaded libraries, once per process.
+    /// Logs the faults of the loaded libraries, once per process.
     static func warn(of broker: MQTTBroker, _ version: MQTTVersion, _ security: MQTTSecurity, to logger: Logger) {
         var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
         mosquitto_lib_version(&major, &minor, &patch)

@@ -11,24 +11,24 @@ import Musl
 import Glibc
 #endif
 
-/// One libmosquitto handle for one connection, in its external-loop mode: what is queued leaves only with ``write()``.
+/// A libmosquitto handle for one connection, in external-loop mode: only ``write(isGreeted:)`` sends queued packets.
 ///
-/// Belongs to one thread, on which the callbacks run too, inside ``read()``, ``write()`` and ``keepAlive()``. Releasing it
-/// closes the socket without sending anything that is queued.
+/// Belongs to one thread, on which the callbacks also run, inside ``read()``, ``write(isGreeted:)`` and
+/// ``keepAlive()``. Releasing it closes the socket without sending queued packets.
 final class MosquittoHandle {
-    /// For callbacks, subscriptions and publications.
+    /// The C handle, for callbacks, subscriptions and publications.
     let raw: OpaquePointer
     private let login: BrokerLogin
-    // Released after the handle, which has a pointer into it.
+    // Released after the handle, which holds a pointer into it.
     private var tls: TLSClient?
 
-    // Not thread-safe and counted by the library (man libmosquitto, mosquitto_lib_init): once per process, never undone.
+    // Not thread-safe, and counts its calls (man libmosquitto): called once per process, never undone.
     private static let library: Int32 = mosquitto_lib_init()
 
     /// - Parameters:
-    ///   - login: what the client says of itself.
-    ///   - cleanStart: whether the broker forgets what it kept for the client id.
-    ///   - userData: given to callbacks; must live as long as the handle.
+    ///   - login: The client's identity, broker and credentials.
+    ///   - cleanStart: Whether the broker discards the session of the client id.
+    ///   - userData: Passed to callbacks; must outlive the handle.
     /// - Throws: ``MQTTPushError`` `noResources`.
     init(_ login: BrokerLogin, cleanStart: Bool, userData: UnsafeMutableRawPointer) throws(MQTTPushError) {
         _ = MosquittoHandle.library
@@ -49,9 +49,9 @@ final class MosquittoHandle {
         mosquitto_destroy(raw)
     }
 
-    /// Reads secrets and the files of certificates, and hands them to the libraries.
+    /// Sets the will, reads secrets and certificate files, and passes them to the libraries.
     ///
-    /// - Throws: ``MQTTPushError`` `secretUnavailable`, `unusableFile` or `noResources`.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration`, `secretUnavailable`, `unusableFile` or `noResources`.
     private func prepare() throws(MQTTPushError) {
         if let will = login.will {
             let code = mosquitto_will_set_v5(
@@ -76,7 +76,7 @@ final class MosquittoHandle {
         }
         tls = try TLSClient(login.security, host: login.broker.host)
         guard let tls else { return }
-        // Otherwise the library wants an authority of its own beside ours.
+        // Otherwise the library requires an authority beside those in the context.
         let context = UnsafeMutableRawPointer(tls.context)
         guard mosquitto_int_option(raw, MOSQ_OPT_SSL_CTX_WITH_DEFAULTS, 0) == MOSQ_ERR_SUCCESS.rawValue,
             mosquitto_void_option(raw, MOSQ_OPT_SSL_CTX, context) == MOSQ_ERR_SUCCESS.rawValue
@@ -91,14 +91,13 @@ final class MosquittoHandle {
         }
     }
 
-    /// Reads secrets and files, resolves the broker's name, connects and queues CONNECT. Blocks for as long as the system
-    /// takes for all that; TLS begins with what is read and written afterwards.
+    /// Reads secrets and files, resolves the broker's name, connects and queues CONNECT. Blocks for as long as the
+    /// system needs for that. The TLS handshake happens in subsequent reads and writes.
     ///
-    /// `mosquitto_reconnect` would send no properties and so lose the session's expiry: each connection has a handle of
-    /// its own instead.
+    /// Each connection has its own handle: `mosquitto_reconnect` would send no properties and lose the session expiry.
     ///
-    /// - Parameter properties: those of CONNECT that are numbers, by their identifiers; left out in MQTT 3.1.1.
-    /// - Returns: how it ended, when there is no connection.
+    /// - Parameter properties: The numeric CONNECT properties by identifier; omitted in MQTT 3.1.1.
+    /// - Returns: The reason if there is no connection, otherwise `nil`.
     func connect(_ properties: [(identifier: mqtt5_property, value: UInt32)]) -> ConnectionEnd? {
         do throws(MQTTPushError) {
             try prepare()
@@ -132,16 +131,16 @@ final class MosquittoHandle {
         return .notConnected(reason)
     }
 
-    /// Whether what is written goes to the broker: at once without TLS, after its handshake with it.
+    /// Whether written data reaches the broker: always without TLS, after the handshake with it.
     var isSecured: Bool { tls?.isSecured ?? true }
 
-    /// How the connection ended where MQTT has nothing to say about it.
+    /// Returns how the connection ended if no MQTT packet explains it.
     ///
     /// - Parameters:
-    ///   - code: what the last call returned.
-    ///   - reason: the code's text.
-    ///   - isGreeted: whether the broker took the connection.
-    /// - Returns: `nil` when it did not end.
+    ///   - code: The return code of the last call.
+    ///   - reason: The code's text.
+    ///   - isGreeted: Whether CONNACK has arrived.
+    /// - Returns: `nil` if the connection has not ended.
     func end(_ code: MosquittoCode, _ reason: String, isGreeted: Bool) -> ConnectionEnd? {
         guard !code.isSuccess || socket < 0 else { return nil }
         let reason = code.isSuccess ? "it was closed" : reason
@@ -150,21 +149,21 @@ final class MosquittoHandle {
         return .lost(tls.advice.map { "\(reason), before the broker had answered. \($0)" } ?? reason)
     }
 
-    /// The socket, or -1 when there is none (any more).
+    /// The socket, or -1 while disconnected.
     var socket: Int32 { mosquitto_socket(raw) }
 
-    /// Whether something waits to be written.
+    /// Whether data is waiting to be written.
     var wantsWrite: Bool { mosquitto_want_write(raw) }
 
-    /// Reads one packet at most, as far as it has come; with TLS all that came with it. Never blocks.
+    /// Reads at most one packet, as far as it has arrived; with TLS, all that arrived with it. Never blocks.
     func read() -> MosquittoCode {
         MosquittoCode(rawValue: mosquitto_loop_read(raw, 1))
     }
 
-    /// Writes what is queued, acknowledgements included, as far as the socket takes it; never blocks.
+    /// Writes queued packets, including acknowledgements, as far as the socket accepts them. Never blocks.
     ///
-    /// In TLS 1.3 a broker that refuses our certificate says so after the handshake, and a write that fails loses that: until
-    /// the broker has greeted us, what came is read first.
+    /// In TLS 1.3 a broker sends the alert for a refused client certificate after the handshake, and a failed write
+    /// would lose it. Until CONNACK arrives, pending data is therefore read first.
     func write(isGreeted: Bool) -> MosquittoCode {
         if !isGreeted, tls != nil, isSecured,
             SocketWait(socket: socket, for: .readable, wake: -1, limit: .zero).isReady
@@ -175,26 +174,25 @@ final class MosquittoHandle {
         return MosquittoCode(rawValue: mosquitto_loop_write(raw, 1))
     }
 
-    /// Queues a ping when it is time for one, and finds out that one was not answered.
+    /// Queues a ping if one is due, and detects an unanswered one.
     func keepAlive() -> MosquittoCode {
         MosquittoCode(rawValue: mosquitto_loop_misc(raw))
     }
 
-    /// Queues DISCONNECT; the session stays for its expiry, and the will is not published.
+    /// Queues DISCONNECT. The broker keeps the session until it expires and does not publish the will.
     func disconnect() -> MosquittoCode {
         MosquittoCode(rawValue: mosquitto_disconnect_v5(raw, 0, nil))
     }
 
-    /// Sends a PINGREQ past the library's queue, which may hold acknowledgements that must not leave yet.
+    /// Sends a PINGREQ past the library's queue, which may hold acknowledgements that must not be sent yet.
     ///
-    /// Allowed only while nothing of that queue is partly written. The library takes the answer as one to a ping of its
-    /// own.
+    /// Allowed only while no packet of that queue is partly written. The library accepts the answer as its own.
     ///
-    /// - Returns: `false` when the connection is of no more use.
+    /// - Returns: `false` if the connection is unusable.
     func ping() -> Bool { sendPastQueue([0xC0, 0x00]) }
 
-    /// Sends DISCONNECT past the library's queue, which is not written any more: without it the broker would publish the will.
-    /// Allowed whenever ``ping()`` is.
+    /// Sends DISCONNECT past the library's queue, which is never written again, so that the broker does not publish the
+    /// will. Allowed under the same condition as ``ping()``.
     func disconnectPastQueue() { _ = sendPastQueue([0xE0, 0x00]) }
 
     private func sendPastQueue(_ packet: [UInt8]) -> Bool {
@@ -204,7 +202,7 @@ final class MosquittoHandle {
     }
 }
 
-/// What any client of a broker is told before it connects: as whom, where, and how protected.
+/// The login of an MQTT client: its identity, broker, security and credentials.
 struct BrokerLogin {
     let source: SourceName
     let broker: MQTTBroker
@@ -218,7 +216,7 @@ struct BrokerLogin {
 }
 
 extension BrokerLogin {
-    /// That of the receiving client.
+    /// Creates the login of the receiving client.
     init(_ configuration: MQTTPushConfiguration) {
         self.init(
             source: configuration.source,
@@ -244,7 +242,7 @@ struct MosquittoCode: Equatable {
 
     var isSuccess: Bool { self == .success }
 
-    /// What the code means; for a system error, what `errno` says now, so ask at once.
+    /// The code's meaning. For a system error it depends on `errno`, so read it immediately.
     var text: String {
         let sentence = String(cString: mosquitto_strerror(rawValue))
         let end = sentence.hasSuffix(".") ? sentence.dropLast() : sentence[...]

@@ -1,6 +1,6 @@
 import CMosquitto
 
-/// A reason code of MQTT 5 (MQTT 5.0, 2.4), as brokers send it.
+/// An MQTT 5 reason code from a broker (MQTT 5.0, 2.4).
 struct ReasonCode: Hashable {
     let rawValue: Int32
 
@@ -9,7 +9,7 @@ struct ReasonCode: Hashable {
     static let badCredentials = ReasonCode(rawValue: Int32(MQTT_RC_BAD_USERNAME_OR_PASSWORD.rawValue))
     static let notAuthorized = ReasonCode(rawValue: Int32(MQTT_RC_NOT_AUTHORIZED.rawValue))
 
-    /// What a CONNACK of MQTT 3.1.1 says (MQTT 3.1.1, 3.2.2.3), in the words of MQTT 5.
+    /// Converts the return code of an MQTT 3.1.1 CONNACK (MQTT 3.1.1, 3.2.2.3) to an MQTT 5 reason code.
     init(returnCode: Int32) {
         switch returnCode {
         case 0: rawValue = 0
@@ -26,10 +26,10 @@ struct ReasonCode: Hashable {
         self.rawValue = rawValue
     }
 
-    /// 128 and above are failures.
+    /// Whether the code is a failure: 128 or above.
     var isFailure: Bool { rawValue >= 128 }
 
-    /// Trying again soon is pointless: somebody must change a configuration first.
+    /// Whether retrying soon is pointless because a configuration must change first.
     var needsConfiguration: Bool {
         switch rawValue {
         case 132, 133, 134, 135, 138, 140, 142, 144, 149, 154, 155, 157: true
@@ -37,12 +37,12 @@ struct ReasonCode: Hashable {
         }
     }
 
-    /// Such as `bad user name or password (134)`. The text is ours: what the broker adds in words is not shown.
+    /// A description such as `bad user name or password (134)`. It never includes the broker's own reason string.
     var text: String {
         "\(String(cString: mosquitto_reason_string(rawValue)).lowercased()) (\(rawValue))"
     }
 
-    /// What whoever runs the program can do about it.
+    /// Advice for the operator.
     var advice: String? {
         switch rawValue {
         case 132: "The broker does not speak this version of MQTT: configure the other one"

@@ -1,56 +1,56 @@
 import CMosquitto
 import SignalboxRoutes
 
-/// A message to publish, as MQTT 5.0, section 3.3 has it.
+/// A message to publish (MQTT 5.0, 3.3).
 ///
-/// Content type, expiry, response topic, correlation and user properties are properties of MQTT 5: with MQTT 3.1.1 a message
-/// that has one is refused as `invalidMessage`.
+/// Content type, expiry, response topic, correlation and user properties are MQTT 5 properties. With MQTT 3.1.1 a
+/// message that has one fails with `invalidMessage`.
 public struct MQTTMessage: Sendable, Hashable {
-    /// One user property; names may repeat, and the order is kept.
+    /// A user property. Names may repeat, and the order is kept.
     public struct UserProperty: Sendable, Hashable {
         /// The property's name.
         public var name: String
         /// The property's value.
         public var value: String
 
-        /// A property of this name.
+        /// Creates a property.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// The most bytes of a payload: what MQTT's largest packet (268,435,455 bytes) holds beside a topic and properties.
+    /// The maximum payload in bytes: MQTT's largest packet (268,435,455 bytes) less room for topic and properties.
     public static let largestPayload = 268_000_000
 
     /// The topic, without wildcards, at most 65,535 bytes.
     public var topic: String
-    /// What it says, any bytes, at most ``largestPayload``.
+    /// The payload: any bytes, at most ``largestPayload``.
     public var payload: [UInt8]
-    /// At most once (written and forgotten) or, by default, at least once (acknowledged by the broker).
+    /// The quality of service: at most once (unacknowledged) or, by default, at least once (acknowledged).
     public var quality: MQTTQuality
-    /// Whether the broker keeps it for whoever subscribes later; `false` by default. An empty payload then deletes what it
-    /// keeps.
+    /// Whether the broker retains the message for later subscribers; `false` by default. With an empty payload it
+    /// instead deletes the retained message.
     public var retain: Bool
-    /// The topic an answer is wanted on, without wildcards.
+    /// The topic on which a reply is expected, without wildcards.
     public var responseTopic: String?
-    /// What the answer carries so that it can be told whose it is; at most 65,535 bytes.
+    /// Data that the reply repeats, so that it can be matched to the request; at most 65,535 bytes.
     public var correlation: [UInt8]?
-    /// What the payload is, such as `application/json`.
+    /// The type of the payload, such as `application/json`.
     public var contentType: String?
-    /// How long the message is wanted, counted from the call; whole seconds are sent, rounded up, 1 s to 2^32 - 1 s. One
-    /// that is still queued when the time is over is not sent: `expired`.
+    /// The lifetime of the message from the call on, above zero and at most 2^32 - 1 s. The remainder is sent in whole
+    /// seconds, rounded up. A message still queued when it ends fails with `expired`.
     public var expiry: Duration?
-    /// What else is said about it; at most 64, with at most 65,535 bytes of each text.
+    /// User properties, at most 64, with at most 65,535 bytes per text.
     public var userProperties: [UserProperty]
 
-    /// A message at least once, not retained, without properties.
+    /// Creates a message, by default at least once and not retained, without properties.
     ///
     /// - Parameters:
-    ///   - payload: what it says.
-    ///   - topic: where it goes; checked when it is published.
-    ///   - quality: at least once by default.
-    ///   - retain: whether the broker keeps it, `false` by default.
+    ///   - payload: The payload.
+    ///   - topic: The topic; checked when the message is published.
+    ///   - quality: The quality of service; at least once by default.
+    ///   - retain: Whether the broker retains the message; `false` by default.
     public init(
         _ payload: [UInt8],
         to topic: String,
@@ -64,13 +64,13 @@ public struct MQTTMessage: Sendable, Hashable {
         userProperties = []
     }
 
-    /// A text, as UTF-8, at least once, not retained, without properties.
+    /// Creates a message with a text as UTF-8, by default at least once and not retained, without properties.
     ///
     /// - Parameters:
-    ///   - text: what it says.
-    ///   - topic: where it goes; checked when it is published.
-    ///   - quality: at least once by default.
-    ///   - retain: whether the broker keeps it, `false` by default.
+    ///   - text: The payload.
+    ///   - topic: The topic; checked when the message is published.
+    ///   - quality: The quality of service; at least once by default.
+    ///   - retain: Whether the broker retains the message; `false` by default.
     public init(
         _ text: String,
         to topic: String,
@@ -81,36 +81,35 @@ public struct MQTTMessage: Sendable, Hashable {
     }
 }
 
-/// What the broker said to a message it took.
+/// The broker's acknowledgement of a message.
 public struct MQTTReceipt: Sendable, Hashable {
-    /// The reason code of the PUBACK (MQTT 5.0, 3.4.2.1), below 128: 0, or 16 when nobody subscribes to the topic and the
-    /// broker says so. Always 0 at QoS 0 and with MQTT 3.1.1.
+    /// The reason code of the PUBACK (MQTT 5.0, 3.4.2.1), below 128: 0, or 16 if the topic has no subscribers and the
+    /// broker reports this. Always 0 at QoS 0 and with MQTT 3.1.1.
     public let reasonCode: Int
 
-    /// Whether the broker said that nobody subscribes to the topic; most brokers do not say.
+    /// Whether the broker reported that the topic has no subscribers; most brokers do not report this.
     public var hasNoSubscribers: Bool { reasonCode == 16 }
 }
 
-/// What came back to a request.
+/// The reply to a request.
 ///
-/// Whoever may publish to the response topic could have written it: the topic's last level and the correlation cannot be
-/// guessed, but the broker's operator and whoever may subscribe to `#` can read them.
+/// Any client that may publish to the response topic can forge a reply. The topic's last level and the correlation
+/// cannot be guessed, but the broker's operator and clients that may subscribe to `#` can read them.
 public struct MQTTReply: Sendable, Hashable {
-    /// What it says; of a Signalbox source `{"id", "outcome", "reply" | "error"}` as JSON.
+    /// The payload. A Signalbox source sends `{"id" | "uuid", "outcome", "reply" | "error"}` as JSON.
     public let payload: [UInt8]
-    /// What became of the action, where the answer has the user property `outcome`, as Signalbox's has: `handled`,
-    /// `rejected` or `failed`.
+    /// The reply's user property `outcome`. From Signalbox, it is the action's: `handled`, `rejected` or `failed`.
     public let outcome: String?
-    /// What the payload is, in the answerer's words.
+    /// The type of the payload, as stated by the replier.
     public let contentType: String?
-    /// The user properties of the answer, `outcome` included, at most 64.
+    /// The user properties of the reply, including `outcome`, at most 64.
     public let userProperties: [MQTTMessage.UserProperty]
 
-    /// The payload as text, or `nil` when it is not UTF-8.
+    /// The payload as text, or `nil` if it is not UTF-8.
     public var text: String? { String(validating: payload, as: UTF8.self) }
 }
 
-/// What can be told about a message without a broker.
+/// The checks of a message that require no broker.
 struct PublishCheck {
     private let version: MQTTVersion
 
@@ -155,7 +154,7 @@ struct PublishCheck {
         guard PublishCheck.isText(text) else { throw fault("the \(name) has control characters") }
     }
 
-    /// Whether the library takes it: it refuses control characters and what is no character.
+    /// Returns whether the library accepts the text, which must not contain control characters or noncharacters.
     private static func isText(_ text: String) -> Bool {
         var text = text
         let count = text.utf8.count

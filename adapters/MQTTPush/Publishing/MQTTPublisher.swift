@@ -1,28 +1,27 @@
 public import Logging
 public import SignalboxCore
 
-/// Publishes to a broker, with a connection and a thread of its own. Any thread may call it.
+/// A client that publishes to a broker, with its own connection and thread. Any thread may call it.
 ///
-/// What it is given waits in a queue that is bounded in messages and bytes; when it is full the caller gets `queueFull`, and
-/// nothing is dropped in silence. It is sent in the order in which it was given, requests among themselves and all else among
-/// itself.
+/// Messages wait in a queue that is bounded in messages and bytes. If it is full, the caller gets `queueFull`; nothing
+/// is dropped silently. Messages are sent in order of acceptance; requests are ordered separately.
 ///
-/// Each connection begins a session of its own. What is not acknowledged when a connection breaks is sent again on the next
-/// one, as a new message in the sense of MQTT: without the DUP flag, which speaks of one session's packets. So a message at
-/// QoS 1 is published at least once, and perhaps twice; at QoS 0 it is lost then, and its caller gets `notConnected`.
+/// Each connection starts a new session. Messages that were unacknowledged when a connection broke are sent again on
+/// the next one. They are new MQTT messages, without the DUP flag, which applies only within a session. A QoS 1 message
+/// is therefore published at least once, possibly twice. A QoS 0 message is lost, and its caller gets `notConnected`.
 ///
-/// With MQTT 3.1.1 a broker cannot say that it refused a message: a denied one looks as if it were published.
+/// An MQTT 3.1.1 broker cannot report that it refused a message, so a denied message appears to be published.
 public final class MQTTPublisher: Sendable {
-    /// What the publisher was made with.
+    /// The configuration of the publisher.
     public let configuration: MQTTPublisherConfiguration
     let queue: PublishQueue
     private let logger: Logger
 
-    /// A publisher that is not connected until it runs; what is given to it before waits.
+    /// Creates a publisher. It connects when it runs; messages passed to it earlier wait in its queue.
     ///
     /// - Parameters:
-    ///   - configuration: checked here.
-    ///   - logger: hears of connections and refused messages; never of payloads and secrets.
+    ///   - configuration: The configuration, validated here.
+    ///   - logger: Receives connections and refused messages, never payloads or secrets.
     /// - Throws: ``MQTTPushError`` `invalidConfiguration`.
     public init(_ configuration: MQTTPublisherConfiguration, logger: Logger) throws(MQTTPushError) {
         try configuration.validate()
@@ -31,17 +30,18 @@ public final class MQTTPublisher: Sendable {
         queue = PublishQueue(configuration)
     }
 
-    /// What was published, refused and lost since the publisher was made.
+    /// The numbers of messages by result since the publisher was created.
     public var counts: MQTTPublishCounts { queue.counts }
 
-    /// Publishes until its task is cancelled; reconnects for ever in between. One run at a time; runs may follow each other.
+    /// Publishes until its task is cancelled, and reconnects as needed. One run at a time; a run may follow another.
     ///
-    /// Cancellation is the graceful stop: nothing more is taken, what is queued is sent and its acknowledgements are waited
-    /// for, at most ``MQTTPublisherConfiguration/stopTimeout``; the rest, and everything where there is no connection then,
-    /// ends with `stopped`.
+    /// Cancellation stops the run gracefully. It accepts no more messages, sends those in the queue and waits up to
+    /// ``MQTTPublisherConfiguration/stopTimeout`` for their acknowledgements. Messages that remain fail with `stopped`,
+    /// as do all messages if there is no connection.
     ///
-    /// - Throws: ``MQTTPushError`` `noResources` when the system gives no thread, descriptor or memory, `notConnected` where
-    ///   ``MQTTPublisherConfiguration/firstConnectionMustSucceed`` asks for it, `invalidConfiguration` when it runs already.
+    /// - Throws: ``MQTTPushError`` `noResources` if the system has no thread, descriptor or memory left; `notConnected`
+    ///   if ``MQTTPublisherConfiguration/firstConnectionMustSucceed`` is set; `invalidConfiguration` if a run is
+    ///   already active.
     public func run() async throws {
         let run = try begin()
         try await withTaskCancellationHandler {
@@ -51,49 +51,49 @@ public final class MQTTPublisher: Sendable {
         }
     }
 
-    /// Begins a run that does not end with the caller's task.
+    /// Starts a run that does not end with the caller's task.
     func begin() throws(MQTTPushError) -> PublisherRun {
         MosquittoFaults.warn(of: configuration.broker, configuration.version, configuration.security, to: logger)
         return try PublisherRun(configuration, queue: queue, logger: logger)
     }
 
-    /// Publishes a message and waits until the broker has taken it: its acknowledgement at QoS 1, the socket at QoS 0.
+    /// Publishes a message and waits for the broker's acknowledgement; at QoS 0, until it is written to the socket.
     ///
-    /// Waits at most ``MQTTPublisherConfiguration/publishTimeout``, connecting included. A message that was sent when the wait
-    /// ends may have been published all the same; it is not sent again.
+    /// Waits up to ``MQTTPublisherConfiguration/publishTimeout``, including connecting. A message that was sent before
+    /// the wait ended may still have been published; it is not sent again.
     ///
-    /// - Parameter message: checked before it is taken.
-    /// - Returns: what the broker said.
-    /// - Throws: ``MQTTPublishError``: `queueFull`, `denied` with the broker's reason code, `timeout`, `stopped`, `cancelled`,
-    ///   `invalidMessage`, `tooLarge`, `unsupported`, `expired`, `notConnected`.
+    /// - Parameter message: The message, checked before it is accepted.
+    /// - Returns: The broker's acknowledgement.
+    /// - Throws: ``MQTTPublishError`` `queueFull`, `denied` with the broker's reason code, `timeout`, `stopped`,
+    ///   `cancelled`, `invalidMessage`, `tooLarge`, `unsupported`, `expired` or `notConnected`.
     @discardableResult
     public func publish(_ message: MQTTMessage) async throws(MQTTPublishError) -> MQTTReceipt {
         try PublishCheck(configuration).check(message)
         return try await queue.publish(message, limit: configuration.publishTimeout)
     }
 
-    /// Hands a message over and returns at once. Never blocks.
+    /// Queues a message and returns immediately. Never blocks.
     ///
-    /// A later refusal is counted in ``counts`` and logged, a line a minute at most.
+    /// A later refusal is counted in ``counts`` and logged, at most one line per minute.
     ///
-    /// - Parameter message: checked before it is taken.
-    /// - Throws: ``MQTTPublishError`` `queueFull`, `stopped`, `invalidMessage`, `tooLarge` when it was not taken.
+    /// - Parameter message: The message, checked before it is accepted.
+    /// - Throws: ``MQTTPublishError`` `queueFull`, `stopped`, `invalidMessage` or `tooLarge` if it was not accepted.
     public func offer(_ message: MQTTMessage) throws(MQTTPublishError) {
         try PublishCheck(configuration).check(message)
         try queue.offer(message)
     }
 
-    /// Publishes a message with a Response Topic of this publisher's own and Correlation Data that nobody can guess, and
-    /// waits for the answer (MQTT 5.0, 4.10).
+    /// Publishes a message with the publisher's own Response Topic and unguessable Correlation Data, and waits for the
+    /// reply (MQTT 5.0, 4.10).
     ///
-    /// The answer's topic is subscribed at the first request, and again at each connection after. When a connection breaks
-    /// between request and answer the answer may be lost, and the request ends with `timeout`.
+    /// Each connection subscribes to the response topic when a request first needs it. If a connection breaks between
+    /// request and reply, the reply may be lost, and the request ends with `timeout`.
     ///
     /// - Parameters:
-    ///   - message: without response topic and correlation.
-    ///   - timeout: from the call to the answer, connecting included; above zero, at most 24 h.
-    /// - Returns: the first answer.
-    /// - Throws: ``MQTTPublishError``: as ``publish(_:)``, and `unsupported` with MQTT 3.1.1, which has no response topics.
+    ///   - message: The message, without response topic and correlation.
+    ///   - timeout: The time from the call to the reply, including connecting; above zero, at most 24 h.
+    /// - Returns: The first reply.
+    /// - Throws: ``MQTTPublishError`` as ``publish(_:)`` does, and `unsupported` with MQTT 3.1.1.
     public func request(_ message: MQTTMessage, timeout: Duration) async throws(MQTTPublishError) -> MQTTReply {
         guard configuration.version == .v5 else {
             throw MQTTPublishError(
@@ -115,16 +115,16 @@ public final class MQTTPublisher: Sendable {
         return try await queue.request(request, limit: timeout)
     }
 
-    /// Calls an action of another program and waits for its answer.
+    /// Calls an action of another program and waits for its reply.
     ///
     /// - Parameters:
-    ///   - action: the name the other side routes by.
-    ///   - topic: where it listens, with `{action}` and `{id}` as whole levels, as
-    ///     ``MQTTPublishing/sendTopic`` has them; the id is made anew.
-    ///   - body: the body as JSON; empty for none.
-    ///   - timeout: from the call to the answer, connecting included; above zero, at most 24 h.
-    /// - Returns: the answer, whatever its outcome: see ``MQTTReply/outcome``.
-    /// - Throws: ``MQTTPublishError``: as ``request(_:timeout:)``.
+    ///   - action: The name by which the receiver routes the call.
+    ///   - topic: The receiver's topic, with `{action}` and `{id}` as whole levels, as in ``MQTTPublishing/sendTopic``.
+    ///     Each call generates a new id.
+    ///   - body: The body as JSON; empty for none.
+    ///   - timeout: The time from the call to the reply, including connecting; above zero, at most 24 h.
+    /// - Returns: The reply, whatever its outcome: see ``MQTTReply/outcome``.
+    /// - Throws: ``MQTTPublishError`` as ``request(_:timeout:)`` does.
     public func call(
         _ action: ActionName,
         topic: String,
@@ -137,37 +137,36 @@ public final class MQTTPublisher: Sendable {
     }
 }
 
-/// What a publisher did since it was made: every message it was given is in exactly one of ``waiting``, ``published`` and
-/// ``failed``.
+/// The numbers of a publisher's messages since it was created. Each accepted message counts in exactly one of
+/// ``waiting``, ``published`` and ``failed``.
 public struct MQTTPublishCounts: Sendable, Hashable {
-    /// Messages that were taken: by `publish`, `offer`, `request`, `call`, a sender, and answers to requests.
+    /// Messages accepted from `publish`, `offer`, `request`, `call`, a sender, or as replies to requests.
     public internal(set) var taken = 0
-    /// Messages that are queued or not answered yet, now.
+    /// Messages currently queued or unacknowledged.
     public internal(set) var waiting = 0
-    /// Their bytes, now: payloads, topics and properties.
+    /// The current size of these messages in bytes: payloads, topics and properties.
     public internal(set) var waitingBytes = 0
-    /// Messages that the broker took: acknowledged, or at QoS 0 written to the socket.
+    /// Messages that the broker accepted: acknowledged, or at QoS 0 written to the socket.
     public internal(set) var published = 0
-    /// Messages that were taken and then not published, as far as is known.
+    /// Messages that were accepted but, as far as is known, not published.
     public internal(set) var failed = 0
-    /// Of ``failed``: those that the broker refused with a reason code.
+    /// The failed messages that the broker refused with a reason code.
     public internal(set) var denied = 0
-    /// Of ``failed``: those that a stop ended.
+    /// The failed messages that a stop ended.
     public internal(set) var stopped = 0
-    /// Messages that were not taken as the queue was full.
+    /// Messages that were not accepted because the queue was full.
     public internal(set) var refusedAsFull = 0
-    /// Messages that were sent once more as a connection broke before they were acknowledged: subscribers may have them
-    /// twice.
+    /// Messages sent again because a connection broke before their acknowledgement; subscribers may get them twice.
     public internal(set) var sentAgain = 0
-    /// Replies that met their request.
+    /// Replies that matched a request.
     public internal(set) var replies = 0
-    /// Replies to requests that had ended already.
+    /// Replies to requests that had already ended.
     public internal(set) var lateReplies = 0
-    /// Messages on the response topic that belong to no request: forged, or repeated.
+    /// Messages on the response topic that match no request: forged or duplicate replies.
     public internal(set) var strayReplies = 0
 }
 
-/// Why a message was not published, or a request has no reply. Never contains a payload or a secret.
+/// The reason why a message was not published or a request has no reply. Never contains a payload or a secret.
 public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -177,36 +176,36 @@ public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertib
         }
         private let word: Word
 
-        /// The queue has as many messages or bytes as it may, or as many requests wait for replies as may; nothing was taken.
+        /// The queue is full, or too many requests are waiting for replies. The message was not accepted.
         public static let queueFull = Code(word: .queueFull)
-        /// The broker refused the message, or the subscription to the response topic, for the reason code.
+        /// The broker refused the message or the subscription to the response topic, with the reason code.
         public static let denied = Code(word: .denied)
-        /// The time was over: the detail says whether the message was sent, and so may have been published.
+        /// The time limit passed. The detail states whether the message was sent and so may have been published.
         public static let timeout = Code(word: .timeout)
-        /// The publisher stopped first, or does not run any more.
+        /// The publisher stopped first, or is not running.
         public static let stopped = Code(word: .stopped)
-        /// The task that waited was cancelled: the detail says whether the message may have been published.
+        /// The waiting task was cancelled. The detail states whether the message may have been published.
         public static let cancelled = Code(word: .cancelled)
-        /// The topic or a property cannot be published.
+        /// The topic or a property is invalid.
         public static let invalidMessage = Code(word: .invalidMessage)
-        /// The message is larger than the queue or the broker takes, or the reply larger than the configuration does.
+        /// The message exceeds the limit of the queue or the broker, or the reply exceeds the configured limit.
         public static let tooLarge = Code(word: .tooLarge)
-        /// The protocol version or the broker cannot do this: requests need MQTT 5, and some brokers have no retained messages.
+        /// The protocol or broker lacks the feature: requests need MQTT 5, and some brokers do not retain messages.
         public static let unsupported = Code(word: .unsupported)
-        /// A message of QoS 0 was lost as the connection broke while it was written.
+        /// A QoS 0 message was lost because the connection broke while it was being written.
         public static let notConnected = Code(word: .notConnected)
-        /// The message's own expiry was over before it could be sent.
+        /// The message expired before it could be sent.
         public static let expired = Code(word: .expired)
 
-        /// The word used in logs, such as `queueFull`.
+        /// The name used in logs, such as `queueFull`.
         public var description: String { word.rawValue }
     }
 
-    /// What kind of error this is.
+    /// The kind of error.
     public let code: Code
-    /// The broker's reason code (MQTT 5.0, 2.4), 128 or more, where it gave one.
+    /// The broker's reason code (MQTT 5.0, 2.4), 128 or more, if it sent one.
     public let reasonCode: Int?
-    /// What is wrong and what to do about it, in a sentence.
+    /// A sentence that states the error and how to fix it.
     public let detail: String
 
     init(_ code: Code, _ detail: String, reasonCode: Int? = nil) {

@@ -1,64 +1,65 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// How a publisher connects, and its bounds.
+/// The configuration of a publisher: its connection and its limits.
 public struct MQTTPublisherConfiguration: Sendable {
-    /// Whom log lines are about.
+    /// The source named in log lines.
     public var source: SourceName
     /// The broker.
     public var broker: MQTTBroker
-    /// Under which id the broker knows the publisher; a random one by default. It needs no session.
+    /// The id by which the broker identifies the publisher; a random one by default. It needs no session.
     public var clientID: MQTTClientID
-    /// The protocol version; 5 by default. With 3.1.1 a broker cannot say that it refused a message, and requests have no
-    /// response topic.
+    /// The protocol version; 5 by default. An MQTT 3.1.1 broker cannot report that it refused a message, and requests
+    /// have no response topic.
     public var version: MQTTVersion = .v5
-    /// How the connection is protected: by default TLS with the system's trust where the broker is one of `mqtts://`.
+    /// The security of the connection: for an `mqtts://` broker, TLS with the system's trust store by default.
     public var security: MQTTSecurity
     /// The user name, read at each connection; none by default.
     public var username: Secret?
-    /// The password, read at each connection; needs a user name; none by default.
+    /// The password, read at each connection; requires a user name; none by default.
     public var password: Secret?
-    /// What the broker publishes when the connection ends without a goodbye; nothing by default.
+    /// The message that the broker publishes if the connection ends without DISCONNECT; none by default.
     public var will: MQTTWill?
-    /// The longest silence before a ping, in whole seconds: 0 (none) or 5 to 65,535; 30 s by default.
+    /// The maximum time without traffic before a ping, in whole seconds: 0 (no pings) or 5 to 65,535; 30 s by default.
     public var keepalive: Duration = .seconds(30)
-    /// The most messages that are queued or not acknowledged, 1 to 1,000,000; 1,000 by default. More are refused with
-    /// `queueFull`, never dropped.
+    /// The maximum number of queued and unacknowledged messages, 1 to 1,000,000; 1,000 by default. Further messages
+    /// fail with `queueFull` and are never dropped.
     public var queuedMessages = 1_000
-    /// The most bytes of them, 1 KiB to 1 GiB; 16 MiB by default: payloads, topics, properties. More are refused with
-    /// `queueFull`; a single message that is larger is `tooLarge`.
+    /// The maximum total size of these messages in bytes, 1 KiB to 1 GiB; 16 MiB by default. Counts payloads, topics
+    /// and properties. Further messages fail with `queueFull`; a single larger message fails with `tooLarge`.
     public var queuedBytes = 16 * 1_024 * 1_024
-    /// The most messages that are sent and not acknowledged, 1 to 10,000; 100 by default. A broker may allow fewer.
+    /// The maximum number of sent but unacknowledged messages, 1 to 10,000; 100 by default. A broker may allow fewer.
     public var unacknowledgedMessages = 100
-    /// The most requests that wait for replies, 1 to 100,000; 1,000 by default. More are refused with `queueFull`.
+    /// The maximum number of requests waiting for replies, 1 to 100,000; 1,000 by default. Others fail with
+    /// `queueFull`.
     public var requestsInFlight = 1_000
-    /// The most bytes of a reply, 1 to 64 MiB; 1 MiB by default. Up to 4 times that ends the request with `tooLarge`; a
-    /// broker throws a larger one away, and the request ends with `timeout`.
+    /// The maximum size of a reply in bytes, 1 to 64 MiB; 1 MiB by default. A reply of up to 4 times that ends the
+    /// request with `tooLarge`. The broker discards larger replies, and the request ends with `timeout`.
     public var replyBytes = 1_024 * 1_024
-    /// Below which topic replies come: a level that cannot be guessed is added. `signalbox/replies` by default; the broker
-    /// must allow the publisher to subscribe below it.
+    /// The parent topic of replies, to which the publisher appends an unguessable level; `signalbox/replies` by
+    /// default. The broker must allow the publisher to subscribe below it.
     public var replyTopic = "signalbox/replies"
-    /// How long ``MQTTPublisher/publish(_:)`` waits at most, connecting included, 10 ms to 1 h; 30 s by default. What is
-    /// offered waits without a limit, in the bounded queue.
+    /// How long ``MQTTPublisher/publish(_:)`` waits, including connecting, 10 ms to 1 h; 30 s by default. Offered
+    /// messages wait in the bounded queue without a time limit.
     public var publishTimeout: Duration = .seconds(30)
-    /// How long to wait for the broker's answer to CONNECT, for it to take what is sent, and for an acknowledgement, before
-    /// the connection is given up, 100 ms to 1 h; 10 s by default.
+    /// How long to wait for the broker to answer CONNECT, accept data or acknowledge a message before the connection is
+    /// dropped, 100 ms to 1 h; 10 s by default.
     public var answerTimeout: Duration = .seconds(10)
-    /// How long a stop waits at most until what is queued is acknowledged, 0 to 1 h; 5 s by default. The rest ends with
+    /// How long a stop waits for acknowledgements of queued messages, 0 to 1 h; 5 s by default. The rest fail with
     /// `stopped`.
     public var stopTimeout: Duration = .seconds(5)
-    /// The waits between connections.
+    /// The back-off between connections.
     public var reconnect = MQTTReconnect()
-    /// Whether a run throws when its first connection fails, as a command at a terminal should, instead of trying again as a
-    /// service should; `false` by default.
+    /// Whether a run throws if its first connection fails; `false` by default. A command should fail; a service should
+    /// retry.
     public var firstConnectionMustSucceed = false
 
-    /// A publisher with a random client id.
+    /// Creates a configuration, by default with a random client id.
     ///
     /// - Parameters:
-    ///   - source: whom log lines are about.
-    ///   - broker: where messages go.
-    ///   - clientID: a random one by default.
+    ///   - source: The source named in log lines.
+    ///   - broker: The broker to publish to.
+    ///   - clientID: The client id; a random one by default.
     public init(source: SourceName, broker: MQTTBroker, clientID: MQTTClientID = .random()) {
         self.source = source
         self.broker = broker
@@ -68,9 +69,9 @@ public struct MQTTPublisherConfiguration: Sendable {
 }
 
 extension MQTTPublisherConfiguration {
-    /// Whether everything is in its range and goes together.
+    /// Validates the range of every value and the consistency between values.
     ///
-    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first fault, with the source's name and what to do.
+    /// - Throws: ``MQTTPushError`` `invalidConfiguration` for the first error, with the source's name and advice.
     public func validate() throws(MQTTPushError) {
         do throws(MQTTPushError) {
             try validateBounds()
@@ -126,46 +127,47 @@ extension MQTTPublisherConfiguration {
     }
 }
 
-/// How a push source publishes beside receiving: replies to requests, `context.sender`, calls of its own.
+/// The publishing side of a push source: replies to requests, `context.sender`, and its own calls.
 ///
-/// It is a second connection with a client id of its own, as an acknowledgement on the receiving one could not be held back
-/// while something else is sent there. Broker, version, security, user name, password, keepalive and waits are those of the
-/// source.
+/// It uses a second connection with its own client id, because acknowledgements on the receiving connection could not
+/// be held back while something else is sent there. Broker, version, security, credentials, keep-alive and back-off are
+/// the source's.
 public struct MQTTPublishing: Sendable {
-    /// The second connection's client id; `nil` (default): that of the source with `-tx` behind, or a random one where the
-    /// source's is.
+    /// The second connection's client id. If `nil` (default), it is the source's with `-tx` appended, or a random one
+    /// if the source's is random.
     public var clientID: MQTTClientID?
-    /// The most messages that are queued or not acknowledged, 1 to 1,000,000; 1,000 by default. More are refused.
+    /// The maximum number of queued and unacknowledged messages, 1 to 1,000,000; 1,000 by default. Others are refused.
     public var queuedMessages = 1_000
-    /// The most bytes of them, 1 KiB to 1 GiB; 16 MiB by default. More are refused.
+    /// The maximum total size of these messages in bytes, 1 KiB to 1 GiB; 16 MiB by default. Further ones are refused.
     public var queuedBytes = 16 * 1_024 * 1_024
-    /// Where replies may go: a request whose Response Topic none of these filters matches is not answered. None by default,
-    /// as whoever may publish to the source names that topic, and so could make the program publish anywhere.
+    /// The topics to which replies may be sent. A request whose Response Topic matches none of these filters is not
+    /// answered. Empty by default: clients of the source choose that topic and could make the program publish anywhere.
     ///
-    /// Topics that begin with `$` are never answered on, whatever the filters say.
+    /// Topics that begin with `$` never receive replies, whatever the filters allow.
     public var replyTopics: [TopicFilter] = []
-    /// How many requests may wait for their outcome to be answered, 1 to 1,000,000; 10,000 by default. One more is handled
-    /// and not answered.
+    /// The maximum number of requests waiting for an outcome, 1 to 1,000,000; 10,000 by default. Others are handled but
+    /// not answered.
     public var waitingReplies = 10_000
-    /// Where `context.sender` and ``MQTTPushAdapter/call(_:body:timeout:)`` publish, with `{action}` and `{id}` as whole
-    /// levels; `nil` (default): nothing can be sent unasked.
+    /// The topic to which `context.sender` and ``MQTTPushAdapter/call(_:body:timeout:)`` publish, with `{action}` and
+    /// `{id}` as whole levels; `nil` (default) for no sender and no calls.
     ///
-    /// With `{action}` the payload is the body; without, it is a standard envelope `{"action", "id", "body"}`. An id that
-    /// has no place goes into the user property `id`.
+    /// With `{action}` the payload is the body; without it, a standard envelope `{"action", "id", "body"}`. With
+    /// `{action}` but without `{id}`, the id becomes the user property `id` (MQTT 5 only).
     public var sendTopic: String?
-    /// Below which topic the answers to calls come: a level that cannot be guessed is added. `signalbox/replies` by default.
+    /// The parent topic of replies to calls, to which the publisher appends an unguessable level; `signalbox/replies`
+    /// by default.
     public var responseTopic = "signalbox/replies"
-    /// How long a publish waits at most for its acknowledgement, 10 ms to 1 h; 30 s by default.
+    /// How long a publish waits for its acknowledgement, 10 ms to 1 h; 30 s by default.
     public var publishTimeout: Duration = .seconds(30)
-    /// How long a stop waits at most until what is queued is acknowledged, 0 to 1 h; 5 s by default.
+    /// How long a stop waits for acknowledgements of queued messages, 0 to 1 h; 5 s by default.
     public var stopTimeout: Duration = .seconds(5)
 
-    /// Publishing that answers nobody and has no sender, until told where.
+    /// Creates a configuration without reply topics and without a send topic.
     public init() {}
 }
 
 extension MQTTPushConfiguration {
-    /// The configuration of the second client, or `nil` when the source only receives.
+    /// The configuration of the second client, or `nil` if the source only receives.
     var publisher: MQTTPublisherConfiguration? {
         guard let publishing else { return nil }
         var publisher = MQTTPublisherConfiguration(
@@ -190,7 +192,7 @@ extension MQTTPushConfiguration {
         return publisher
     }
 
-    /// What can be said of ``publishing`` beside its bounds.
+    /// Validates ``publishing`` and its consistency with the source.
     func validatePublishing() throws(MQTTPushError) {
         guard let publishing, let publisher else { return }
         try publisher.validate()
@@ -218,10 +220,10 @@ extension MQTTPushConfiguration {
 }
 
 extension MQTTClientID {
-    /// The id of the publishing client beside this one.
+    /// The id of the publishing client that belongs to this one.
     fileprivate var publisher: MQTTClientID {
         if isRandom { return .random() }
-        // An id of the greatest length has no room for more.
+        // An id of maximum length cannot be extended.
         return (try? .fixed(text + "-tx")) ?? .random()
     }
 }

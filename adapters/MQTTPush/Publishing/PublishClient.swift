@@ -8,10 +8,10 @@ import Musl
 import Glibc
 #endif
 
-/// The publishing client of one connection. Belongs to one thread, on which the callbacks run too.
+/// The publishing client of one connection. Belongs to one thread, on which the callbacks also run.
 final class PublishClient {
     let handle: MosquittoHandle
-    // libmosquitto holds an unretained pointer to it, and this reference keeps it until the handle is destroyed.
+    // libmosquitto holds an unretained pointer to the target; this reference outlives the handle.
     private let target: PublishReceiver
     private let configuration: MQTTPublisherConfiguration
 
@@ -46,9 +46,9 @@ final class PublishClient {
 
     /// Queues a PUBLISH.
     ///
-    /// - Parameter left: for how long it is still wanted, where it says so.
-    /// - Returns: the packet's identifier, which the answer bears. `MOSQ_ERR_NO_CONN` at QoS 1 means that the library has
-    ///   queued it for a connection that this handle never has again.
+    /// - Parameter left: The remaining lifetime of the message, if limited.
+    /// - Returns: The return code and the packet identifier, which PUBACK repeats. `MOSQ_ERR_NO_CONN` at QoS 1 means
+    ///   that the library queued the message for another connection, which this handle never makes.
     func publish(_ message: MQTTMessage, left: Duration?) -> (code: MosquittoCode, packet: Int32) {
         var list: OpaquePointer?
         defer { mosquitto_property_free_all(&list) }
@@ -100,7 +100,7 @@ final class PublishClient {
 }
 
 extension BrokerLogin {
-    /// That of a publisher.
+    /// Creates the login of a publisher.
     init(_ configuration: MQTTPublisherConfiguration) {
         self.init(
             source: configuration.source,
@@ -116,9 +116,9 @@ extension BrokerLogin {
     }
 }
 
-/// What libmosquitto's callbacks write to in a publisher's connection. Belongs to one thread.
+/// The target of libmosquitto's callbacks in a publisher's connection. Belongs to one thread.
 final class PublishReceiver {
-    /// Grows with every callback; when a read did not move it, the socket was empty.
+    /// The number of callbacks so far. If a read does not change it, the socket was empty.
     private(set) var callbacks = 0
     private(set) var greeting: ReasonCode?
     private(set) var goodbye: Int32?
@@ -199,15 +199,15 @@ final class PublishReceiver {
     }
 }
 
-/// What came on the reply topic.
+/// A message on the reply topic.
 struct PublishReply {
-    /// What it answers; `nil` when it does not say, or came on another topic.
+    /// The correlation of the request; `nil` if the message has none or arrived on another topic.
     let correlation: [UInt8]?
     let result: Result<MQTTReply, MQTTPublishError>
 }
 
-// As those of the receiving client: called on the thread that reads and writes, with the client's `PublishReceiver`, which
-// lives as long as the handle. Everything is copied before they return.
+// As for the receiving client, libmosquitto calls these on the thread that reads and writes. `userData` is the client's
+// `PublishReceiver`, which lives as long as the handle. The functions copy everything before they return.
 
 func publisherConnected(
     _ handle: OpaquePointer?,
@@ -246,7 +246,7 @@ func publisherSubscribed(
     _ granted: UnsafePointer<Int32>?,
     _ properties: OpaquePointer?
 ) {
-    // One filter is asked for; a broker that says nothing of it has not granted it.
+    // The packet has one filter. A broker that sends no code for it has not granted it.
     let code = count > 0 ? granted?.pointee : nil
     receiver(userData)?.subscribed(code ?? Int32(MQTT_RC_UNSPECIFIED.rawValue))
 }

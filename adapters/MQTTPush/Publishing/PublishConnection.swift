@@ -1,19 +1,19 @@
 import AdapterThreads
 import CMosquitto
 
-/// One connection of a publisher, from CONNECT to its end. Belongs to the publisher's thread.
+/// One connection of a publisher, from CONNECT until it ends. Belongs to the publisher's thread.
 final class PublishConnection {
     private let loop: PublishLoop
     private let configuration: MQTTPublisherConfiguration
     private let control: LoopControl
     private let client: PublishClient
     private let receiver: PublishReceiver
-    /// Whether the broker greeted us.
+    /// Whether the broker has accepted the connection.
     private(set) var isOpen = false
-    /// Whether the broker took a message, or the connection lasted: enough to begin waits anew after it.
+    /// Whether the broker accepted a message, or the connection lasted a minute. Either resets the back-off.
     private(set) var isProven = false
     private var replies = ReplySubscription.none
-    /// What the broker said to the reply topic when it refused it.
+    /// The reason code with which the broker refused the reply topic.
     private var refusal = ReasonCode.notAuthorized
     private var packets: [Int32: UInt64] = [:]
     private let began = ContinuousClock.now
@@ -34,7 +34,7 @@ final class PublishConnection {
         client = try PublishClient(configuration, target: receiver)
     }
 
-    /// Connects, publishes until the connection ends or the publisher is stopped, and says how it ended.
+    /// Connects, publishes until the connection ends or the publisher is stopped, and returns how it ended.
     func run() -> ConnectionEnd {
         let tried = control.blocking { client.connect() }
         guard let end = tried, !control.isStopping else { return .stopped }
@@ -57,7 +57,7 @@ final class PublishConnection {
     }
 
     private func wait(until deadline: ContinuousClock.Instant?) {
-        // A handshake goes on with what the broker says.
+        // A handshake continues when data from the broker arrives.
         let mayWrite = client.handle.wantsWrite && client.handle.isSecured
         let limit = min(.seconds(1), deadline.map { max(.zero, $0 - .now) } ?? .seconds(1))
         let wait = SocketWait(
@@ -69,14 +69,14 @@ final class PublishConnection {
         if wait.isWoken { control.wake.drain() }
     }
 
-    /// Reads what has come and writes what is queued; neither blocks.
+    /// Reads pending data and writes queued data without blocking.
     private func exchange() -> ConnectionEnd? {
         for _ in 0..<256 {
             let before = receiver.callbacks
             let code = client.handle.read()
             let reason = code.isSuccess ? "" : code.text
             if let end = ended(code, reason) { return end }
-            // At once, as each reply may be large.
+            // After each read, because each reply may be large.
             hearAnswers()
             if receiver.callbacks == before { break }
         }
@@ -89,7 +89,7 @@ final class PublishConnection {
         return ended(code, code.text)
     }
 
-    /// Gives the library what may be sent now.
+    /// Passes the messages that may be sent to the library.
     private func send() -> ConnectionEnd? {
         guard isOpen else { return write() }
         let wantsReplies = loop.queue.read(loop.number) { $0.wantsReplies } ?? false
@@ -106,13 +106,13 @@ final class PublishConnection {
                 continue
             }
             if packets.isEmpty { progressed = .now }
-            // An identifier that is used again belongs to a message that was never answered: then nothing is sure.
+            // A reused identifier belongs to a message that was never acknowledged, so the connection has failed.
             guard packets.updateValue(next.number, forKey: packet) == nil else { return .silent }
         }
         return write()
     }
 
-    /// Why the library takes a message never, or `nil` when it took it or the connection is at fault.
+    /// Returns the permanent error for a return code, or `nil` for success and for connection errors.
     private static func error(_ code: MosquittoCode) -> MQTTPublishError? {
         switch code.rawValue {
         case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_CONN_LOST.rawValue: nil
@@ -126,7 +126,7 @@ final class PublishConnection {
         }
     }
 
-    /// Passes on which messages are acknowledged, and replies.
+    /// Passes acknowledgements and replies to the queue.
     private func hearAnswers() {
         for (packet, code) in receiver.takeAnswers() {
             guard let number = packets.removeValue(forKey: packet) else { continue }
@@ -139,7 +139,7 @@ final class PublishConnection {
         }
     }
 
-    /// Passes on what the callbacks heard.
+    /// Processes the callbacks' records.
     private func hear() -> ConnectionEnd? {
         hearAnswers()
         if let granted = receiver.takeGranted() {
@@ -170,12 +170,12 @@ final class PublishConnection {
 
     private func ended(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
         guard let end = end(code, reason) else { return nil }
-        // What was heard before the end counts: an acknowledged message is not sent again.
+        // Acknowledgements received before the end count: those messages are not sent again.
         hearAnswers()
         return end
     }
 
-    /// What the callbacks and a return code say about the connection, in order of how much they explain.
+    /// Returns how the connection ended according to the callbacks and a return code, in order of explanatory value.
     private func end(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
         if receiver.brokeProtocol { return .brokeProtocol }
         if let greeting = receiver.greeting, greeting.isFailure { return .refused(greeting) }
@@ -185,7 +185,7 @@ final class PublishConnection {
         return client.handle.end(code, reason, isGreeted: receiver.greeting != nil)
     }
 
-    /// Looks about once a second after the keepalive and after acknowledgements that do not come.
+    /// Checks about once a second for overdue acknowledgements and keep-alive.
     private func keepAlive() -> ConnectionEnd? {
         let now = ContinuousClock.now
         if isOpen && now - began > .seconds(60) { isProven = true }
@@ -196,7 +196,7 @@ final class PublishConnection {
         return ended(code, code.text)
     }
 
-    /// Says goodbye.
+    /// Disconnects gracefully.
     private func finish() -> ConnectionEnd {
         let farewell = SocketFarewell(client.handle.socket)
         guard client.handle.disconnect().isSuccess else { return .stopped }

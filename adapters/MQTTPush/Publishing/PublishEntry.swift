@@ -1,24 +1,25 @@
-/// A message between its caller and the broker's acknowledgement.
+/// A message from its acceptance to the broker's acknowledgement.
 struct PublishEntry {
-    /// Who hears what became of it.
+    /// The recipient of the result.
     enum Waiter {
-        /// Nobody waits: it was offered.
+        /// The message was offered, so no caller is waiting.
         case nobody
         case publish(CheckedContinuation<Result<MQTTReceipt, MQTTPublishError>, Never>)
-        /// The request of this correlation, which waits for more than the acknowledgement.
+        /// The request with this correlation, which waits for a reply as well as the acknowledgement.
         case request([UInt8])
-        /// Its caller gave up after it was sent. It keeps its place until the connection forgets it, as the library does.
+        /// The caller gave up after the message was sent. The entry remains until it is acknowledged or the connection
+        /// ends, like the message in the library.
         case gone
     }
 
     let message: MQTTMessage
     let size: Int
-    /// When nobody wants it any more.
+    /// When the message expires.
     let expires: ContinuousClock.Instant?
     var waiter: Waiter
-    /// Since when it is with the present connection.
+    /// When the message was passed to the current connection.
     var sentAt: ContinuousClock.Instant?
-    /// Whether it was with any connection: then it may have been published.
+    /// Whether the message was passed to any connection and so may have been published.
     var wasSent = false
 
     init(_ message: MQTTMessage, waiter: Waiter, now: ContinuousClock.Instant) {
@@ -40,7 +41,7 @@ struct PublishEntry {
 }
 
 extension MQTTMessage {
-    /// The bytes that count for a queue's bound.
+    /// The number of bytes that count towards the queue's limit.
     var size: Int {
         var size = payload.count + topic.utf8.count
         size += (responseTopic?.utf8.count ?? 0) + (correlation?.count ?? 0) + (contentType?.utf8.count ?? 0)
@@ -49,7 +50,7 @@ extension MQTTMessage {
     }
 }
 
-/// What became of a message or a request, to be told to whoever waits, outside any lock.
+/// The result of a message or request, to be delivered to its waiter outside any lock.
 enum PublishEnding {
     case publish(
         CheckedContinuation<Result<MQTTReceipt, MQTTPublishError>, Never>,
@@ -59,10 +60,10 @@ enum PublishEnding {
         CheckedContinuation<Result<MQTTReply, MQTTPublishError>, Never>,
         Result<MQTTReply, MQTTPublishError>
     )
-    /// Nobody waits for it: the log says that an offered message was not published.
+    /// No caller is waiting; the log reports that an offered message was not published.
     case offered(topic: String, MQTTPublishError)
 
-    /// Tells the waiter; an offered message has none.
+    /// Resumes the waiter; an offered message has none.
     func resume() {
         switch self {
         case .publish(let waiter, let result): waiter.resume(returning: result)
@@ -72,9 +73,9 @@ enum PublishEnding {
     }
 }
 
-/// Numbers of messages in the order in which they are to be sent.
+/// A queue of message numbers in sending order.
 ///
-/// A number whose message has ended meanwhile is passed over; when those are more than half they are taken out.
+/// Numbers of ended messages are skipped. They are removed once they make up more than half of the queue.
 struct PublishLane {
     private var numbers: [UInt64] = []
     private var head = 0
@@ -83,14 +84,14 @@ struct PublishLane {
         numbers.append(number)
     }
 
-    /// Puts messages that must be sent again before all others.
+    /// Puts messages to be sent again before all others.
     mutating func prepend(_ again: [UInt64]) {
         guard !again.isEmpty else { return }
         numbers = again + numbers[head...]
         head = 0
     }
 
-    /// The first number that `isWaiting` knows; it stays the first until it is taken.
+    /// Returns the first number for which `isWaiting` is true, without removing it.
     mutating func first(where isWaiting: (UInt64) -> Bool) -> UInt64? {
         while head < numbers.count {
             if isWaiting(numbers[head]) { return numbers[head] }
@@ -100,12 +101,12 @@ struct PublishLane {
         return nil
     }
 
-    /// Takes what ``first(where:)`` has just found.
+    /// Removes the number that ``first(where:)`` has just returned.
     mutating func takeFirst() {
         head += 1
     }
 
-    /// Keeps the numbers' memory within twice that of the messages that wait.
+    /// Limits the memory of the numbers to about twice that of the waiting messages.
     mutating func compact(waiting count: Int, where isWaiting: (UInt64) -> Bool) {
         guard numbers.count > 2 * count + 64 else { return }
         numbers = numbers[head...].filter(isWaiting)

@@ -1,7 +1,7 @@
 import AdapterThreads
 import Logging
 
-/// What a publisher's thread does: one connection after the other, with waits between them. Belongs to that thread.
+/// The main loop of a publisher's thread: one connection after another, with waits in between. Belongs to that thread.
 final class PublishLoop {
     let configuration: MQTTPublisherConfiguration
     let number: Int
@@ -26,7 +26,7 @@ final class PublishLoop {
         backoff = configuration.reconnect.backoff
     }
 
-    /// Publishes until it is stopped.
+    /// Publishes until the publisher is stopped.
     func run() throws(MQTTPushError) {
         if case .tls(.insecure, _) = configuration.security { log.insecure() }
         while !control.isStopping {
@@ -47,7 +47,7 @@ final class PublishLoop {
         if wasConnected || left > 0 { log.stopped(left) }
     }
 
-    /// One connection; when this returns its socket is closed, and what was not acknowledged waits again.
+    /// Runs one connection. On return, its socket is closed and its unacknowledged messages are waiting again.
     private func connect() throws(MQTTPushError) -> ConnectionEnd {
         let connection = try PublishConnection(self)
         let end = connection.run()
@@ -63,14 +63,14 @@ final class PublishLoop {
     }
 }
 
-/// One run of a publisher: its thread, and the way to stop it.
+/// One run of a publisher: its thread and its control.
 struct PublisherRun: Sendable {
     private let control: LoopControl
     private let thread: OwnedThread
     private let queue: PublishQueue
     private let number: Int
 
-    /// - Throws: ``MQTTPushError`` `noResources`, or `invalidConfiguration` when a run is in progress.
+    /// - Throws: ``MQTTPushError`` `noResources`, or `invalidConfiguration` if a run is already active.
     init(
         _ configuration: MQTTPublisherConfiguration,
         queue: PublishQueue,
@@ -103,13 +103,13 @@ struct PublisherRun: Sendable {
         self.number = number
     }
 
-    /// Nothing more is taken; what is queued is sent within the configured bound. Any number of times, any thread.
+    /// Stops accepting messages; queued ones are sent within the configured time. Idempotent; any thread.
     func stop() {
         queue.stop(number)
         control.stop()
     }
 
-    /// Returns when the run is over, with every waiter told; a cancelled task waits too.
+    /// Returns when the run is over and every waiter has its result. Cancellation does not end the wait.
     func ended() async throws(MQTTPushError) {
         while true {
             switch await control.nextEvent() {

@@ -1,7 +1,7 @@
 import AdapterThreads
 import Synchronization
 
-/// A publisher's table behind a lock, with its waiters and its thread. Any thread; never blocks.
+/// A publisher's table behind a lock, with its waiters and its thread's wake signal. Any thread; never blocks.
 final class PublishQueue: Sendable {
     private struct State {
         var table: PublishTable
@@ -11,7 +11,7 @@ final class PublishQueue: Sendable {
         var wake: WakeSignal?
     }
 
-    /// The topic replies come on, of this publisher alone.
+    /// The topic of replies, unique to this publisher.
     let replyTopic: String
     private let state: Mutex<State>
     private let log: Mutex<PublishLog?> = Mutex(nil)
@@ -29,12 +29,12 @@ final class PublishQueue: Sendable {
         try offer(message, isAnswer: false)
     }
 
-    /// Takes an answer that was owed, also while the publisher stops.
+    /// Accepts a reply that was owed, even while the publisher is stopping.
     func answer(_ message: MQTTMessage) throws(MQTTPublishError) {
         try offer(message, isAnswer: true)
     }
 
-    /// So many more answers are to come, or fewer.
+    /// Adds `count`, which may be negative, to the number of replies owed.
     func owe(_ count: Int) {
         let wake = state.withLock { state in
             state.table.owed += count
@@ -69,7 +69,7 @@ final class PublishQueue: Sendable {
         return try result.get()
     }
 
-    /// The message as a request of this publisher.
+    /// Returns the message as a request of this publisher.
     func prepare(_ message: MQTTMessage) -> MQTTMessage {
         var request = message
         request.responseTopic = replyTopic
@@ -77,7 +77,7 @@ final class PublishQueue: Sendable {
         return request
     }
 
-    /// - Parameter request: made by ``prepare(_:)``.
+    /// - Parameter request: A message from ``prepare(_:)``.
     func request(_ request: MQTTMessage, limit: Duration) async throws(MQTTPublishError) -> MQTTReply {
         let number = nextNumber()
         let correlation = request.correlation ?? []
@@ -102,7 +102,7 @@ final class PublishQueue: Sendable {
         }
     }
 
-    /// Takes a message unless `refused` ends it, and wakes the thread.
+    /// Accepts a message unless `refused` returns results, and wakes the thread.
     private func take(
         _ message: MQTTMessage,
         as number: UInt64,
@@ -123,16 +123,16 @@ final class PublishQueue: Sendable {
         for ending in endings { ending.resume() }
     }
 
-    /// Says that a request is not answered; only while a run is in progress is there a log to say it to.
+    /// Logs that a request is not answered. There is a log only once a run has started.
     func logNotAnswered(_ topic: String, _ reason: String) {
         log.withLock { $0 }?.notAnswered(topic, reason)
     }
 
     // MARK: - Runs
 
-    /// Begins a run, which opens the queue.
+    /// Starts a run, which opens the queue.
     ///
-    /// - Returns: the run's mark, or `nil` when one is in progress.
+    /// - Returns: The run's number, or `nil` if a run is already active.
     func begin(wake: WakeSignal, log: PublishLog) -> Int? {
         let run = state.withLock { state -> Int? in
             guard !state.isRunning else { return nil }
@@ -146,14 +146,14 @@ final class PublishQueue: Sendable {
         return run
     }
 
-    /// Takes nothing more.
+    /// Stops accepting messages.
     func stop(_ run: Int) {
         state.withLock { state in
             if state.run == run, state.isRunning { state.table.phase = .stopping }
         }
     }
 
-    /// The run is over: what is left ends with `stopped`. Any number of times.
+    /// Ends the run. Remaining messages fail with `stopped`. Idempotent.
     func end(_ run: Int) {
         change(run) { state in
             state.isRunning = false
@@ -162,7 +162,7 @@ final class PublishQueue: Sendable {
         }
     }
 
-    // MARK: - The run's thread. A run that is over meets an empty table.
+    // MARK: - The run's thread (no effect once the run has ended)
 
     func next(_ run: Int, requests: Bool) -> PublishTable.Next? {
         var found: PublishTable.Next?
@@ -178,7 +178,7 @@ final class PublishQueue: Sendable {
         change(run) { body(&$0.table) }
     }
 
-    /// What the table says to a run that is not over, or `nil`.
+    /// Returns a value read from the table, or `nil` if the run has ended.
     func read<Value>(_ run: Int, _ body: (PublishTable) -> Value) -> Value? {
         state.withLock { $0.run == run && $0.isRunning ? body($0.table) : nil }
     }
@@ -194,15 +194,16 @@ final class PublishQueue: Sendable {
     }
 }
 
-/// A wait that ends: with a result, with its time, or with its task.
+/// A wait that ends with a result, at its deadline, or when its task is cancelled.
 enum PublishWait {
     typealias Waiter<Value> = CheckedContinuation<Result<Value, MQTTPublishError>, Never>
 
+    /// Waits for a result.
+    ///
     /// - Parameters:
-    ///   - limit: from now.
-    ///   - giveUp: makes sure that the waiter hears something; called with `timeout` or `cancelled`, perhaps several times,
-    ///     also when there is a result already.
-    ///   - begin: keeps the waiter, or resumes it.
+    ///   - limit: The maximum wait.
+    ///   - giveUp: Resumes the waiter if it has no result. Called with `timeout` or `cancelled`, possibly repeatedly.
+    ///   - begin: Stores the waiter or resumes it.
     static func result<Value: Sendable>(
         limit: Duration,
         giveUp: @escaping @Sendable (MQTTPublishError.Code) -> Void,
@@ -217,7 +218,7 @@ enum PublishWait {
             let result = await withTaskCancellationHandler {
                 await withCheckedContinuation { waiter in
                     begin(waiter)
-                    // What ended the wait before it began met nobody to tell.
+                    // A cancellation or timeout before this point found no waiter to resume.
                     if Task.isCancelled { giveUp(.cancelled) }
                     if .now >= deadline { giveUp(.timeout) }
                 }

@@ -1,15 +1,15 @@
-/// What a publisher holds: messages that wait or are not acknowledged, and requests that wait for replies. A value; it does
-/// nothing and asks no clock.
+/// The state of a publisher: waiting and unacknowledged messages, and requests waiting for replies. A value type that
+/// performs no I/O and reads no clock.
 ///
-/// Every message that is taken ends once: published or failed.
+/// Every accepted message ends exactly once: published or failed.
 struct PublishTable {
     enum Phase { case open, stopping, closed }
 
-    /// A message that is to be sent now.
+    /// A message to send immediately.
     struct Next {
         let number: UInt64
         let message: MQTTMessage
-        /// For how long it is still wanted.
+        /// The remaining lifetime of the message.
         let left: Duration?
     }
 
@@ -22,9 +22,9 @@ struct PublishTable {
     var phase = Phase.open
     private(set) var entries: [UInt64: PublishEntry] = [:]
     var requests: [[UInt8]: Request] = [:]
-    /// Correlations of requests that ended, so that a late reply is told from a forged one.
+    /// The correlations of ended requests, which distinguish late replies from forged ones.
     var ended = EndedRequests()
-    /// How many answers to requests of others are still to come: a stop waits for them.
+    /// The number of replies still owed to received requests. A stop waits for them.
     var owed = 0
     private(set) var counts = MQTTPublishCounts()
     private(set) var inFlight: Set<UInt64> = []
@@ -37,14 +37,14 @@ struct PublishTable {
         ended.bound = limits.requests
     }
 
-    /// Whether nothing waits, nothing is unacknowledged that somebody asked for, and no answer is to come.
+    /// Whether no reply is owed and no message is waiting or unacknowledged, except those whose caller gave up.
     var isEmpty: Bool { counts.waiting == 0 && owed == 0 }
 
     var wantsReplies: Bool { !requests.isEmpty }
 
     // MARK: - Callers
 
-    /// Why a message cannot be taken now, or `nil` when it can.
+    /// Returns why a message cannot be accepted, or `nil` if it can.
     mutating func refusal(
         of message: MQTTMessage,
         isRequest: Bool,
@@ -67,7 +67,7 @@ struct PublishTable {
         return nil
     }
 
-    /// Takes a message that ``refusal(of:isRequest:)`` had nothing against.
+    /// Adds a message that ``refusal(of:isRequest:isAnswer:)`` did not refuse.
     mutating func add(_ entry: PublishEntry, as number: UInt64) {
         entries[number] = entry
         bytes += entry.size
@@ -83,7 +83,7 @@ struct PublishTable {
         }
     }
 
-    /// Its caller waits no longer.
+    /// Ends the wait of a message's caller.
     ///
     /// - Parameter code: `timeout` or `cancelled`.
     mutating func giveUp(_ number: UInt64, _ code: MQTTPublishError.Code) -> [PublishEnding] {
@@ -92,7 +92,7 @@ struct PublishTable {
         return fail(number, error, keepsPlace: entry.sentAt != nil)
     }
 
-    /// A request's caller waits no longer, whether or not its message is still here.
+    /// Ends the wait of a request's caller, whether or not its message is still in the table.
     mutating func giveUp(request correlation: [UInt8], _ code: MQTTPublishError.Code) -> [PublishEnding] {
         guard let request = requests[correlation] else { return [] }
         if entries[request.number] != nil { return giveUp(request.number, code) }
@@ -101,7 +101,7 @@ struct PublishTable {
 
     // MARK: - The connection
 
-    /// The next message to send, if there is one and the broker may have another.
+    /// Returns the next message to send, unless none is waiting or the limit of unacknowledged messages is reached.
     mutating func next(now: ContinuousClock.Instant, requests mayAsk: Bool, _ endings: inout [PublishEnding]) -> Next? {
         while inFlight.count < limits.unacknowledged {
             guard let number = takeFirst(requests: mayAsk), let entry = entries[number] else { return nil }
@@ -118,7 +118,7 @@ struct PublishTable {
         return nil
     }
 
-    /// The oldest of both lanes, so that neither waits for the other for ever.
+    /// Takes the older of the two lanes' first numbers, so that neither lane starves the other.
     private mutating func takeFirst(requests mayAsk: Bool) -> UInt64? {
         let message = messages.first { entries[$0] != nil }
         let request = mayAsk ? requestLane.first { entries[$0] != nil } : nil
@@ -130,7 +130,7 @@ struct PublishTable {
         return message
     }
 
-    /// The broker answered, or at QoS 0 the socket took it.
+    /// Handles an acknowledgement, or at QoS 0 the write to the socket.
     mutating func answered(_ number: UInt64, _ code: ReasonCode) -> [PublishEnding] {
         guard code.isFailure else { return published(number, MQTTReceipt(reasonCode: Int(code.rawValue))) }
         counts.denied += entries[number].map { $0.isGone ? 0 : 1 } ?? 0
@@ -144,7 +144,7 @@ struct PublishTable {
         return []
     }
 
-    /// It cannot be published, or will not be.
+    /// Fails a message. With `keepsPlace` its entry remains, because the library still holds the message.
     mutating func fail(_ number: UInt64, _ error: MQTTPublishError, keepsPlace: Bool) -> [PublishEnding] {
         guard let entry = entries[number] else { return [] }
         if keepsPlace {
@@ -163,7 +163,7 @@ struct PublishTable {
         }
     }
 
-    /// Its connection is gone: at QoS 1 it is sent again, at QoS 0 it is lost.
+    /// Handles the end of the connection: QoS 1 messages are sent again, QoS 0 messages are lost.
     mutating func disconnected() -> [PublishEnding] {
         var endings: [PublishEnding] = []
         var again: [UInt64] = []
@@ -187,7 +187,7 @@ struct PublishTable {
         return endings
     }
 
-    /// Nothing is sent any more: all that is left ends so.
+    /// Closes the table. All remaining messages and requests fail with `stopped`.
     mutating func close() -> [PublishEnding] {
         phase = .closed
         var endings: [PublishEnding] = []
@@ -220,7 +220,7 @@ struct PublishTable {
 // MARK: - Replies
 
 extension PublishTable {
-    /// A message came on the response topic.
+    /// Handles a message on the response topic.
     mutating func replied(_ correlation: [UInt8]?, _ result: Result<MQTTReply, MQTTPublishError>) -> [PublishEnding] {
         guard let correlation, requests[correlation] != nil else {
             if let correlation, ended.contains(correlation) {
@@ -231,7 +231,7 @@ extension PublishTable {
             return []
         }
         counts.replies += 1
-        // Whoever answered had it, so that it need not be sent again although the broker has not acknowledged it yet.
+        // A reply proves that the request was delivered. It is not sent again even if it is still unacknowledged.
         if let number = requests[correlation]?.number, let entry = entries[number] {
             counts.published += 1
             if entry.sentAt == nil {
@@ -244,7 +244,7 @@ extension PublishTable {
         return end(correlation, result)
     }
 
-    /// The response topic cannot be subscribed to: no request that waits would ever be answered.
+    /// Fails all waiting requests because the subscription to the response topic was refused.
     mutating func failRequests(_ error: MQTTPublishError) -> [PublishEnding] {
         var endings: [PublishEnding] = []
         for (correlation, request) in requests {
@@ -254,7 +254,7 @@ extension PublishTable {
         return endings
     }
 
-    /// Ends a request; its message, if it is still here, is then nobody's.
+    /// Ends a request. Its message, if still in the table, has no waiter afterwards.
     private mutating func end(
         _ correlation: [UInt8],
         _ result: Result<MQTTReply, MQTTPublishError>
@@ -265,7 +265,7 @@ extension PublishTable {
     }
 }
 
-/// The bounds of a publisher's queue.
+/// The limits of a publisher's queue.
 struct PublishLimits {
     let messages: Int
     let bytes: Int
@@ -280,7 +280,7 @@ struct PublishLimits {
     }
 }
 
-/// The correlations of the requests that ended last, as many as may be in flight; older ones are forgotten.
+/// The correlations of the most recently ended requests, as many as may be in flight.
 struct EndedRequests {
     var bound = 1
     private var known: Set<[UInt8]> = []

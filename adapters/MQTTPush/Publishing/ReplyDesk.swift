@@ -3,21 +3,21 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 
-/// The requests among a source's arrivals: where each wants its answer, until it has an outcome. Any thread; never blocks.
+/// Tracks the requests among a source's arrivals and replies when they have an outcome. Any thread; never blocks.
 ///
-/// A stranger names the topic, so it is checked before anything is remembered.
+/// Response topics are untrusted, so they are checked before a request is stored.
 final class ReplyDesk: Sendable {
-    /// Where an answer goes and what it carries.
+    /// The destination of a reply and the data that it carries.
     struct Address {
         let topic: String
         let correlation: [UInt8]?
         let id: ActionID?
         let key: IDKey
-        /// At 1 an unanswered request comes again, at 0 it is gone.
+        /// At 1 the broker redelivers an unanswered request; at 0 the request is lost.
         let quality: Int
     }
 
-    /// A message of one connection in one run, whose tokens are its sink's own.
+    /// Identifies a message: tokens are unique only within the sink of one connection in one run.
     private struct Place: Hashable {
         let sink: ObjectIdentifier
         let token: UInt64
@@ -41,9 +41,9 @@ final class ReplyDesk: Sendable {
 
     var counts: MQTTReplyCounts { state.withLock { $0.counts } }
 
-    /// Remembers the requests of a batch, before it is submitted.
+    /// Stores the requests of a batch before it is submitted.
     ///
-    /// - Parameter sink: who hears of the outcomes; it lives as long as one is to come.
+    /// - Parameter sink: The sink that receives the outcomes. It lives as long as any are outstanding.
     func expect(_ batch: [Arrival], of sink: BatchSink) {
         for arrival in batch {
             guard let facts = arrival.origin.facts as? PushFacts, let properties = facts.properties,
@@ -95,7 +95,7 @@ final class ReplyDesk: Sendable {
         return nil
     }
 
-    /// The longest response topic that is answered on, in bytes.
+    /// The maximum length of a response topic, in bytes.
     private static let longestTopic = 1_024
 
     private func refuse(_ topic: String, _ reason: String) {
@@ -103,7 +103,7 @@ final class ReplyDesk: Sendable {
         publisher.queue.logNotAnswered(topic, reason)
     }
 
-    /// These were never submitted and have no outcome. At QoS 1 they come again.
+    /// Removes the requests of arrivals that were never submitted. At QoS 1 the broker redelivers them.
     func forget(_ batch: ArraySlice<Arrival>, of sink: BatchSink) {
         let count = state.withLock { state in
             let before = state.waiting.count
@@ -116,7 +116,7 @@ final class ReplyDesk: Sendable {
         if count > 0 { publisher.queue.owe(-count) }
     }
 
-    /// Answers a request, if it is one. What is abandoned is not answered: at QoS 1 it comes again.
+    /// Replies to a request. An abandoned request gets no reply: at QoS 1 the broker redelivers it.
     func settle(_ token: UInt64, of sink: BatchSink, _ outcome: Outcome) {
         let place = Place(sink: ObjectIdentifier(sink), token: token)
         guard let address = state.withLock({ $0.waiting.removeValue(forKey: place) }) else { return }
@@ -140,22 +140,22 @@ final class ReplyDesk: Sendable {
     }
 }
 
-/// What a push source did with the requests it received, since the adapter was made.
+/// The numbers of received requests by result, since the adapter was created.
 public struct MQTTReplyCounts: Sendable, Hashable {
-    /// Answers that were handed to the publisher.
+    /// Replies accepted by the publisher.
     public internal(set) var answered = 0
-    /// Requests that are never answered: their Response Topic is not allowed, or too many wait for their outcome.
+    /// Requests that are never answered: their response topic is not allowed, or too many requests wait for an outcome.
     public internal(set) var refused = 0
-    /// Requests that got no answer: the publisher did not take it, as its queue was full or it had stopped, or the request came
-    /// at QoS 0 and was abandoned or never submitted, so that it does not come again.
+    /// Requests without a reply. Either the publisher did not accept the reply, for example because its queue was full,
+    /// or the request arrived at QoS 0 and was abandoned or never submitted.
     public internal(set) var lost = 0
 }
 
-/// The ways outward of a push source that has a publisher.
+/// The outbound side of a push source that has a publisher.
 struct PushAnswering: Sendable {
-    /// Answers requests; `nil` where no topic may be answered on.
+    /// Replies to requests; `nil` without reply topics.
     let desk: ReplyDesk?
-    /// What `context.sender` is; `nil` where nothing can be sent unasked.
+    /// The `context.sender` of arrivals; `nil` without a send topic.
     let sender: PushSender?
 
     init(_ configuration: MQTTPushConfiguration, publisher: MQTTPublisher) {
@@ -170,7 +170,7 @@ struct PushAnswering: Sendable {
     }
 }
 
-/// The way outward of a push source: each action is published to the configured topic.
+/// A sender that publishes each action to the configured topic.
 final class PushSender: Sender {
     private let topic: SendTopic
     private let publisher: MQTTPublisher
@@ -195,11 +195,11 @@ final class PushSender: Sender {
     }
 }
 
-/// The payloads that go outward: JSON objects in the words that every adapter uses.
+/// Outbound payloads: JSON objects in the format that all adapters share.
 enum AnswerText {
-    /// A standard envelope, without a body where that is empty.
+    /// Returns a standard envelope, which omits an empty body.
     ///
-    /// - Parameter body: JSON, in UTF-8.
+    /// - Parameter body: JSON in UTF-8.
     static func envelope(_ action: ActionName, id: ActionID?, body: Bytes) -> [UInt8] {
         var text = JSONText()
         text.append(literal: "{\"action\":")
@@ -216,7 +216,7 @@ enum AnswerText {
         return text.bytes
     }
 
-    /// What became of an action: `{"id", "outcome", "reply" | "error"}`, without an id where its sender gave none.
+    /// Returns an action's outcome: `{"id" | "uuid", "outcome", "reply" | "error"}`, without an id if none was given.
     static func answer(_ id: ActionID?, _ key: IDKey, _ outcome: Outcome) -> [UInt8] {
         var text = JSONText()
         text.append(UInt8(ascii: "{"))

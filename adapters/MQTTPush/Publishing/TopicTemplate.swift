@@ -3,7 +3,7 @@ package import SignalboxRoutes
 
 /// A topic to publish to, with `{action}` and `{id}` as levels: `devices/{action}/{id}`.
 ///
-/// Ids are untrusted: they can neither change the number of levels nor lead to the broker's own topics.
+/// Ids are untrusted: they can neither change the number of levels nor address the broker's own topics.
 package struct TopicTemplate: Sendable, Hashable {
     private enum Level: Sendable, Hashable {
         case text(String)
@@ -11,12 +11,12 @@ package struct TopicTemplate: Sendable, Hashable {
         case id
     }
 
-    /// As written.
+    /// The template as written.
     package let text: String
     private let levels: [Level]
 
-    /// - Throws: ``TopicTemplateError`` for other braces, for `{action}` or `{id}` as a part of a level or twice, and for what
-    ///   no topic has: wildcards, U+0000, a leading `$`.
+    /// - Throws: ``TopicTemplateError`` for other braces, for `{action}` or `{id}` as a part of a level or twice, and
+    ///   for text that no topic may contain: wildcards, U+0000, or a leading `$`.
     package init(_ text: String) throws(TopicTemplateError) {
         var levels: [Level] = []
         for level in text.split(separator: "/", omittingEmptySubsequences: false) {
@@ -46,12 +46,12 @@ package struct TopicTemplate: Sendable, Hashable {
     var namesAction: Bool { levels.contains(.action) }
     var namesID: Bool { levels.contains(.id) }
 
-    /// Matches every topic that it may become.
+    /// A filter that matches every topic that the template can produce.
     package var filter: TopicFilter? { try? TopicFilter(filled(action: "+", id: "+")) }
 
-    /// The topic for an action.
+    /// Returns the topic for an action.
     ///
-    /// - Throws: ``TopicTemplateError`` if the template has `{id}` and this id cannot be a level.
+    /// - Throws: ``TopicTemplateError`` if the template has `{id}` and the id cannot be a level.
     package func topic(for action: ActionName, id: ActionID?) throws(TopicTemplateError) -> String {
         let id = id?.text ?? ""
         let isForbidden = { (scalar: Unicode.Scalar) in
@@ -64,7 +64,7 @@ package struct TopicTemplate: Sendable, Hashable {
             )
         }
         let topic = filled(action: action.text, id: id)
-        // The id may be `$SYS`, as the first level.
+        // The first level may be an id such as `$SYS`.
         guard !topic.hasPrefix("$"), (try? TopicName(topic)) != nil else {
             throw TopicTemplateError(description: "with this id the topic cannot be published to")
         }
@@ -82,18 +82,18 @@ package struct TopicTemplate: Sendable, Hashable {
     }
 }
 
-/// Why there is no topic to publish to.
+/// An error in a topic template, or in an id to insert.
 package struct TopicTemplateError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong; the text itself is not repeated.
+    /// The error. It does not quote the text.
     package let description: String
 }
 
-/// A topic with places for an action's name and id: `devices/{action}/{id}`.
+/// A topic with placeholders for an action's name and id: `devices/{action}/{id}`.
 struct SendTopic: Hashable {
     private let template: TopicTemplate
 
-    /// - Throws: ``MQTTPublishError`` `invalidMessage` when it is no topic, or has other captures than `{action}` and `{id}`,
-    ///   or one twice.
+    /// - Throws: ``MQTTPublishError`` `invalidMessage` if the text is not a topic, has captures other than `{action}`
+    ///   and `{id}`, or repeats one.
     init(_ text: String) throws(MQTTPublishError) {
         do throws(TopicTemplateError) {
             template = try TopicTemplate(text)
@@ -106,14 +106,14 @@ struct SendTopic: Hashable {
         MQTTPublishError(.invalidMessage, "the topic \(text.debugDescription) to send to: \(why)")
     }
 
-    /// An id of 32 hexadecimal digits that nobody can guess.
+    /// Returns an unguessable id of 32 hexadecimal digits.
     static func freshID() -> ActionID? {
         ActionID(RandomText.hexadecimal(bytes: 16))
     }
 
-    /// The message that says this action.
+    /// Returns the message that carries an action.
     ///
-    /// - Throws: ``MQTTPublishError`` `invalidMessage` when the body is no UTF-8, or the id cannot be a level of a topic.
+    /// - Throws: ``MQTTPublishError`` `invalidMessage` if the body is not UTF-8, or the id cannot be a topic level.
     func message(
         _ action: ActionName,
         id: ActionID?,

@@ -2,10 +2,10 @@ import AdapterThreads
 import SignalboxCore
 import Synchronization
 
-/// Hears what became of the messages of one batch after the other, and wakes the thread when the batch is done.
+/// Collects the outcomes of one batch at a time and wakes the loop thread when all are settled.
 ///
-/// A token is the batch's generation and the message's place in it: a settlement that comes after the next batch began,
-/// as journalled arrivals' do, is told apart. One object per run of an adapter.
+/// A token combines the batch's generation with the message's index. A settlement that arrives after the next batch
+/// began, as for journalled arrivals, is recognized by its generation. Each receive loop has one sink.
 final class BatchSink: SettlementSink {
     private enum Mark: UInt8 { case waiting, acknowledged, abandoned }
 
@@ -23,7 +23,7 @@ final class BatchSink: SettlementSink {
     private let wake: WakeSignal
     private let replies: ReplyDesk?
 
-    /// - Parameter replies: answers the requests among the messages; `nil` where nothing is answered.
+    /// - Parameter replies: Replies to the requests among the messages; `nil` if the source answers none.
     init(wake: WakeSignal, replies: ReplyDesk? = nil) {
         self.wake = wake
         self.replies = replies
@@ -33,17 +33,17 @@ final class BatchSink: SettlementSink {
         UInt64(generation) << 32 | UInt64(UInt32(truncatingIfNeeded: index))
     }
 
-    /// Hears of a batch's requests before it is submitted.
+    /// Registers the requests of a batch before it is submitted.
     func expectReplies(_ batch: [Arrival]) {
         replies?.expect(batch, of: self)
     }
 
-    /// These were never submitted.
+    /// Removes the requests of arrivals that were never submitted.
     func forgetReplies(_ batch: ArraySlice<Arrival>) {
         replies?.forget(batch, of: self)
     }
 
-    /// Begins with the settlements of a batch; those of earlier ones are ignored from now on.
+    /// Begins a batch. Settlements of earlier batches are ignored from here on.
     func begin(generation: UInt32, count: Int) {
         state.withLock { state in
             state.generation = generation
@@ -55,15 +55,15 @@ final class BatchSink: SettlementSink {
         }
     }
 
-    /// Says how many of the batch were submitted in the end; before that the batch cannot be done.
+    /// Sets how many messages of the batch were submitted. The batch cannot be done before this call.
     func finishSubmitting(taken: Int) {
         state.withLock { $0.taken = taken }
     }
 
-    /// Whether every message taken may be acknowledged or was abandoned.
+    /// Whether every submitted message may be acknowledged or was abandoned.
     var isDone: Bool { state.withLock { $0.isDone } }
 
-    /// How many messages of the batch were abandoned so far.
+    /// The number of abandoned messages in the batch so far.
     var abandoned: Int { state.withLock { $0.abandoned } }
 
     func mayAcknowledge(_ token: UInt64) {
@@ -94,13 +94,12 @@ final class BatchSink: SettlementSink {
     }
 }
 
-/// Decides how many messages the next batch may have, so that a slow plugin is never given more than it can settle
-/// within the hold limit.
+/// Sizes the next batch, so that a slow plugin gets no more than it can settle within the ack deadline.
 ///
-/// One message after each connect; twice as many when a full batch was held for less than an eighth of the hold limit;
-/// half as many when one was held for longer than half of it.
+/// The size is one after each connect. It doubles after a full batch was held for less than an eighth of the ack
+/// deadline, and halves after a batch was held for more than half of it.
 struct BatchSizing: Equatable {
-    /// The most messages the next batch may have.
+    /// The maximum number of messages in the next batch.
     private(set) var target = 1
     private let bound: Int
     private let holdLimit: Duration
@@ -114,7 +113,7 @@ struct BatchSizing: Equatable {
         target = 1
     }
 
-    /// A batch of `count` messages was settled after `duration`.
+    /// Adapts to a batch of `count` messages that was settled after `duration`.
     mutating func held(_ count: Int, for duration: Duration) {
         if duration > holdLimit / 2 {
             target = max(1, min(target, count) / 2)

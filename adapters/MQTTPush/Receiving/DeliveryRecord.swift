@@ -1,4 +1,4 @@
-/// Which messages are being handled, and which were being handled when earlier processes died. No files, no threads.
+/// The messages being handled, and those that were being handled when earlier processes died. Performs no I/O.
 struct DeliveryRecord: Equatable {
     /// A message that an earlier process did not survive, or one that was merely in the same batch.
     struct Suspect: Equatable {
@@ -6,7 +6,7 @@ struct DeliveryRecord: Equatable {
         var deaths: UInt32
     }
 
-    /// The maximum number of suspects; beyond it the oldest are forgotten.
+    /// The maximum number of suspects; beyond it the oldest are dropped.
     static let suspectLimit = 256
 
     private(set) var underWay: [DeliveryMark] = []
@@ -14,18 +14,18 @@ struct DeliveryRecord: Equatable {
 
     init() {}
 
-    /// - Parameter underWay: only the first ``suspectLimit`` of them count.
+    /// - Parameter underWay: The messages being handled; ``afterDeath`` considers only the first ``suspectLimit``.
     init(underWay: [DeliveryMark], suspects: [Suspect]) {
         self.underWay = underWay
         self.suspects = Array(suspects.suffix(DeliveryRecord.suspectLimit))
     }
 
-    /// The record of the next process, when the one with this record has died.
+    /// The record for the next process if the one with this record has died.
     var afterDeath: DeliveryRecord {
         var next = DeliveryRecord(underWay: [], suspects: suspects)
         for mark in underWay.prefix(DeliveryRecord.suspectLimit) {
             if let place = next.suspects.firstIndex(where: { $0.mark == mark }) {
-                // Saturates: the number comes from a file.
+                // Saturates, because the number comes from a file.
                 let deaths = next.suspects[place].deaths
                 next.suspects[place].deaths = max(deaths, deaths &+ 1)
             } else {
@@ -36,7 +36,7 @@ struct DeliveryRecord: Equatable {
         return next
     }
 
-    /// How many processes died while handling the message.
+    /// Returns how many processes died while handling the message.
     func deaths(with mark: DeliveryMark) -> Int {
         suspects.first { $0.mark == mark }.map { Int($0.deaths) } ?? 0
     }
@@ -47,8 +47,8 @@ struct DeliveryRecord: Equatable {
 
     /// Ends the batch.
     ///
-    /// - Parameter isSettled: whether its messages are settled, and so do not come again.
-    /// - Returns: whether suspects were cleared.
+    /// - Parameter isSettled: Whether its messages are settled and so are not redelivered.
+    /// - Returns: Whether suspects were cleared.
     mutating func end(isSettled: Bool) -> Bool {
         let ended = underWay
         underWay = []
@@ -58,8 +58,8 @@ struct DeliveryRecord: Equatable {
         return suspects.count < count
     }
 
-    /// Forgets suspects that do not come again, as the broker has forgotten the session or sent other messages instead. Retained
-    /// messages come with any session.
+    /// Removes suspects that will not be redelivered because the broker discarded the session or sent other messages
+    /// instead. Retained messages stay, as they arrive with any session.
     mutating func forgetSuspects() {
         suspects.removeAll { !$0.mark.isRetained }
     }
@@ -70,12 +70,12 @@ struct DeliveryRecord: Equatable {
 extension DeliveryRecord {
     private static let signature = Array("SBXDLV1\n".utf8)
     private static let markBytes = 16
-    /// Where the messages that are under way begin: after the signature, two counts and the suspects.
+    /// The offset of the messages being handled: after the signature, two counts and the suspects.
     static let underWayOffset = signature.count + 8 + suspectLimit * markBytes
-    /// Where their count is.
+    /// The offset of their count.
     static let countOffset = signature.count
 
-    /// - Returns: `nil` when the bytes are not those of a record.
+    /// - Returns: `nil` if the bytes are not a record.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= DeliveryRecord.underWayOffset, bytes.starts(with: DeliveryRecord.signature) else {
             return nil
@@ -105,7 +105,7 @@ extension DeliveryRecord {
         return bytes
     }
 
-    /// The messages that are under way, which begin at ``underWayOffset``.
+    /// The messages being handled, which start at ``underWayOffset``.
     var tail: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(underWay.count * DeliveryRecord.markBytes)
@@ -141,9 +141,11 @@ extension [UInt8] {
     }
 }
 
-/// Identifies a message of QoS 1 by its packet identifier, which the broker keeps until the message is acknowledged, and by a
-/// checksum of a few of its bytes, as identifiers are reused for other messages. A retained message comes with each subscription
-/// under another identifier, so its mark has none, and a checksum of all its bytes.
+/// Identifies a QoS 1 message by its packet identifier and a checksum.
+///
+/// The broker keeps the identifier until the message is acknowledged, but then reuses it, so a checksum of a few bytes
+/// is added. A retained message arrives with each subscription under another identifier, so its mark has none and a
+/// checksum of all bytes.
 struct DeliveryMark: Hashable {
     /// 0 for a retained message.
     let packet: UInt16

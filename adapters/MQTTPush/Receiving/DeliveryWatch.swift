@@ -8,17 +8,17 @@ import Musl
 import Glibc
 #endif
 
-/// Records in a file which messages are being handled, and recognises those that processes did not survive. Belongs to the
-/// source's thread.
+/// Records in a file which messages are being handled, and recognizes those that earlier processes did not survive.
+/// Belongs to the source's thread.
 final class DeliveryWatch {
     private let limit: MQTTDeliveryLimit
     private let file: DeliveryFile
     private let log: PushLog
     private let receiveMaximum: Int
     private var record: DeliveryRecord
-    /// The marks of the batch that is being filled.
+    /// The marks of the batch being filled.
     private var marks: [DeliveryMark] = []
-    /// How many other messages may come on this connection before the suspects are forgotten.
+    /// How many other messages may arrive on this connection before the suspects are cleared.
     private var patience: Int
 
     /// - Throws: ``DeliveryFileError``.
@@ -33,22 +33,22 @@ final class DeliveryWatch {
         try file.write(record)
     }
 
-    /// Whether messages must be handled one by one, as one of them may have ended a process.
+    /// Whether messages must be handled one by one because one of them may have ended a process.
     var isIsolating: Bool { patience > 0 && !record.suspects.isEmpty }
 
-    /// A connection was made.
+    /// Handles a new connection.
     ///
-    /// - Parameter isSessionKept: whether the broker still has unacknowledged messages. It sends these before all others.
+    /// - Parameter isSessionKept: Whether the broker kept the session. It then sends unacknowledged messages first.
     func connected(isSessionKept: Bool) {
         marks = []
         patience = receiveMaximum + record.suspects.count
         if !isSessionKept { forgetSuspects() }
     }
 
-    /// Adds a message to the batch that is being filled.
+    /// Adds a message to the batch being filled.
     ///
-    /// - Parameter topic: its topic, for the reason.
-    /// - Returns: why it is not handled, if it has used up its deliveries.
+    /// - Parameter topic: The message's topic, for the rejection.
+    /// - Returns: A rejection if the message has used up its deliveries.
     func received(_ mark: DeliveryMark, on topic: UnsafeRawBufferPointer) -> Outcome.Rejection? {
         marks.append(mark)
         guard !record.suspects.isEmpty else { return nil }
@@ -65,7 +65,7 @@ final class DeliveryWatch {
         )
     }
 
-    /// The batch is about to be handled.
+    /// Records that the batch is about to be handled.
     func begin() {
         guard !marks.isEmpty else { return }
         record.begin(marks)
@@ -75,7 +75,7 @@ final class DeliveryWatch {
 
     /// Ends the batch.
     ///
-    /// - Parameter isSettled: whether its messages are settled, and so do not come again.
+    /// - Parameter isSettled: Whether its messages are settled and so are not redelivered.
     func end(isSettled: Bool) {
         guard !record.underWay.isEmpty else { return }
         let isCleared = record.end(isSettled: isSettled)
@@ -95,21 +95,21 @@ final class DeliveryWatch {
     }
 }
 
-/// How often a message may be delivered if the process dies while handling it, so that one message cannot keep a program in a
-/// crash loop.
+/// A limit on deliveries of a message that the process does not survive, so that one message cannot cause a crash loop.
 ///
-/// Only messages of QoS 1 count: the broker redelivers them under the same packet identifier (MQTT 5.0, 4.4). A file lists those
-/// being handled. The messages that it lists when a process starts are handled one by one, which clears those that were merely
-/// in the same batch. One that was listed ``deliveries`` times is `rejected(deliveryLimit)`: a dead letter, acknowledged.
+/// Only QoS 1 messages count: the broker redelivers them under the same packet identifier (MQTT 5.0, 4.4). A file lists
+/// the messages being handled. Messages that it lists when a process starts are handled one by one, which clears those
+/// that were merely in the same batch. A message that was listed ``deliveries`` times is `rejected(deliveryLimit)`: a
+/// dead letter, acknowledged.
 public struct MQTTDeliveryLimit: Sendable, Hashable {
-    /// The path of the file, which is created for its owner alone and locked while the source runs. Each further connection of
-    /// the source has its own file, with `.` and the connection's name appended. If it cannot be opened or written, a log line
-    /// says so and nothing is counted.
+    /// The path of the file, which is created with access for its owner only and locked while the source runs. Each
+    /// further connection of the source has its own file, with `.` and the connection's name appended. If the file
+    /// cannot be opened or written, a warning is logged and nothing is counted.
     public var file: String
-    /// How many deliveries a message gets, 1 to 1,000; 5 by default.
+    /// The maximum number of deliveries of a message, 1 to 1,000; 5 by default.
     public var deliveries: Int
 
-    /// A limit as given.
+    /// Creates a limit.
     public init(file: String, deliveries: Int = 5) {
         self.file = file
         self.deliveries = deliveries
@@ -125,12 +125,12 @@ public struct MQTTDeliveryLimit: Sendable, Hashable {
     }
 }
 
-/// The file of a ``DeliveryRecord``. Writes survive the process but are not synced: a message whose entry is lost in a power
-/// failure gets one more delivery.
+/// The file of a ``DeliveryRecord``. Writes survive the process but are not synced: a message whose entry is lost in a
+/// power failure gets one more delivery.
 final class DeliveryFile {
     private let descriptor: Int32
 
-    /// Opens or creates the file, for its owner alone, and locks it against other processes.
+    /// Opens or creates the file with access for its owner only, and locks it against other processes.
     ///
     /// - Throws: ``DeliveryFileError``.
     init(path: String) throws(DeliveryFileError) {
@@ -146,7 +146,7 @@ final class DeliveryFile {
             close(opened)
             throw DeliveryFileError(reason: "another process or source uses it")
         }
-        // Last: once it is set, a throw runs the deinitializer, which would close it a second time.
+        // Assigned last: after that, a throw would run the deinitializer and close the descriptor twice.
         descriptor = opened
     }
 
@@ -154,7 +154,7 @@ final class DeliveryFile {
         close(descriptor)
     }
 
-    /// The record in the file; an empty one if the file is new or holds something else.
+    /// Returns the record in the file; an empty one if the file is new or has other content.
     func read(limit: Int) throws(DeliveryFileError) -> DeliveryRecord {
         var bytes = [UInt8](repeating: 0, count: limit)
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
@@ -168,7 +168,7 @@ final class DeliveryFile {
         try write(record.head, at: 0)
     }
 
-    /// Writes the messages that are under way, and then their count.
+    /// Writes the messages being handled, and then their count.
     func writeUnderWay(_ record: DeliveryRecord) throws(DeliveryFileError) {
         try write(record.tail, at: DeliveryRecord.underWayOffset)
         var count: [UInt8] = []
@@ -189,7 +189,7 @@ final class DeliveryFile {
     }
 }
 
-/// Why deliveries cannot be counted.
+/// The reason why deliveries cannot be counted.
 struct DeliveryFileError: Error, CustomStringConvertible {
     let reason: String
 

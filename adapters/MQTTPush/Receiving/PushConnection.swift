@@ -2,10 +2,9 @@ import AdapterThreads
 import SignalboxCore
 import SignalboxRoutes
 
-/// One connection to the broker, from CONNECT to its end. Belongs to the source's thread.
+/// One connection to the broker, from CONNECT until it ends. Belongs to the source's thread.
 ///
-/// Whenever it reads, nothing waits to be written: acknowledgements are flushed whole before the next batch is read, so
-/// no flush can release those of messages that are not settled.
+/// All acknowledgements are flushed before the next batch is read, so a flush never sends those of unsettled messages.
 final class PushConnection {
     let configuration: MQTTPushConfiguration
     let control: LoopControl
@@ -16,22 +15,22 @@ final class PushConnection {
     let log: PushLog
     let board: TopicBoard
     let deliveries: DeliveryWatch?
-    /// The board's revision that the broker was told of.
+    /// The board's revision that was last applied at the broker.
     var topicsRevision = 0
     var sizing: BatchSizing
-    /// Whether the broker greeted us.
+    /// Whether the broker has accepted the connection.
     private(set) var isOpen = false
-    /// Whether the broker took acknowledgements.
+    /// Whether acknowledgements were written.
     var hasAcknowledged = false
     /// Whether the connection lasted a minute.
     private var hasLasted = false
-    /// Whether the broker granted a filter.
+    /// Whether the broker has granted a filter.
     private(set) var isGranted = false
     private let demandsGrant: Bool
     private let expectsSession: Bool
     private let began = ContinuousClock.now
     private var checked = ContinuousClock.now
-    /// Since when the broker owes answers about subscriptions.
+    /// When the oldest unanswered SUBSCRIBE or UNSUBSCRIBE was first noticed.
     private var askedSince: ContinuousClock.Instant?
     var pings: HoldPings
 
@@ -53,14 +52,14 @@ final class PushConnection {
         client = try MosquittoClient(configuration, cleanStart: cleanStart, target: receiver)
     }
 
-    /// Connects, receives until the connection ends or the source is stopped, and says how it ended.
+    /// Connects, receives until the connection ends or the source is stopped, and returns how it ended.
     func run() -> ConnectionEnd {
         let tried = control.blocking { client.connect(configuration) }
         guard let end = tried, !control.isStopping else { return .stopped }
         return end ?? flush() ?? receive()
     }
 
-    /// Whether this connection resets the backoff. While messages are given back, others that are handled in between must not
+    /// Returns whether this connection resets the back-off. After an abandonment, messages handled meanwhile must not
     /// shorten the pauses.
     func isProven(by end: ConnectionEnd) -> Bool {
         hasLasted || hasAcknowledged && !end.isAbandonment
@@ -81,22 +80,22 @@ final class PushConnection {
         }
     }
 
-    /// Reads until the batch is full or the socket is empty, and holds what came until it is settled.
+    /// Reads until the batch is full or the socket is empty, and holds the batch until it is settled.
     ///
-    /// What was read before a connection broke is submitted all the same: nobody can tell whether it comes again.
+    /// Messages read before a connection broke are still submitted, because they may not be redelivered.
     private func readBatch() -> ConnectionEnd? {
         let generation = receiver.generation
         var code = MosquittoCode.success
         var reason = ""
         let target = deliveries?.isIsolating ?? false ? 1 : sizing.target
-        // What is dropped here fills no batch, and a flood of it must not keep the thread from all else.
+        // Dropped messages do not fill the batch. The bound keeps a flood of them from occupying the thread.
         for _ in 0..<configuration.batchMessages {
             guard receiver.count < target, receiver.byteCount < configuration.batchBytes, !receiver.brokeProtocol
             else { break }
             let before = receiver.callbacks
             code = client.handle.read()
             if !code.isSuccess { reason = code.text }
-            // Reading on without a socket would succeed and report the end again, for ever.
+            // Without a socket, further reads would succeed and report the end endlessly.
             if !code.isSuccess || receiver.callbacks == before || client.handle.socket < 0 { break }
         }
         if receiver.count > 0, let end = hold(receiver.takeBatch(), generation: generation) { return end }
@@ -107,7 +106,7 @@ final class PushConnection {
         return ended(code, reason)
     }
 
-    /// What the callbacks and a return code say about the connection, in order of how much they explain.
+    /// Returns how the connection ended according to the callbacks and a return code, in order of explanatory value.
     func ended(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
         if receiver.brokeProtocol { return .brokeProtocol }
         if let greeting = receiver.greeting, greeting.code.isFailure { return .refused(greeting.code) }
@@ -140,7 +139,7 @@ final class PushConnection {
         return subscribe(wanted.topics) ?? unsubscribe(wanted.gone) ?? flush()
     }
 
-    /// - Returns: the connection's end where nothing was granted and a first grant is demanded.
+    /// - Returns: The connection's end if nothing was granted although the first grant is required.
     private func note(_ answer: SubscriptionRequests.Answer) -> ConnectionEnd? {
         for (filter, code) in answer.refused { log.refused(filter, code) }
         for filter in answer.lowered { log.lowered(filter) }
@@ -157,18 +156,18 @@ final class PushConnection {
         return nil
     }
 
-    /// The first ten, as there may be a thousand.
+    /// Returns the first ten refusals as text; there may be a thousand.
     private static func shown(_ refused: [String]) -> String {
         guard !refused.isEmpty else { return "it answered for no filter" }
         let more = refused.count > 10 ? ", and \(refused.count - 10) more" : ""
         return refused.prefix(10).joined(separator: ", ") + more
     }
 
-    /// Looks after the keepalive about once a second.
+    /// Checks the keep-alive about once a second.
     ///
-    /// The library drops a connection whose ping it believes unanswered, and the answer may lie unread behind messages:
-    /// it is asked only when nothing was there to read. While there is, the broker is alive, and pings of our own, past
-    /// the library, keep it patient.
+    /// The library drops a connection if a ping seems unanswered, but the answer may be queued behind unread messages.
+    /// The library is therefore called only when there was nothing to read. While data arrives, the broker is alive,
+    /// and pings sent past the library satisfy the broker's keep-alive.
     private func keepAlive(isQuiet: Bool) -> ConnectionEnd? {
         let now = ContinuousClock.now
         if isOpen && now - began > .seconds(60) { hasLasted = true }
@@ -178,22 +177,22 @@ final class PushConnection {
         }
         guard now - checked >= .seconds(1) else { return nil }
         checked = now
-        // Nothing is left to be read, so no answer lies behind messages.
+        // Nothing is left to read, so no answer is queued behind messages.
         askedSince = receiver.requests.isEmpty && receiver.leaving.isEmpty ? nil : askedSince ?? now
         if let askedSince, now - askedSince > configuration.answerTimeout { return .silent }
         let code = client.handle.keepAlive()
         return ended(code, code.text) ?? flush()
     }
 
-    /// Writes all that is queued.
+    /// Writes all queued data.
     ///
-    /// - Returns: how the connection ended, when it did: also when the broker takes nothing for the answer timeout.
+    /// - Returns: How the connection ended, if it did, for example because the broker accepted nothing in time.
     func flush() -> ConnectionEnd? {
         let deadline = ContinuousClock.now + configuration.answerTimeout
         while client.handle.wantsWrite {
             let code = client.handle.write(isGreeted: receiver.greeting != nil)
             if let end = ended(code, code.text) { return end }
-            // A handshake goes on with what the broker says.
+            // A handshake continues when data from the broker arrives.
             guard client.handle.wantsWrite, client.handle.isSecured else { break }
             let left = deadline - .now
             guard left > .zero else { return .silent }
@@ -202,7 +201,7 @@ final class PushConnection {
         return nil
     }
 
-    /// Says goodbye; the broker keeps the session.
+    /// Disconnects gracefully; the broker keeps the session.
     private func finish() -> ConnectionEnd {
         guard isOpen else { return .stopped }
         let farewell = SocketFarewell(client.handle.socket)
@@ -213,13 +212,13 @@ final class PushConnection {
 }
 
 extension PushConnection {
-    /// Submits a batch, waits until each of its messages may be acknowledged or is abandoned, and lets the
-    /// acknowledgements out, if all may.
+    /// Submits a batch, waits until each of its messages may be acknowledged or is abandoned, and sends the
+    /// acknowledgements if all may be acknowledged.
     ///
-    /// Acknowledgements cannot leave one by one: one abandoned message, or one that was never submitted, makes the whole
-    /// batch come again.
+    /// Acknowledgements cannot be sent individually. A single message that is abandoned or was never submitted makes
+    /// the broker redeliver the whole batch.
     ///
-    /// - Returns: how the connection ended, when it did.
+    /// - Returns: How the connection ended, if it did.
     func hold(_ batch: [Arrival], generation: UInt32) -> ConnectionEnd? {
         let began = ContinuousClock.now
         let bearsLoss = receiver.takeBearsLoss()
@@ -234,7 +233,7 @@ extension PushConnection {
         deliveries?.end(isSettled: taken == batch.count && abandoned == 0)
         if taken < batch.count { log.leftUnacknowledged(batch.count - taken + abandoned) }
         if taken < batch.count || abandoned > 0 {
-            // What is queued is never written; earlier batches' acknowledgements shall reach the broker.
+            // Queued acknowledgements are never written, but those of earlier batches must reach the broker.
             if pings.isConnected { client.handle.disconnectPastQueue() }
             SocketFarewell(client.handle.socket)?.wait(limit: configuration.farewellTimeout)
             return taken < batch.count || control.isStopping ? .stopped : .abandoned(abandoned)
@@ -248,6 +247,8 @@ extension PushConnection {
     }
 
     /// Submits until everything is taken or the source must stop.
+    ///
+    /// - Returns: The number of arrivals taken.
     private func submit(_ batch: [Arrival]) -> Int {
         var taken = take(batch)
         while taken < batch.count {
@@ -259,7 +260,7 @@ extension PushConnection {
         return taken
     }
 
-    /// Never trusts the answer further than the batch reaches.
+    /// Clamps the intake's result to the size of the batch.
     private func take(_ batch: [Arrival]) -> Int {
         min(max(0, intake.submit(batch, to: sink)), batch.count)
     }
@@ -279,7 +280,7 @@ extension PushConnection {
 }
 
 extension PushConnection {
-    /// Brings what was added and removed to the broker, between two batches. What stays is not touched.
+    /// Applies added and removed topics at the broker, between two batches. Other subscriptions are not touched.
     func updateTopics() -> ConnectionEnd? {
         guard isOpen, board.revision != topicsRevision else { return nil }
         let wanted = board.snapshot(takingFresh: true)
@@ -295,7 +296,7 @@ extension PushConnection {
             let (code, packet) = client.subscribe(group, version: configuration.version)
             if let end = ended(code, code.text) { return end }
             receiver.requests.sent(group, packet: packet)
-            // The answer to an earlier UNSUBSCRIBE says nothing any more about what is subscribed to again.
+            // The answer to an earlier UNSUBSCRIBE does not apply to a filter that is subscribed again.
             for (packet, filter) in receiver.leaving where group.filters.contains(filter) {
                 receiver.leaving[packet] = nil
             }
@@ -303,7 +304,7 @@ extension PushConnection {
         return nil
     }
 
-    /// Queues one UNSUBSCRIBE for each filter that is not on its way.
+    /// Queues one UNSUBSCRIBE for each filter without a pending one.
     func unsubscribe(_ filters: [String]) -> ConnectionEnd? {
         for filter in filters where !receiver.leaving.values.contains(filter) {
             let (code, packet) = client.unsubscribe(filter)
@@ -313,27 +314,27 @@ extension PushConnection {
         return nil
     }
 
-    /// Tells of the filters that the broker has taken back.
+    /// Reports unsubscribed filters to the board.
     func noteUnsubscribed() {
         let filters = receiver.takeUnsubscribed()
         if !filters.isEmpty { board.unsubscribed(filters) }
     }
 }
 
-/// Keeps the broker patient while messages are handled: a ping each half keepalive, past the library's queue.
+/// Keeps the connection alive while messages are handled: pings twice per keep-alive, past the library's queue.
 struct HoldPings {
-    /// Whether the connection still stood when it was looked at.
+    /// Whether the connection was intact at the last check.
     var isConnected = true
     private let interval: Duration
     private var next: ContinuousClock.Instant
 
-    /// - Parameter keepalive: zero for no pings.
+    /// - Parameter keepalive: The keep-alive interval; zero for no pings.
     init(keepalive: Duration, from start: ContinuousClock.Instant) {
         interval = keepalive == .zero ? .seconds(86_400) : keepalive / 2
         next = start + interval
     }
 
-    /// How long to wait at most; without a connection no ping is ever due, and the wait is for a wake-up only.
+    /// Returns the maximum wait. Without a connection no ping is due, and the wait ends only on a wake-up.
     func limit(at now: ContinuousClock.Instant) -> Duration {
         isConnected ? max(.zero, next - now) : .seconds(60)
     }

@@ -11,28 +11,28 @@ import Musl
 import Glibc
 #endif
 
-/// What libmosquitto's callbacks write to: the batch in the making, and the broker's answers. Belongs to one thread.
+/// The target of libmosquitto's callbacks: the batch being filled, and the broker's answers. Belongs to one thread.
 final class PushReceiver {
     struct Greeting: Equatable {
         let code: ReasonCode
         let sessionPresent: Bool
     }
 
-    /// Grows with every callback; when a read did not move it, the socket was empty.
+    /// The number of callbacks so far. If a read does not change it, the socket was empty.
     private(set) var callbacks = 0
     private(set) var generation: UInt32 = 0
     private(set) var greeting: Greeting?
-    /// The filters of UNSUBSCRIBEs that wait for an answer, by packet.
+    /// The filters of pending UNSUBSCRIBEs, by packet identifier.
     var leaving: [Int32: String] = [:]
     private var left: [String] = []
-    /// The SUBSCRIBEs that wait for an answer.
+    /// The pending SUBSCRIBEs.
     var requests = SubscriptionRequests()
     private(set) var granted: SubscriptionRequests.Answer?
     private(set) var goodbye: Int32?
     private(set) var brokeProtocol = false
-    /// How many messages came on topics that no pattern matches, since ``takeUnexpected()``.
+    /// The number of messages on topics that no filter matches, since ``takeUnexpected()``.
     private var unexpected = 0
-    /// How many stored messages nobody wanted, since ``takeIgnored()``.
+    /// The number of dropped retained messages, since ``takeIgnored()``.
     private var ignored = 0
 
     private var batch: ArrivalBatch
@@ -41,7 +41,7 @@ final class PushReceiver {
     private var receivedAt = WallTime(seconds: 0)
     private var configuration: MQTTPushConfiguration
     private var former: [MQTTTopic] = []
-    /// Whether nobody has heard yet that a session was lost.
+    /// Whether a session loss is still to be announced.
     var owesLoss = false
     private var bearsLoss = false
 
@@ -49,8 +49,8 @@ final class PushReceiver {
     private let deliveries: DeliveryWatch?
 
     /// - Parameters:
-    ///   - sender: what arrivals send through, if there is anything.
-    ///   - deliveries: recognises messages that ended an earlier process, if deliveries are counted.
+    ///   - sender: The sender of arrivals, if there is one.
+    ///   - deliveries: Recognizes messages that ended an earlier process, if deliveries are counted.
     init(configuration: MQTTPushConfiguration, sender: PushSender? = nil, deliveries: DeliveryWatch? = nil) {
         self.sender = sender
         self.deliveries = deliveries
@@ -59,7 +59,7 @@ final class PushReceiver {
         self.configuration = configuration
     }
 
-    /// Forgets the last connection's answers.
+    /// Discards the previous connection's answers.
     func reset() {
         greeting = nil
         requests = SubscriptionRequests()
@@ -71,10 +71,10 @@ final class PushReceiver {
     }
 
     var count: Int { batch.count }
-    /// The bytes of the messages, and about those of the facts that are theirs alone.
+    /// The size of the messages, plus the approximate size of facts that are not shared.
     var byteCount: Int { batch.byteCount + propertyBytes + routes.madeBytes }
 
-    /// The messages read since the last call, whose tokens bear ``generation`` as it was before the call.
+    /// Returns the messages read since the last call. Their tokens contain the ``generation`` before the call.
     func takeBatch() -> [Arrival] {
         generation &+= 1
         propertyBytes = 0
@@ -82,7 +82,7 @@ final class PushReceiver {
         return batch.take()
     }
 
-    /// What the broker said about all filters, once.
+    /// Returns the broker's answers for all filters, once.
     func takeGranted() -> SubscriptionRequests.Answer? {
         defer { granted = nil }
         return granted
@@ -100,7 +100,7 @@ final class PushReceiver {
 
     func connected(code: Int32, flags: Int32) {
         callbacks += 1
-        // A broker greets once in a connection (MQTT 5.0, 3.2).
+        // A broker may send CONNACK only once per connection (MQTT 5.0, 3.2).
         if greeting != nil { brokeProtocol = true }
         let reason = configuration.version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
         greeting = Greeting(code: reason, sessionPresent: flags & 1 != 0)
@@ -113,7 +113,7 @@ final class PushReceiver {
         if goodbye == nil { goodbye = code }
     }
 
-    /// Takes at most as many codes as there were filters: the broker's count is not to be trusted.
+    /// Reads at most as many codes as there were filters, because the broker's count is untrusted.
     func subscribed(_ packet: Int32, _ codes: UnsafeBufferPointer<Int32>) {
         callbacks += 1
         guard let count = requests.expects(packet) else { return }
@@ -131,7 +131,7 @@ final class PushReceiver {
         return left
     }
 
-    /// Expects the messages of these topics, the first that matches deciding.
+    /// Sets the topics to expect. The first one that matches a message decides how it is read.
     func use(_ wanted: TopicBoard.Snapshot) {
         guard wanted.topics != configuration.topics || wanted.former != former else { return }
         configuration.topics = wanted.topics
@@ -157,11 +157,11 @@ final class PushReceiver {
         )
     }
 
-    /// Appends a message to the batch, as its topic says.
+    /// Appends a message to the batch, as its topic specifies.
     ///
     /// - Parameters:
     ///   - qos: 0 or 1.
-    ///   - packet: its packet identifier at QoS 1; 0 if it did not come from a broker.
+    ///   - packet: The packet identifier at QoS 1; 0 if the message did not come from a broker.
     func take(
         _ payload: UnsafeRawBufferPointer,
         on topic: UnsafeRawBufferPointer,
@@ -188,7 +188,7 @@ final class PushReceiver {
         append(payload, route, envelope, properties)
     }
 
-    /// Appends the action of our own which says that a session was lost, when that is owed.
+    /// Appends the internal `sessionLost` action if one is pending.
     func announceLoss() {
         guard owesLoss, !bearsLoss else { return }
         if batch.count == 0 { receivedAt = .now() }
@@ -213,7 +213,7 @@ final class PushReceiver {
         bearsLoss = true
     }
 
-    /// Whether the last batch bore ``announceLoss()``, once.
+    /// Returns whether the last batch contained the `sessionLost` action, once.
     func takeBearsLoss() -> Bool {
         defer { bearsLoss = false }
         return bearsLoss
@@ -268,10 +268,10 @@ final class PushReceiver {
 }
 
 extension MQTTPushConfiguration {
-    /// The arrival that a message would be, without properties; nothing is connected. For explanations.
+    /// Returns the arrival that a message would be, without properties and without connecting. For explanations.
     ///
     /// - Parameters:
-    ///   - topic: also one that no pattern matches; the arrival is rejected then, as it would be.
+    ///   - topic: Any topic. If no pattern matches it, the arrival is a rejection.
     ///   - qos: 0 or 1.
     package func arrival(of payload: [UInt8], on topic: TopicName, retained: Bool, qos: Int) -> Arrival? {
         let receiver = PushReceiver(configuration: self)
@@ -286,7 +286,7 @@ extension MQTTPushConfiguration {
 
 /// The body of ``ActionName/pushSessionLost``.
 enum SessionNews {
-    /// - Parameter configuration: that of the connection whose session it was.
+    /// - Parameter configuration: The configuration of the connection that lost its session.
     static func lost(_ configuration: MQTTPushConfiguration) -> [UInt8] {
         var text = JSONText()
         text.append(literal: "{\"broker\":")

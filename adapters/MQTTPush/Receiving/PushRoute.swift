@@ -1,7 +1,7 @@
 import SignalboxCore
 import SignalboxRoutes
 
-/// What is known about all messages of one topic with the same retain flag and QoS.
+/// The properties that all messages of one topic with the same retain flag and QoS share.
 final class PushRoute {
     let topic: [UInt8]
     let retained: Bool
@@ -9,14 +9,14 @@ final class PushRoute {
     let facts: PushFacts
     let origin: Origin
     let payload: PayloadKind
-    /// How the message is read, or why the topic alone makes it unreadable.
+    /// How to read the message, or why its topic makes it unreadable.
     let envelope: Result<Envelope, Outcome.Rejection>
-    /// Whether one of the configured filters brought it.
+    /// Whether the filter of a configured topic matches, or otherwise the pattern of a former one.
     let isExpected: Bool
-    /// Whether nobody wants it, as the broker had it stored.
+    /// Whether the message is dropped because it is retained.
     let isIgnored: Bool
 
-    /// - Parameter former: topics that were removed. They decide what no other topic's filter brought.
+    /// - Parameter former: Removed topics. They apply only if the filter of no current topic matches.
     init(
         topic: [UInt8],
         retained: Bool,
@@ -63,7 +63,7 @@ final class PushRoute {
         return nil
     }
 
-    /// About how much memory it takes, in bytes: the topic is kept as bytes, as text, and once more in captures.
+    /// The approximate memory use in bytes. The topic is stored as bytes, as text, and again in captures.
     var memoryEstimate: Int { 512 + 4 * topic.count }
 
     func isFor(_ topic: UnsafeRawBufferPointer, retained: Bool, qos: Int32) -> Bool {
@@ -99,7 +99,7 @@ final class PushRoute {
         return .success(.route(RouteNaming(action: action, id: id, captures: others), payload: topic.envelope))
     }
 
-    /// - Parameter pattern: the one whose filter brought the topic, when the broker was asked for it.
+    /// - Parameter pattern: The pattern whose filter matches the topic, if any.
     private static func unmatched(by pattern: TopicPattern?) -> Outcome.Rejection {
         guard let pattern else { return malformed("the topic matches none of the source's patterns") }
         let brought = "the filter of \(pattern.text.debugDescription) brought it"
@@ -113,14 +113,12 @@ final class PushRoute {
     }
 }
 
-/// Remembers topics' routes by the topic's bytes, so that a message on a known topic costs neither a `String` nor a
-/// match.
+/// Caches routes by the topic's bytes, so that a message on a known topic needs neither a `String` nor a match.
 ///
-/// Bounded: when `bound` routes are remembered and another topic comes, all are forgotten; of topics longer than
-/// ``longestTopic`` only the last is remembered. The hash is seeded per
-/// process, so that a publisher cannot choose topics that collide.
+/// The cache is bounded: at `bound` routes, the next new one clears it. Of topics longer than ``longestTopic``, only
+/// the last is cached. The hash is seeded per process, so publishers cannot choose colliding topics.
 struct RouteCache {
-    /// The longest topic that is remembered beside others, in bytes.
+    /// The maximum length of a topic that is cached alongside others, in bytes.
     static let longestTopic = 1_024
 
     private let configuration: MQTTPushConfiguration
@@ -130,10 +128,10 @@ struct RouteCache {
     private var slots: [PushRoute?]
     private var last: PushRoute?
     private(set) var count = 0
-    /// About how much memory the routes made since ``forgetMadeBytes()`` take: whoever holds their messages holds them.
+    /// The approximate memory use of routes created since ``forgetMadeBytes()``. Their messages keep them alive.
     private(set) var madeBytes = 0
 
-    /// - Parameter former: topics that were removed, whose messages may still come.
+    /// - Parameter former: Removed topics whose messages may still arrive.
     init(configuration: MQTTPushConfiguration, former: [MQTTTopic] = []) {
         self.configuration = configuration
         self.former = former

@@ -2,7 +2,7 @@ import AdapterThreads
 import Logging
 import SignalboxCore
 
-/// What a push source's thread does: one connection after the other, with waits between them. Belongs to that thread.
+/// The main loop of a push source's thread: successive connections, with waits in between. Belongs to that thread.
 final class ReceiveLoop {
     let configuration: MQTTPushConfiguration
     let control: LoopControl
@@ -11,7 +11,7 @@ final class ReceiveLoop {
     let sink: BatchSink
     let log: PushLog
     let board: TopicBoard
-    /// Counts the processes that each message ended, if that is configured and possible.
+    /// Counts the process deaths per message, if this is configured and possible.
     let deliveries: DeliveryWatch?
     private var backoff: ReconnectBackoff
     private var wasConnected = false
@@ -75,7 +75,7 @@ final class ReceiveLoop {
         return configuration.firstConnectionMustSucceed && !wasConnected
     }
 
-    /// One connection; when this returns its socket is closed, with whatever was not flushed.
+    /// Runs one connection. On return, its socket is closed and unflushed data is discarded.
     private func connect() throws(MQTTPushError) -> ConnectionEnd {
         let keepsSession = configuration.sessionExpiry > .zero
         let connection = try PushConnection(

@@ -2,24 +2,24 @@ import AdapterThreads
 import SignalboxRoutes
 import Synchronization
 
-/// The topics of one connection, which anyone may change and the source's thread brings to the broker.
+/// The topics of one connection. Any thread may change them; the source's thread applies the changes at the broker.
 final class TopicBoard: Sendable {
     typealias Answer = Result<MQTTTopicState, MQTTPushError>
     typealias Waiter = CheckedContinuation<Answer, Never>
 
-    /// The most topics of a connection, and the most that wait to be taken back from the broker.
+    /// The maximum number of topics, and of removals pending at the broker.
     static let bound = 1_000
 
-    /// What the source's thread is to bring to the broker.
+    /// The topics and changes for the source's thread to apply.
     struct Snapshot {
-        /// What is to be subscribed to.
+        /// The current topics.
         let topics: [MQTTTopic]
-        /// What is to be taken back.
+        /// The filters to unsubscribe.
         let gone: [String]
-        /// What was removed, at most ``bound``, the oldest forgotten: the broker goes on with messages that it held for it
-        /// (MQTT 5.0, 3.10.4), also after its answer and in the session's next connection.
+        /// Removed topics, at most ``bound``; the oldest are dropped. The broker still delivers messages that it holds
+        /// for them (MQTT 5.0, 3.10.4), even after UNSUBACK and on the session's next connection.
         let former: [MQTTTopic]
-        /// Filters that are to be asked for, although the broker may know them.
+        /// Filters to subscribe even if the broker may already have them.
         var fresh: Set<String> = []
         let revision: Int
     }
@@ -31,7 +31,7 @@ final class TopicBoard: Sendable {
         var revision = 0
         var control: LoopControl?
         var isConnected = false
-        /// Filters that were added since the thread looked: they are asked for although the broker may know them.
+        /// Filters added since the thread's last snapshot, to subscribe even if the broker may already have them.
         var fresh: Set<String> = []
         var adding: [String: [Waiter]] = [:]
         var removing: [String: [Waiter]] = [:]
@@ -43,7 +43,7 @@ final class TopicBoard: Sendable {
         state = Mutex(State(topics: topics))
     }
 
-    // MARK: - Anyone's side
+    // MARK: - Any thread
 
     func add(_ topic: MQTTTopic) async throws(MQTTPushError) -> MQTTTopicState {
         try topic.validate()
@@ -77,18 +77,18 @@ final class TopicBoard: Sendable {
         }
     }
 
-    /// Changes the topics and waits for the broker's answer, where there is a connection.
+    /// Changes the topics and, if there is a connection, waits for the broker's answer.
     private func change(
         _ filter: String,
         isAdded: Bool,
         _ body: @Sendable (inout State) throws(MQTTPushError) -> Void
     ) async throws(MQTTPushError) -> MQTTTopicState {
         let answer = await withCheckedContinuation { (waiter: Waiter) in
-            // In one step: the thread may bring the change to the broker, and hear its answer, before a second one.
+            // A single critical section: otherwise the answer could arrive before the waiter is stored.
             let (early, control, superseded) = state.withLock { state -> (Answer?, LoopControl?, [Waiter]) in
                 do throws(MQTTPushError) { try body(&state) } catch { return (.failure(error), nil, []) }
                 state.revision += 1
-                // What is added again may never be taken back: who waits for that hears now.
+                // A filter that is added again may never be unsubscribed, so callers waiting for that resume here.
                 let superseded = isAdded ? state.removing.removeValue(forKey: filter) ?? [] : []
                 guard state.isConnected, let control = state.control else {
                     return (.success(.remembered), nil, superseded)
@@ -111,9 +111,9 @@ final class TopicBoard: Sendable {
         MQTTPushError(.invalidConfiguration, detail)
     }
 
-    // MARK: - The thread's side
+    // MARK: - The source's thread
 
-    /// Grows with each change.
+    /// A number that increases with each change.
     var revision: Int { state.withLock { $0.revision } }
 
     func connected(_ control: LoopControl) {
@@ -128,7 +128,7 @@ final class TopicBoard: Sendable {
         state.former.removeFirst(max(0, state.former.count - bound))
     }
 
-    /// The broker has nothing of an earlier session: no messages for former topics, and no subscription to take back.
+    /// Handles a new session, in which the broker has no messages for former topics and no subscriptions to remove.
     func sessionIsNew() {
         state.withLock { state in
             state.former = []
@@ -136,9 +136,9 @@ final class TopicBoard: Sendable {
         }
     }
 
-    /// What is wanted now.
+    /// Returns the current topics and pending changes.
     ///
-    /// - Parameter takesFresh: whether ``Snapshot/fresh`` is told, once.
+    /// - Parameter takesFresh: Whether to return ``Snapshot/fresh`` and clear it.
     func snapshot(takingFresh takesFresh: Bool) -> Snapshot {
         state.withLock { state in
             defer { if takesFresh { state.fresh = [] } }
@@ -152,7 +152,7 @@ final class TopicBoard: Sendable {
         }
     }
 
-    /// The broker has answered a SUBSCRIBE: what it refused and somebody waits for is not asked for again.
+    /// Handles the broker's answer to SUBSCRIBE. A refused filter with a waiting caller is removed.
     func subscribed(_ filters: [String], refused: [String: MQTTPushError]) {
         let answers = state.withLock { state in
             filters.flatMap { filter -> [(Waiter, Answer)] in
@@ -161,7 +161,7 @@ final class TopicBoard: Sendable {
                 if state.topics.count > 1 {
                     let refused = state.topics.filter { $0.pattern.filter.text == filter }
                     state.topics.removeAll { $0.pattern.filter.text == filter }
-                    // An earlier subscription may still bring messages.
+                    // An earlier subscription may still deliver messages.
                     TopicBoard.keep(refused, in: &state)
                 }
                 return waiters.map { ($0, .failure(error)) }
@@ -170,13 +170,13 @@ final class TopicBoard: Sendable {
         for (waiter, answer) in answers { waiter.resume(returning: answer) }
     }
 
-    /// The broker has taken filters back.
+    /// Handles the broker's answer to UNSUBSCRIBE.
     func unsubscribed(_ filters: [String]) {
         let waiters = state.withLock { state in
             state.gone.removeAll { filters.contains($0) }
             return filters.flatMap { filter -> [Waiter] in
                 let removing = state.removing.removeValue(forKey: filter) ?? []
-                // What was added again meanwhile has an answer of its own to come.
+                // A filter that was added again in the meantime gets its own answer.
                 if state.topics.contains(where: { $0.pattern.filter.text == filter }) { return removing }
                 return removing + (state.adding.removeValue(forKey: filter) ?? [])
             }
@@ -184,9 +184,9 @@ final class TopicBoard: Sendable {
         for waiter in waiters { waiter.resume(returning: .success(.done)) }
     }
 
-    /// The connection ended: what is not done is done with the next.
+    /// Handles the end of the connection. Pending changes are applied on the next one.
     ///
-    /// - Parameter control: that of the run whose connection it was; another run's connection is none of its business.
+    /// - Parameter control: The control of the run whose connection ended; connections of other runs are unaffected.
     func disconnected(_ control: LoopControl) {
         let waiters = state.withLock { state -> [Waiter] in
             guard state.control === control else { return [] }
@@ -202,9 +202,9 @@ final class TopicBoard: Sendable {
     }
 }
 
-/// The SUBSCRIBEs of one connection that wait for the broker's answers.
+/// The SUBSCRIBEs of one connection that are waiting for the broker's answers.
 struct SubscriptionRequests {
-    /// What the broker said about all filters that were asked for since the last such answer.
+    /// The broker's answers for all filters requested since the previous such value.
     struct Answer: Equatable {
         var asked: [String] = []
         var granted = 0
@@ -226,12 +226,12 @@ struct SubscriptionRequests {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// How many codes the answer to a packet may have, or `nil` when nobody asked.
+    /// Returns the number of reason codes expected for a packet, or `nil` if no such request is waiting.
     func expects(_ packet: Int32) -> Int? { waiting[packet]?.filters.count }
 
-    /// Notes what the broker said about one packet.
+    /// Records the broker's answer to one packet.
     ///
-    /// - Returns: what it said about all, when this was the last.
+    /// - Returns: The answers for all filters, if all packets are answered.
     mutating func answered(_ packet: Int32, _ codes: [ReasonCode]) -> Answer? {
         guard let group = waiting.removeValue(forKey: packet) else { return nil }
         answer.asked += group.filters
@@ -243,7 +243,7 @@ struct SubscriptionRequests {
             answer.granted += 1
             if code.rawValue < Int32(group.quality.rawValue) { answer.lowered.append(filter) }
         }
-        // What a broker says nothing of it has not granted.
+        // A filter without a reason code is not granted.
         for filter in group.filters.dropFirst(codes.count) { answer.refused.append((filter, .unspecified)) }
         guard waiting.isEmpty else { return nil }
         defer { answer = Answer() }
@@ -251,13 +251,13 @@ struct SubscriptionRequests {
     }
 }
 
-/// Topics of a connection that one SUBSCRIBE asks for, as they want the same quality and the same of stored messages.
+/// The topics of one SUBSCRIBE, which share their quality of service and treatment of retained messages.
 struct SubscriptionGroup: Equatable {
     let quality: MQTTQuality
     let retained: MQTTRetained
     private(set) var filters: [String] = []
 
-    /// The groups of topics, at most four, each in the topics' order.
+    /// Groups topics into at most four groups, each in the topics' order.
     static func groups(of topics: [MQTTTopic]) -> [SubscriptionGroup] {
         var groups: [SubscriptionGroup] = []
         for topic in topics {

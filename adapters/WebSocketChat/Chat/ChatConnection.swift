@@ -1,13 +1,13 @@
 public import SignalboxCore
 import SignalboxRoutes
 
-/// One WebSocket connection as the program sees it: something to send to, with tags by which many are reached. Any thread.
+/// One WebSocket connection, to which a program can send. Tags address groups of connections. Any thread.
 ///
-/// A plugin gets the connection its message came by with `context.chat`.
+/// Inside a plugin, `context.chat` is the connection that the message arrived on.
 public final class ChatConnection: Sender {
-    /// A text that no other connection of the process has or had.
+    /// An identifier that is never reused within the process.
     public let id: String
-    /// Who the client is, by its token; `nil` where none is asked for, and for feeds.
+    /// The principal that the client's token identifies; `nil` if the server has no principals, and for feeds.
     public let principal: String?
     let number: ConnectionID
     private let hub: ChatHub
@@ -21,30 +21,30 @@ public final class ChatConnection: Sender {
 
     /// Sends a standard envelope. Never blocks.
     ///
-    /// - Throws: `closed` when the connection is gone, `full` when the peer reads too slowly (a server then closes the
-    ///   connection with 1013), `tooLarge` when it would never fit, `invalid` when the body is not UTF-8.
+    /// - Throws: `closed` if the connection has ended, `full` if the peer reads too slowly (a server then closes the
+    ///   connection with 1013), `tooLarge` if the message could never fit, `invalid` if the body is not UTF-8.
     public func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         guard let frame = ChatFrame.envelope(action, id: id, body: body) else { throw .invalid }
         try hub.send(frame, .text, to: number)
     }
 
-    /// Sends a text message as it is, for peers that speak something else than envelopes.
+    /// Sends a text message unchanged, for peers that do not use envelopes.
     ///
     /// - Throws: `closed`, `full`, `tooLarge`.
     public func send(text: String) throws(SendRefused) {
         try hub.send(Array(text.utf8), .text, to: number)
     }
 
-    /// Sends a binary message as it is.
+    /// Sends a binary message unchanged.
     ///
     /// - Throws: `closed`, `full`, `tooLarge`.
     public func send(binary: Bytes) throws(SendRefused) {
         try hub.send(binary.withUnsafeBytes { Array($0) }, .binary, to: number)
     }
 
-    /// Sends a text message that is given as bytes.
+    /// Sends a text message given as bytes.
     ///
-    /// - Throws: `closed`, `full`, `tooLarge`; `invalid` when it is not UTF-8.
+    /// - Throws: `closed`, `full`, `tooLarge`; `invalid` if the message is not UTF-8.
     package func send(utf8 message: [UInt8]) throws(SendRefused) {
         guard message.withUnsafeBytes({ UTF8Stream.isText($0) }) else { throw .invalid }
         try hub.send(message, .text, to: number)
@@ -54,54 +54,54 @@ public final class ChatConnection: Sender {
         try hub.send(frame, .text, to: number)
     }
 
-    /// Gives the connection a tag: 1 to 128 bytes. Tags end with the connection.
+    /// Adds a tag of 1 to 128 bytes. Tags are removed when the connection ends.
     ///
-    /// - Returns: whether the connection has it now: not when it is gone, or has as many as it may.
+    /// - Returns: Whether the connection has the tag. `false` if it has ended or has reached its tag limit.
     @discardableResult
     public func join(_ tag: String) -> Bool { hub.join(tag, number) }
 
-    /// Takes a tag away.
+    /// Removes a tag.
     public func leave(_ tag: String) { hub.leave(tag, number) }
 
-    /// The connection's tags, in no order.
+    /// The connection's tags, unordered.
     public var tags: [String] { hub.tags(of: number) }
 
-    /// Sends a standard envelope to every connection of the source that has the tag, this one too if it has it.
+    /// Sends a standard envelope to every connection of the source with the tag, including this one if tagged.
     ///
-    /// Never blocks. One that reads too slowly is closed with 1013 and does not keep the others from hearing it.
+    /// Never blocks. A connection that reads too slowly is closed with 1013; the others still receive the envelope.
     @discardableResult
     public func broadcast(_ action: ActionName, _ body: Bytes, to tag: String) -> BroadcastReport {
         hub.broadcast(action, body, to: tag)
     }
 
-    /// Closes the connection with 1000 after all that was sent before.
+    /// Closes the connection with 1000, after all messages sent before.
     public func close() { hub.close(number, .normal, reason: "") }
 }
 
 extension ActionContext {
-    /// The connection the action came by, or `nil` when it came from another kind of source.
+    /// The connection the action arrived on, or `nil` if its source is not a chat source.
     public var chat: ChatConnection? { sender as? ChatConnection }
 }
 
-/// How far a broadcast came.
+/// The result of a broadcast.
 public struct BroadcastReport: Sendable, Hashable {
-    /// How many connections it was handed over for.
+    /// The number of connections that the message was queued for.
     public internal(set) var sent = 0
-    /// How many did not take it: they went meanwhile, or read too slowly and were closed with 1013; all of them when the
-    /// body is not UTF-8, or too large for any.
+    /// The number of connections that did not accept the message: those that ended, or read too slowly and were closed
+    /// with 1013. Counts all of them if the body is not UTF-8 or is too large.
     public internal(set) var refused = 0
 }
 
 extension ActionName {
-    /// A connection was opened; submitted before its first message. The body is an object of `connection`, `peer`, and
-    /// where there are any `principal`, `origin` and `subprotocol`. No peer can send it.
+    /// Submitted when a connection opens, before its first message. The body is an object with `connection`, `peer`
+    /// and, if present, `principal`, `origin` and `subprotocol`. A peer cannot send this action.
     public static let chatConnected = ActionName.own("connected")
-    /// A connection ended; submitted after its last message. The body is that of ``chatConnected`` with `code` (RFC 6455,
-    /// 7.4), where there was one, and `reason`. No peer can send it.
+    /// Submitted when a connection ends, after its last message. The body is that of ``chatConnected`` with `reason`
+    /// and, if present, `code` (RFC 6455, 7.4). A peer cannot send this action.
     public static let chatClosed = ActionName.own("closed")
 }
 
-/// The bodies of ``ActionName/chatConnected`` and ``ActionName/chatClosed``.
+/// Encodes the bodies of ``ActionName/chatConnected`` and ``ActionName/chatClosed``.
 enum ConnectionNews {
     static func opened(_ chat: ChatConnection, _ facts: ChatFacts) -> [UInt8] {
         text(of: members(chat, facts))

@@ -1,33 +1,33 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// What a WebSocket source knows about where a message came from.
+/// The facts a WebSocket source has about the origin of a message.
 public struct ChatFacts: OriginFacts {
     /// `chat`.
     public static let kind = "chat"
 
-    /// On which side of the connection the source is.
+    /// The source's role in the connection.
     public enum Role: String, Sendable, Hashable, Encodable {
-        /// The source connected to a server: it is the server that speaks.
+        /// The source connected to a server and receives the server's messages.
         case feed
-        /// A client connected to the source.
+        /// The source accepted a client's connection.
         case server
     }
 
-    /// On which side of the connection the source is.
+    /// The source's role in the connection.
     public let role: Role
     /// The client's numeric address, or the server's `host:port`.
     public let peer: String
-    /// The origin of the page whose browser connected, or `nil`: there was no header `Origin`, or one that names none; a
-    /// feed has none. Programs other than browsers send what they like.
+    /// The origin of the page whose browser connected; `nil` for feeds, and if the `Origin` header is absent or names
+    /// no origin. Programs other than browsers can send any origin.
     public let origin: WebOrigin?
-    /// Who the client is, by its token; `nil` where none is asked for, and for feeds.
+    /// The principal that the client's token identifies; `nil` if the server has no principals, and for feeds.
     public let principal: String?
-    /// The subprotocol that was agreed on.
+    /// The negotiated subprotocol.
     public let subprotocol: String?
     /// Whether the connection is encrypted.
     public let tls: Bool
-    /// Whether the origin is that of the server's own pages, by the host and the port that the configuration gives them.
+    /// Whether the origin is that of the server's own pages, according to the configured host and the port.
     package let isOwnPage: Bool
 
     package init(
@@ -52,7 +52,7 @@ public struct ChatFacts: OriginFacts {
 extension ChatFacts {
     private enum CodingKeys: String, CodingKey { case role, peer, origin, principal, subprotocol, tls }
 
-    /// Encodes all facts; the origin as browsers send it, and nothing where there is nothing.
+    /// Encodes all facts. The origin has the form that browsers send; absent facts are omitted.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(role, forKey: .role)
@@ -65,41 +65,41 @@ extension ChatFacts {
 }
 
 extension AccessRule {
-    /// Messages of clients that showed this principal's token.
+    /// Permits messages of clients that presented this principal's token.
     ///
     /// - Parameters:
-    ///   - principal: as the server's configuration names it.
-    ///   - source: the one source they must come through, or `nil` for every chat server.
+    ///   - principal: The principal's name in the server's configuration.
+    ///   - source: The required source, or `nil` for every chat server.
     public static func chat(principal: String, source: SourceName? = nil) -> AccessRule {
         chat("chat of principal \(principal)", source) { $0.role == .server && $0.principal == principal }
     }
 
-    /// Messages of clients that showed any principal's token, or of those that showed none.
+    /// Permits messages of clients that presented any principal's token, or of clients that presented none.
     ///
     /// - Parameters:
-    ///   - authenticated: `true` for clients with a principal alone.
-    ///   - source: the one source they must come through, or `nil` for every chat server.
+    ///   - authenticated: `true` for clients with a principal only, `false` for clients without one only.
+    ///   - source: The required source, or `nil` for every chat server.
     public static func chat(authenticated: Bool, source: SourceName? = nil) -> AccessRule {
         chat(authenticated ? "chat with a principal" : "chat without a principal", source) {
             $0.role == .server && ($0.principal != nil) == authenticated
         }
     }
 
-    /// Messages of clients whose header `Origin` is exactly this one. Only a browser's word is worth anything: other
-    /// programs send what they like, so name a principal as well where that matters.
+    /// Permits messages of clients whose `Origin` header is exactly this one. Only browsers send it reliably. Other
+    /// programs can send any origin, so require a principal too where that matters.
     ///
     /// - Parameters:
-    ///   - origin: such as `try WebOrigin("https://app.example")`.
-    ///   - source: the one source they must come through, or `nil` for every chat server.
+    ///   - origin: The origin, such as `try WebOrigin("https://app.example")`.
+    ///   - source: The required source, or `nil` for every chat server.
     public static func chat(origin: WebOrigin, source: SourceName? = nil) -> AccessRule {
         chat("chat of \(origin)", source) { $0.role == .server && $0.origin == origin }
     }
 
-    /// Messages of servers that feeds are connected to.
+    /// Permits messages of servers that feeds connect to.
     ///
     /// - Parameters:
-    ///   - tls: `true` for encrypted connections alone; `nil` for all.
-    ///   - source: the one source they must come through, or `nil` for every feed.
+    ///   - tls: `true` for encrypted connections only, `false` for unencrypted ones only; `nil` permits both.
+    ///   - source: The required source, or `nil` for every feed.
     public static func feed(tls: Bool? = nil, source: SourceName? = nil) -> AccessRule {
         let words = tls.map { $0 ? "feed over TLS" : "feed without TLS" } ?? "feed"
         return chat(words, source) { $0.role == .feed && (tls == nil || $0.tls == tls) }

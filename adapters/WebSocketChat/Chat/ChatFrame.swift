@@ -1,10 +1,10 @@
 import AdapterThreads
 import SignalboxCore
 
-/// The texts that go to a peer. They are JSON objects; what stands in them as JSON already was checked to be UTF-8, as a
-/// peer drops the connection otherwise.
+/// Encodes text messages to a peer as JSON objects. Embedded JSON is checked for UTF-8, because a peer closes the
+/// connection on invalid text.
 enum ChatFrame {
-    /// A standard envelope, without a body where that is empty, or `nil` when the body is not UTF-8.
+    /// Encodes a standard envelope, without an empty body. Returns `nil` if the body is not UTF-8.
     static func envelope(_ action: ActionName, id: ActionID?, body: Bytes) -> [UInt8]? {
         guard isUTF8(body) else { return nil }
         var text = JSONText()
@@ -22,7 +22,7 @@ enum ChatFrame {
         return text.bytes
     }
 
-    /// What became of an action, under the name its sender gave the id: `{"id", "outcome", "reply" | "error"}`.
+    /// Encodes an action's outcome under the key its sender used for the id: `{"id", "outcome", "reply" | "error"}`.
     static func answer(_ id: ActionID, _ key: IDKey, _ outcome: Outcome) -> [UInt8] {
         var text = JSONText()
         text.append(literal: key == .uuid ? "{\"uuid\":" : "{\"id\":")

@@ -1,15 +1,15 @@
 import SignalboxCore
 import Synchronization
 
-/// The connections of one source that are open, their tags, and the way to them. Any thread; nothing blocks.
+/// The open connections of one source, their tags, and the transport that reaches them. Any thread; never blocks.
 final class ChatHub: Sendable {
     struct Limits: Sendable {
-        /// What each connection begins with.
+        /// The initial tags of each connection.
         var tags: Set<String> = []
         var tagsPerConnection = 32
-        /// A message larger than this is refused, as it would never fit.
+        /// The limit for one message, which could never fit if larger.
         var waitingBytes = 1_048_576
-        /// A peer that reads too slowly is closed with 1013; else what does not fit is refused, and no more.
+        /// Whether a peer that reads too slowly is closed with 1013. Otherwise excess messages are only refused.
         var closesSlowReaders = true
     }
 
@@ -27,12 +27,12 @@ final class ChatHub: Sendable {
         self.limits = limits
     }
 
-    /// How many connections were closed as they read too slowly.
+    /// The number of connections closed because they read too slowly.
     var slowReaders: Int { state.withLock { $0.slowReaders } }
 
     // MARK: - Connections
 
-    /// `nil` when the run ends: what is sent from then on is refused as `closed`.
+    /// Sets the transport; `nil` at the end of a run, after which sending is refused with `closed`.
     func attach(_ transport: (any FrameSender)?) {
         state.withLock { state in
             state.transport = transport
@@ -92,7 +92,7 @@ final class ChatHub: Sendable {
 
     // MARK: - Sending
 
-    // How many slow readers may be closed to make room for one message.
+    // The maximum number of slow readers to close to make room for one message.
     private static let attempts = 16
 
     func send(_ message: [UInt8], _ kind: MessageKind, to connection: ConnectionID) throws(SendRefused) {
@@ -107,7 +107,7 @@ final class ChatHub: Sendable {
                 close(slow: connection, transport)
                 throw .full
             case .crowded(let slowest):
-                // What waited on it waits no more: others need not suffer for it.
+                // Closing the slowest connection frees its waiting bytes, so others are not affected.
                 guard close(slow: slowest, transport), slowest != connection else { throw .full }
             }
         }
@@ -136,9 +136,9 @@ final class ChatHub: Sendable {
         state.withLock { $0.transport }?.perform(.close(code, reason: reason), on: connection)
     }
 
-    /// Counted once for a connection: from then on it is none of ours.
+    /// Closes a slow reader and removes it from the hub, so it is counted only once.
     ///
-    /// - Returns: whether it was closed by this call.
+    /// - Returns: Whether this call closed the connection.
     @discardableResult
     private func close(slow connection: ConnectionID, _ transport: any FrameSender) -> Bool {
         guard limits.closesSlowReaders else { return false }

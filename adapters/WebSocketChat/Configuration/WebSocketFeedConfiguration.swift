@@ -1,58 +1,59 @@
 import AdapterThreads
 public import SignalboxCore
 
-/// Everything a feed is told. ``WebSocketFeed`` validates it.
+/// The configuration of a feed. ``WebSocketFeed`` validates it.
 public struct WebSocketFeedConfiguration: Sendable {
-    /// The configured source whose arrivals these are.
+    /// The configured source that arrivals belong to.
     public var source: SourceName
-    /// The server.
+    /// The URL of the server.
     public var url: WebSocketURL
-    /// The subprotocols that are offered, in order of preference: at most 32 tokens that differ, of together 1,024 bytes;
-    /// none by default. Where there are any the server must agree to one: a connection without is given up, as browsers do.
+    /// The offered subprotocols, most preferred first: at most 32 distinct tokens with 1,024 bytes in total; none by
+    /// default. If any are offered and the server agrees to none, the feed drops the connection, as browsers do.
     public var subprotocols: [String] = []
-    /// The header `Origin`, 1 to 117 bytes without spaces; none by default.
+    /// The `Origin` header, 1 to 117 bytes without spaces; none by default.
     public var origin: String?
-    /// Further headers of the request, at most 32, whose names differ.
+    /// Additional request headers, at most 32, with distinct names.
     public var headers: [WebSocketHeader] = []
-    /// A token for `Authorization: Bearer`, read anew for each connection; none by default.
+    /// The token for `Authorization: Bearer`, read again for each connection; none by default.
     public var bearer: Secret?
-    /// Whose certificates are believed; only for `wss://`.
+    /// The trusted certificates; only for `wss://`.
     public var trust = WebSocketTrust.system
-    /// A certificate of the client's own; only for `wss://`; none by default.
+    /// The client's own certificate; only for `wss://`; none by default.
     public var identity: WebSocketIdentity?
-    /// Texts sent after each connection is made, in order and before anything else, such as a subscription; at most 100,
-    /// which fit into ``waitingBytes`` together.
+    /// Texts to send in order after each connection opens and before anything else, such as a subscription. At most
+    /// 100, which must fit into ``waitingBytes`` together.
     public var openingMessages: [String] = []
-    /// How frames become actions.
+    /// How frames are mapped to actions.
     public var frames = WebSocketFrames()
-    /// The bounds of one message. One that is larger closes the connection with 1009.
+    /// The limits of one message. A larger message closes the connection with 1009.
     public var limits = MessageLimits()
-    /// Whether compression is offered (RFC 7692), which the server may decline; `false` by default. A connection that uses it costs about 100 KB.
+    /// Whether to offer compression (RFC 7692), which the server may decline; `false` by default. Costs about 100 KB
+    /// per compressed connection.
     public var compression = false
-    /// Whether an action that has an id is answered with its outcome; `false` by default, as servers of feeds mostly do not
-    /// ask for it.
+    /// Whether to send the outcome of an action that has an id; `false` by default, as feed servers rarely expect it.
     public var answers = false
-    /// Whether `signalbox.connected` and `signalbox.closed` are submitted; `false` by default.
+    /// Whether to submit `signalbox.connected` and `signalbox.closed`; `false` by default.
     public var announcesConnections = false
-    /// The waits between connections; `nil`: there is no second connection, and the run ends with the first. It returns
-    /// when either side closed with 1000 or 1001, and throws `ended` otherwise, or `notConnected` when there was none.
+    /// The delays between connections. `nil` disables reconnection: the run ends with the first connection. It returns
+    /// after a close with 1000 or 1001 by either side, and throws `ended` otherwise, or `notConnected` if no connection
+    /// was made.
     public var reconnect: WebSocketReconnect? = WebSocketReconnect()
-    /// Whether a run throws `notConnected` when its first connection fails; `false` by default.
+    /// Whether a run throws `notConnected` if its first connection fails; `false` by default.
     public var firstConnectionMustSucceed = false
-    /// How long each step of connecting may take, 1 to 60 s; 10 s by default. Steps are: reading secrets and resolving the
-    /// name, and then, for each address in turn, everything up to the server's answer.
+    /// The timeout of each step of connecting, 1 to 60 s; 10 s by default. Reading secrets and resolving the name is
+    /// one step. For each address, everything up to the server's response is another.
     public var connectTimeout: Duration = .seconds(10)
-    /// After how much silence the server is pinged, 1 s to 1 h; 30 s by default. `nil`: never, so that a server that is gone
-    /// without a word is noticed late or not at all.
+    /// The period of silence after which the server is pinged, 1 s to 1 h; 30 s by default. `nil` disables pings; a
+    /// lost server may then go unnoticed.
     public var pingAfter: Duration? = .seconds(30)
-    /// How long the answer to a ping may take before the connection counts as dead, 1 s to 1 h, looked at about every half
-    /// second; 10 s by default. Any message counts as an answer; time in which reading is paused does not count.
+    /// The maximum wait for the answer to a ping, 1 s to 1 h, checked about every half second; 10 s by default. Any
+    /// message counts as an answer. Time during which reading is paused does not count.
     public var pongWithin: Duration = .seconds(10)
-    /// How many bytes may wait to be sent, 1 KiB to 1 GiB, of which each message takes 64 more than its own; 1 MiB by
-    /// default. What is beyond is refused as `full`.
+    /// The maximum number of bytes waiting to be sent, 1 KiB to 1 GiB; 1 MiB by default. Each message counts 64 bytes
+    /// more than its length. Messages beyond the limit are refused with `full`.
     public var waitingBytes = 1_048_576
 
-    /// A feed that reconnects for ever.
+    /// Creates the configuration of a feed that reconnects indefinitely.
     public init(source: SourceName, url: WebSocketURL) {
         self.source = source
         self.url = url
@@ -60,13 +61,12 @@ public struct WebSocketFeedConfiguration: Sendable {
 }
 
 extension WebSocketFeedConfiguration {
-    /// The most seconds that a step of connecting may take. The transport gives up later than that, so that it is the feed
-    /// that does.
+    /// The maximum timeout of a connecting step, in seconds. The transport's timeout is longer.
     static let connectLimit = 60
 
-    /// Checks every range, and that the values go together.
+    /// Checks all ranges and combinations.
     ///
-    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first fault, with the source's name and what to do.
+    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first fault, with the source and the remedy.
     public func validate() throws(WebSocketChatError) {
         do throws(WebSocketChatError) {
             try validateRequest()
@@ -152,24 +152,24 @@ extension WebSocketFeedConfiguration {
     }
 }
 
-/// How long to wait before a server is tried again.
+/// The delays before reconnecting.
 ///
-/// Each wait is drawn at random between nothing and a ceiling that begins at ``first`` and doubles up to ``cap``, so that
-/// many clients do not come back at once. The ceiling falls back to ``first`` only when a connection held for ``holds``.
-/// After a fault that mostly only a changed configuration cures the wait is drawn from ``slow``: the answers 400, 401,
-/// 403, 404, 405, 407, 410, 426 and redirections, a connection that cannot be secured, a subprotocol that was not agreed
-/// on, a secret that cannot be read.
+/// Each delay is random between zero and a ceiling, so that clients do not reconnect simultaneously. The ceiling starts
+/// at ``first``, doubles up to ``cap``, and returns to ``first`` after a connection that lasted for ``holds``. After a
+/// failure that usually requires a configuration change, the delay comes from ``slow``. Such failures are redirections,
+/// the statuses 400, 401, 403, 404, 405, 407, 410 and 426, failed TLS, an unexpected or missing subprotocol, and an
+/// unreadable secret.
 public struct WebSocketReconnect: Sendable, Hashable {
     /// The first ceiling, 1 ms to ``cap``; 0.5 s by default.
     public var first: Duration
-    /// The largest ceiling, at most 1 hour; 30 s by default.
+    /// The maximum ceiling, at most 1 hour; 30 s by default.
     public var cap: Duration
-    /// The range of waits after a fault of the configuration, 1 ms to 1 hour; 30 to 60 s by default.
+    /// The range of delays after a configuration fault, 1 ms to 1 hour; 30 to 60 s by default.
     public var slow: ClosedRange<Duration>
-    /// How long a connection must have been open to count as good, 0 to 1 hour; 10 s by default.
+    /// How long a connection must stay open to reset the ceiling, 0 to 1 hour; 10 s by default.
     public var holds: Duration
 
-    /// Waits as given.
+    /// Creates delays with the given values.
     public init(
         first: Duration = .milliseconds(500),
         cap: Duration = .seconds(30),
@@ -184,7 +184,7 @@ public struct WebSocketReconnect: Sendable, Hashable {
 }
 
 extension WebSocketReconnect {
-    /// Checks every range.
+    /// Checks all ranges.
     func validate() throws(WebSocketChatError) {
         let hour = Duration.seconds(3_600)
         guard first >= .milliseconds(1), first <= cap, cap <= hour else {
@@ -203,23 +203,23 @@ extension WebSocketReconnect {
     }
 }
 
-/// A header of a client's request. Its value is kept as a secret is: it may be one.
+/// A header of a client's request. The value is a secret because it may be a credential.
 public struct WebSocketHeader: Sendable, Hashable {
-    /// A token (RFC 9110, 5.6.2). Those of the handshake itself cannot be set: `Host`, `Upgrade`, `Connection`, `Origin`,
-    /// and what begins with `Sec-WebSocket-`; nor those that announce a body: `Content-Length`, `Transfer-Encoding`.
+    /// The name, a token (RFC 9110, 5.6.2). Not allowed are handshake headers (`Host`, `Upgrade`, `Connection`,
+    /// `Origin`, `Sec-WebSocket-*`) and headers that announce a body (`Content-Length`, `Transfer-Encoding`).
     public let name: String
-    /// One line without control characters, read at each connection.
+    /// The value, one line without control characters, read at each connection.
     public let value: Secret
 
-    /// A header as given; checked with the configuration it stands in.
+    /// Creates a header, which is validated with its configuration.
     public init(_ name: String, _ value: Secret) {
         self.name = name
         self.value = value
     }
 
-    /// Why no client's request may have it, in words that follow "the header"; `nil` when it may.
+    /// Returns why a client's request cannot have the header, in words that follow "the header"; `nil` if it can.
     ///
-    /// - Parameter hasBearer: whether the request has a bearer token besides.
+    /// - Parameter hasBearer: Whether the request also has a bearer token.
     func fault(hasBearer: Bool) -> String? {
         guard HeaderField.isToken(name), name.utf8.count <= WebSocketHeader.nameLimit else {
             return

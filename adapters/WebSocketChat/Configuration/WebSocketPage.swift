@@ -1,21 +1,20 @@
-/// A document that a server hands out from memory, for `GET` and `HEAD`.
+/// A document that a server serves from memory, for `GET` and `HEAD`.
 ///
-/// It comes with strict headers: a browser frames it nowhere, guesses no other content type, keeps no copy, and does with
-/// it what its policy says and no more.
+/// Its headers are strict: browsers do not frame it, guess its content type or cache it, and enforce its ``policy``.
 public struct WebSocketPage: Sendable, Hashable {
-    /// Such as `text/html; charset=utf-8`; 1 to 128 bytes of printable ASCII.
+    /// The content type, such as `text/html; charset=utf-8`; 1 to 128 bytes of printable ASCII.
     public let contentType: String
-    /// At most 1 MiB.
+    /// The content, at most 1 MiB.
     public let body: [UInt8]
-    /// What a browser may do with it.
+    /// What the browser permits the document to do.
     public let policy: WebSocketPagePolicy
 
-    /// A document as given.
+    /// Creates a document.
     ///
     /// - Parameters:
-    ///   - contentType: as ``contentType``.
-    ///   - body: as ``body``.
-    ///   - policy: `strict` by default: no script runs in it, and nothing is loaded for it.
+    ///   - contentType: The value of ``contentType``.
+    ///   - body: The value of ``body``.
+    ///   - policy: The policy; by default `strict`, with which the document cannot run scripts or load resources.
     public init(contentType: String, body: [UInt8], policy: WebSocketPagePolicy = .strict) {
         self.contentType = contentType
         self.body = body
@@ -23,25 +22,23 @@ public struct WebSocketPage: Sendable, Hashable {
     }
 }
 
-/// What a browser may do with a document that a server hands out. A document is framed nowhere under any of them, tells
-/// nobody where it came from, and is kept by nobody.
+/// The permissions of a served document in a browser. No policy permits framing, caching, or a `Referer` header.
 public struct WebSocketPagePolicy: Sendable, Hashable {
     private enum Rule: Hashable { case strict, site, siteWithInlineCode, shared }
     private let rule: Rule
 
-    /// It runs no script and loads nothing, and pages of other sites cannot load it.
+    /// The document cannot run scripts or load resources. Pages of other sites cannot load it.
     public static let strict = WebSocketPagePolicy(rule: .strict)
 
-    /// It runs scripts, applies styles and loads images (also `data:`), fonts and data from this server's pages alone, and
-    /// opens WebSockets to this server alone. Code that stands in the document itself does not run. It cannot be loaded by
-    /// pages of other sites, and sends forms to this server alone.
+    /// The document can run scripts and load styles, images (also `data:`), fonts and data from this server only. It
+    /// opens WebSockets and submits forms to this server only. Inline code does not run. Other sites cannot load it.
     public static let site = WebSocketPagePolicy(rule: .site)
 
-    /// As ``site``, and scripts and styles that stand in the document itself work, event handlers in attributes included.
-    /// Whoever can put text into such a document without it being escaped runs scripts in it.
+    /// Like ``site``, but inline scripts and styles also work, including event handlers in attributes. Unescaped text
+    /// in such a document can run scripts.
     public static let siteWithInlineCode = WebSocketPagePolicy(rule: .siteWithInlineCode)
 
-    /// As ``strict``, but pages of all sites may load it: for a script that pages of other origins use.
+    /// Like ``strict``, but pages of all sites may load it. Use it for scripts that pages of other origins load.
     public static let shared = WebSocketPagePolicy(rule: .shared)
 
     /// The headers `Content-Security-Policy` (CSP Level 3) and `Cross-Origin-Resource-Policy` (Fetch, 3.8).
@@ -71,9 +68,9 @@ public struct WebSocketPagePolicy: Sendable, Hashable {
     }
 }
 
-/// What a server hands out to those who ask for no upgrade.
+/// The documents for requests that do not upgrade.
 enum ServerPages {
-    /// Whatever the policy of a page: nobody guesses what it is, is told where it came from, or keeps it.
+    /// The headers of every page: no content type sniffing, no referrer, no caching.
     private static let always = [
         ("X-Content-Type-Options", "nosniff"),
         ("Referrer-Policy", "no-referrer"),
@@ -95,10 +92,10 @@ enum ServerPages {
     }
 }
 
-/// A document that a server hands out from memory.
+/// A document to serve from memory, with its headers.
 struct ServedPage: Equatable, Sendable {
     let contentType: String
     let body: [UInt8]
-    /// Further headers, such as a content security policy.
+    /// Additional headers, such as a content security policy.
     var headers: [HeaderField] = []
 }

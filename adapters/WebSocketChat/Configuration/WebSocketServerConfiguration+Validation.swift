@@ -2,9 +2,9 @@ import AdapterThreads
 import SignalboxCore
 
 extension WebSocketServerConfiguration {
-    /// Checks every range, and that the values go together. Opens no file and no port.
+    /// Checks all ranges and combinations. Does not open files or ports.
     ///
-    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first fault, with the source's name and what to do.
+    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first fault, with the source and the remedy.
     public func validate() throws(WebSocketChatError) {
         do {
             try validatePlace()
@@ -54,7 +54,7 @@ extension WebSocketServerConfiguration {
     }
 
     private func validateSomebodyMayConnect() throws(WebSocketChatError) {
-        // A server of documents alone is of use too.
+        // A server that only serves documents is useful too.
         if !origins.isEmpty || pagesHost != nil || !pages.isEmpty { return }
         switch absentOrigin {
         case .allowed: return
@@ -172,6 +172,6 @@ extension Duration {
 }
 
 extension WebSocketServerConfiguration {
-    /// Whether only this machine can reach a numeric address.
+    /// Returns whether a numeric address is a loopback address.
     package static func isLocal(_ address: String) -> Bool { NumericAddress(address)?.isLoopback ?? false }
 }

@@ -1,149 +1,147 @@
 public import SignalboxCore
 public import SignalboxRoutes
 
-/// Everything a chat server is told. ``WebSocketServer`` validates it.
+/// The configuration of a chat server. ``WebSocketServer`` validates it.
 ///
-/// Somebody must be able to connect: at least one origin, or ``pagesHost``, or ``absentOrigin`` `allowed`, or `withToken` and a principal; a server with
-/// ``pages`` needs nobody.
+/// Unless there are ``pages``, some client must be able to connect. That requires an origin, ``pagesHost``,
+/// ``absentOrigin`` `allowed`, or `withToken` and a principal.
 ///
-/// The header `Host` decides nothing: whoever gets a page or ``healthPath`` by a name of their own for this address (DNS
-/// rebinding) learns nothing secret, and their scripts cannot open a connection, as browsers send the script's own
-/// `Origin`.
+/// The `Host` header is not checked. A page that reaches ``pages`` or ``healthPath`` through its own name for this
+/// address (DNS rebinding) can read nothing secret. Its scripts cannot connect: browsers send the page's own `Origin`.
 public struct WebSocketServerConfiguration: Sendable {
-    /// The configured source whose arrivals these are.
+    /// The configured source that arrivals belong to.
     public var source: SourceName
-    /// A numeric address of this machine, IPv6 without brackets; `127.0.0.1` by default, which nobody else can reach. `::`
-    /// is every address of the machine.
+    /// The numeric address to listen on, IPv6 without brackets; `::` is every address of the machine. The default
+    /// `127.0.0.1` is reachable from this machine only.
     public var address = "127.0.0.1"
-    /// 0 lets the system choose; ``WebSocketServer/port()`` tells.
+    /// The port; 0 lets the system choose one, which ``WebSocketServer/port()`` returns.
     public var port: UInt16
-    /// The path clients connect to, as it is after percent-decoding, at most 1,024 bytes; `/` by default. An upgrade
-    /// elsewhere is refused with 404. A page may have the same path: it is for those who ask for no upgrade.
+    /// The path that clients connect to, percent-decoded, at most 1,024 bytes; `/` by default. Upgrades at other paths
+    /// are refused with 404. A page may have the same path; it is served to requests without an upgrade.
     public var path = "/"
-    /// The server's certificate; `nil`, the default: without TLS.
+    /// The server's certificate; `nil`, the default, disables TLS.
     public var identity: WebSocketIdentity?
-    /// The origins whose pages may connect, at most 1,000; none by default. Scheme, host and port are compared in normal
-    /// form. A request with another origin, with `null`, with what is no origin, or with two of them is refused with 403.
+    /// The origins whose pages may connect, at most 1,000; none by default. Scheme, host and port are compared in
+    /// normal form. A request with another origin, `null`, an invalid origin or two origins is refused with 403.
     public var origins: [WebOrigin] = []
-    /// The host by which browsers reach this server's own ``pages``, as it stands in a URL, such as `127.0.0.1`: then they
-    /// may connect, too, as the origin of ``identity``'s scheme, this host and the port. `nil`, the default: a page of this
-    /// server may connect where ``origins`` name its origin, which takes a port that is known.
+    /// The host in the URLs of this server's own ``pages``, such as `127.0.0.1`. Those pages may then connect too;
+    /// their origin is ``identity``'s scheme, this host and the port. If `nil`, the default, they may connect only if
+    /// ``origins`` contains their origin, which requires a known port.
     public var pagesHost: String?
-    /// What becomes of clients without an `Origin`.
+    /// How to treat clients without an `Origin` header.
     public var absentOrigin = WebSocketAbsentOrigin.withToken
-    /// Who may connect, at most 10,000 with tokens that differ. Without any, no token is asked for and nobody has a
-    /// principal.
+    /// The clients that may connect, up to 10,000 with distinct tokens. If empty, no token is required and no client
+    /// has a principal.
     ///
-    /// A token comes as `Authorization: Bearer TOKEN` (RFC 6750, 2.1) or, from a browser, which cannot send that header, as
-    /// the subprotocol `signalbox.bearer.TOKEN` with the token in base64url (RFC 4648, 5; padding left out). A token is never
-    /// agreed to, so `signalbox`, or one of ``subprotocols``, must be offered before it: who offers nothing else is refused
-    /// with 400, and browsers fail a connection whose server agrees to none of what they offered. All that is offered has
-    /// at most 126 bytes, so a token that comes this way has at most 73. The first of header, subprotocol and query that is
-    /// there counts, the others are not looked at. Wrong or missing: 401.
+    /// A token is sent as `Authorization: Bearer TOKEN` (RFC 6750, 2.1). Browsers cannot set that header; they offer
+    /// the subprotocol `signalbox.bearer.TOKEN` with the token in base64url without padding (RFC 4648, 5). The server
+    /// never agrees to a token, so the client must offer `signalbox` or one of ``subprotocols`` before it. Without one
+    /// the request is refused with 400. All offers together have at most 126 bytes, which leaves 73 for the token. Of
+    /// header, subprotocol and query only the first one present is checked. Wrong or missing tokens return 401.
     public var principals: [WebSocketPrincipal] = []
-    /// Whether a token may also come as `?token=`, which logs and proxies on the way may keep; `false` by default. Warned
-    /// about once a run, and counted.
+    /// Whether `?token=` is also accepted, although logs and proxies may record it; `false` by default. Logged as a
+    /// warning once per run, and counted.
     public var queryTokens = false
-    /// The subprotocols the server speaks, besides `signalbox`, which it always does: at most 32 tokens, none that begins
-    /// with `signalbox.`; none by default. The client's first that is among them is agreed on.
+    /// The supported subprotocols besides `signalbox`, at most 32 tokens that do not start with `signalbox.`; none by
+    /// default. The server agrees to the first supported one that the client offers.
     public var subprotocols: [String] = []
-    /// How frames become actions.
+    /// How frames are mapped to actions.
     public var frames = WebSocketFrames()
-    /// The bounds of one message. One that is larger closes its connection with 1009.
+    /// The limits of one message. A larger message closes its connection with 1009.
     public var limits = MessageLimits()
-    /// Whether compression is agreed to (RFC 7692); `false` by default: each connection that uses it costs about 100 KB.
+    /// Whether to accept compression (RFC 7692); `false` by default. Costs about 100 KB per compressed connection.
     public var compression = false
-    /// Whether an action that has an id is answered with its outcome; `true` by default.
+    /// Whether to send the outcome of an action that has an id; `true` by default.
     public var answers = true
-    /// Whether `signalbox.connected` and `signalbox.closed` are submitted; `false` by default. Those who come while the
-    /// source has no room are then answered with 503; the connections that the server's stop ends are not told of.
+    /// Whether to submit `signalbox.connected` and `signalbox.closed`; `false` by default. While the source has no
+    /// room, new clients are then refused with 503. Connections that end because the server stops are not announced.
     public var announcesConnections = false
-    /// How many connections there may be, 1 to 1,000,000; 1,000 by default. Further ones are answered with 503. Each may
-    /// hold an unfinished message of up to ``limits`` in memory for ``messageTimeout``.
+    /// The maximum number of connections, 1 to 1,000,000; 1,000 by default. Further clients are refused with 503. Each
+    /// connection may hold an incomplete message of up to ``limits`` in memory for ``messageTimeout``.
     public var connections = 1_000
-    /// The maximum number of HTTP connections (``pages``, ``healthPath``), 1 to 1,000,000; `nil`, the default: a quarter of
-    /// ``connections``, at least 32. An HTTP connection is one that has not upgraded.
+    /// The maximum number of HTTP connections (``pages``, ``healthPath``), 1 to 1,000,000. An HTTP connection is one
+    /// that has not upgraded. If `nil`, the default, a quarter of ``connections``, at least 32.
     ///
-    /// At the limit a new request evicts the connection that has been idle longest. If none is idle, it evicts one that is
-    /// being answered, from an address with at least two more than its own; otherwise the new connection is closed.
+    /// At the limit, a new request evicts the connection that has been idle longest. If none is idle, it evicts one
+    /// that is being answered, from an address with at least two more connections than its own. Otherwise the new
+    /// connection is closed.
     ///
-    /// Connections without a request count towards the limit of all connections, which is the sum of ``connections`` and
-    /// this. At that limit, or when the process runs short of descriptors, a new connection evicts the oldest one without a
-    /// request. An address with more than four connections that could be evicted is the first to lose one.
+    /// Connections without a request count towards the total limit, the sum of ``connections`` and this. At that limit,
+    /// or if descriptors run short, a new connection evicts the oldest one without a request. An address with more than
+    /// four connections that could be evicted is the first to lose one.
     public var httpConnections: Int?
-    /// The same for one address, 1 to ``httpConnections``; `nil`, the default: half of ``httpConnections``. Clients behind a
-    /// proxy share one address. IPv6 addresses are grouped by /64, so that a /48 has 65,536 of these limits.
+    /// The same for one address, 1 to ``httpConnections``; `nil`, the default: half of ``httpConnections``. Clients
+    /// behind a proxy share one address. IPv6 addresses are grouped by /64, so that a /48 has 65,536 of these limits.
     public var httpConnectionsPerAddress: Int?
-    /// The maximum number of requests on one HTTP connection, 1 to 1,000,000; 100 by default. The last answer closes it.
+    /// The maximum number of requests per HTTP connection, 1 to 1,000,000; 100 by default. The last response closes it.
     public var httpRequests = 100
-    /// The maximum lifetime of an HTTP connection, and the maximum time to send one document, 1 s to 1 h; 30 s by default.
+    /// The maximum lifetime of an HTTP connection, and maximum time to send a document, 1 s to 1 h; 30 s by default.
     ///
-    /// A document may be requested until the lifetime ends, so a connection lasts at most twice as long. An answer after half
-    /// of the lifetime says `Connection: close`. A connection that is idle between two requests is closed after
+    /// A document may be requested until the lifetime ends, so a connection lasts at most twice as long. Responses in
+    /// the second half of the lifetime have `Connection: close`. The wait between requests is limited to
     /// ``handshakeTimeout``.
     public var httpTimeout: Duration = .seconds(30)
-    /// How many messages of one connection may be without an outcome, 1 to 10,000; 64 by default. From there on nothing is
-    /// read from it until half of them have one, so that it cannot fill the source's window alone. One frame that brings
-    /// an array may go beyond it.
+    /// The maximum number of unsettled messages per connection, 1 to 10,000; 64 by default. At the limit, reading
+    /// pauses until half are settled, so one connection cannot fill the source's window. A batch may exceed it.
     public var connectionWindow = 64
-    /// How long each step of opening may take, 1 s to 1 h in whole seconds; 10 s by default.
+    /// The timeout of each step of opening, 1 s to 1 h in whole seconds; 10 s by default.
     public var handshakeTimeout: Duration = .seconds(10)
-    /// How long a message may take from its first piece to its last, 1 s to 1 h; 30 s by default. Then the connection is
-    /// closed with 1008. Time in which the connection is not read does not count; up to a second more is given.
+    /// The maximum time from a message's first piece to its last, 1 s to 1 h; 30 s by default. Exceeding it closes the
+    /// connection with 1008. Paused time does not count. The check is up to a second late.
     public var messageTimeout: Duration = .seconds(30)
-    /// How long a connection may send no message, 1 s to 7 days; `nil`, the default: for ever, as long as it answers pings.
-    /// Then it is closed with 1001. Time in which the connection is not read does not count; up to a second more is given.
+    /// The maximum time without a message, 1 s to 7 days. Exceeding it closes the connection with 1001. Paused time
+    /// does not count, and the check is up to a second late. If `nil`, the default, a client only has to answer pings.
     public var idleTimeout: Duration?
-    /// After how much silence a client is pinged, 1 s to 1 h in whole seconds; 30 s by default.
+    /// The period of silence after which a client is pinged, 1 s to 1 h in whole seconds; 30 s by default.
     public var pingAfter: Duration = .seconds(30)
-    /// After how much silence, pings included, a client counts as dead, more than ``pingAfter`` and at most 2 h in whole
-    /// seconds; 45 s by default.
+    /// The period of silence, pings included, after which a client counts as lost: whole seconds, more than
+    /// ``pingAfter`` and at most 2 h; 45 s by default.
     public var silenceLimit: Duration = .seconds(45)
-    /// How many bytes may wait to be sent on one connection, 1 KiB to 1 GiB; 1 MiB by default. A reader too slow for that
-    /// is closed with 1013.
+    /// The maximum number of bytes waiting to be sent on one connection, 1 KiB to 1 GiB; 1 MiB by default. Exceeding it
+    /// closes the connection with 1013.
     public var waitingBytes = 1_048_576
-    /// How many bytes may wait to be sent on all connections, at least ``waitingBytes`` and at most 64 GiB; 64 MiB by
-    /// default. Beyond it the connection on which most wait is closed with 1013.
+    /// The maximum number of bytes waiting on all connections, at least ``waitingBytes`` and at most 64 GiB; 64 MiB by
+    /// default. Exceeding it closes the connection with the most waiting bytes with 1013.
     public var allWaitingBytes = 67_108_864
-    /// The tags that every connection has from its beginning, of 1 to 128 bytes, at most ``tagsPerConnection``; none by
-    /// default. A plugin that joins on `signalbox.connected` may be called after a connection's first messages, as messages
-    /// wait for their own plugins alone; these tags are there before.
+    /// The initial tags of every connection, of 1 to 128 bytes, at most ``tagsPerConnection``; none by default. They
+    /// are set before the first message. A plugin that joins on `signalbox.connected` may run after it, because a
+    /// message only waits for its own plugin.
     public var tags: Set<String> = []
-    /// How many tags one connection may have, 1 to 1,000; 32 by default.
+    /// The maximum number of tags per connection, 1 to 1,000; 32 by default.
     public var tagsPerConnection = 32
-    /// Documents by path, at most 100 of together 16 MiB; a plugin cannot change them. Anybody who reaches the port gets
-    /// them: they are no place for secrets. Other paths are answered with 404, other methods than `GET` and `HEAD` with 405.
+    /// Documents by path, at most 100 with 16 MiB in total. Plugins cannot change them. They are public to every client
+    /// that reaches the port. Other paths return 404, methods other than `GET` and `HEAD` 405.
     public var pages: [String: WebSocketPage] = [:]
-    /// The path that tells whether the server runs, `{"status":"ok"}` in JSON; `/health` by default, `nil` for none.
+    /// The path of the health check, which returns `{"status":"ok"}`; `/health` by default, `nil` for none.
     public var healthPath: String? = "/health"
-    /// How long clients have to take what waits for them, and the close frame behind it, when the server stops.
+    /// When the server stops, the time for clients to read waiting data and the close frame.
     var farewell: Duration = .seconds(1)
 
-    /// A server that only this machine can reach.
+    /// Creates the configuration of a server that only this machine can reach.
     public init(source: SourceName, port: UInt16) {
         self.source = source
         self.port = port
     }
 }
 
-/// What becomes of a client that sends no header `Origin`. Browsers always send one, so it is none.
+/// How a server treats a client without an `Origin` header, which browsers always send.
 public enum WebSocketAbsentOrigin: String, Sendable, Hashable, CaseIterable {
-    /// It needs a valid token, as everybody does where there are principals; without principals it is refused.
+    /// The client needs a valid token. Without principals it is refused.
     case withToken
-    /// It is allowed as those of an allowed origin are: it still needs a token where there are principals.
+    /// The client is treated as if its origin were allowed. It still needs a token if there are principals.
     case allowed
-    /// It is refused.
+    /// The client is refused.
     case refused
 }
 
-/// Somebody who may connect, told by a token.
+/// A client that may connect, identified by a token.
 public struct WebSocketPrincipal: Sendable, Hashable {
-    /// Who it is, for access rules, facts and logs: 1 to 128 bytes without control characters.
+    /// The name for access rules, facts and logs: 1 to 128 bytes without control characters.
     public let name: String
-    /// The token, of at least 16 bytes, read when the server begins to run.
+    /// The token, at least 16 bytes, read when a run starts.
     public let token: Secret
 
-    /// A principal as given; checked with the configuration it stands in.
+    /// Creates a principal, which is validated with its configuration.
     public init(_ name: String, token: Secret) {
         self.name = name
         self.token = token
@@ -151,16 +149,16 @@ public struct WebSocketPrincipal: Sendable, Hashable {
 }
 
 extension WebSocketServerConfiguration {
-    /// The origin of the server's own pages on the port it listens on; `nil` where they may not connect as such.
+    /// Returns the origin of the server's own pages on its port; `nil` if ``pagesHost`` does not admit them.
     func pagesOrigin(port: UInt16) -> WebOrigin? {
         guard let pagesHost else { return nil }
         return try? WebOrigin("\(identity == nil ? "http" : "https")://\(pagesHost):\(port)")
     }
 
-    /// What the server offers, and where.
+    /// The transport's settings.
     var place: ServerPlace {
         var place = ServerPlace()
-        // Of both families at once.
+        // A `nil` address listens on both families.
         place.address = address == "::" ? nil : address
         place.port = port
         place.identity = identity.map { .init(certificateFile: $0.certificateFile, keyFile: $0.keyFile) }
@@ -171,7 +169,7 @@ extension WebSocketServerConfiguration {
         return place
     }
 
-    /// The limits for HTTP connections, with defaults where the configuration has `nil`.
+    /// The limits for HTTP connections, with defaults for values that are `nil`.
     var httpLimits: HTTPLimits {
         var limits = HTTPLimits()
         limits.connections = httpConnections ?? max(32, connections / 4)

@@ -1,22 +1,22 @@
 import AdapterThreads
 import SignalboxRoutes
 
-/// Where a client connects to: `ws://host:port/path?query`, or `wss://` for TLS. RFC 6455, section 3.
+/// The URL of a WebSocket server: `ws://host:port/path?query`, or `wss://` for TLS (RFC 6455, section 3).
 public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
-    /// The host as `URLText` reads it: a name, an IPv4 address, or an IPv6 address in brackets.
+    /// The host as parsed by `URLText`: a name, an IPv4 address, or an IPv6 address in brackets.
     public let host: String
-    /// The port, at least 1; 80 or 443 where none is written.
+    /// The port, at least 1; 80 or 443 if the URL has none.
     public let port: UInt16
     /// Whether the scheme is `wss`.
     public let isSecure: Bool
-    /// Path and query, percent-encoded, beginning with `/`. A query may hold a token, so no description shows it.
+    /// The path and query, percent-encoded, starting with `/`. Not in descriptions, as it may contain a token.
     let target: String
 
-    /// Reads a URL as `URLText` does, by the rules of the WHATWG.
+    /// Parses a URL with `URLText`, by the rules of the WHATWG.
     ///
-    /// - Throws: ``WebSocketChatError`` `invalidURL`, which never repeats the text: another scheme, no host, a user or a
-    ///   password, a fragment (RFC 6455, section 3), port 0, a path and query of more than 2,032 bytes together, a host and
-    ///   port of more than 119, or what `URLText` refuses.
+    /// - Throws: ``WebSocketChatError`` `invalidURL`, which never repeats the text, for another scheme, a missing host,
+    ///   a user or password, a fragment (RFC 6455, section 3), port 0, more than 2,032 bytes of path and query or 119
+    ///   of host and port, or text that `URLText` rejects.
     public init(_ text: String) throws(WebSocketChatError) {
         let url: URLText
         do throws(URLTextError) {
@@ -47,15 +47,15 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Scheme, host and port; neither path nor query.
+    /// The scheme, host and port, without path and query.
     public var description: String { "\(isSecure ? "wss" : "ws")://\(host):\(port)" }
 
-    /// The header `Host`, whose port is left out where it is the scheme's own (RFC 6455, 4.1).
+    /// The `Host` header, without the scheme's default port (RFC 6455, 4.1).
     var hostHeader: String {
         port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
     }
 
-    /// The host as the system's calls take it: without brackets.
+    /// The host as system calls expect it: without brackets.
     var hostName: String {
         host.first == "[" ? String(host.dropFirst().dropLast()) : host
     }
@@ -82,26 +82,26 @@ extension WebSocketURL {
     package var isLocal: Bool { NumericAddress.isLoopback(host: host) }
 }
 
-/// Whose certificates a client believes over `wss://`. The certificate must be the host's in each case but the last:
-/// one for its name, with at most 119 bytes, or for its IPv4 address; IPv6 addresses cannot be checked.
+/// The certificates that a client trusts over `wss://`. Except with ``anything``, the certificate must match the host:
+/// its name, of at most 119 bytes, or its IPv4 address. IPv6 addresses cannot be checked.
 public enum WebSocketTrust: Sendable, Hashable {
-    /// Those signed by an authority that the system trusts.
+    /// Certificates signed by an authority that the system trusts.
     case system
-    /// Those signed by an authority of this PEM file, and no others.
+    /// Certificates signed by an authority of this PEM file only.
     case authority(file: String)
-    /// Any, and for any host: whoever is on the way can read and change everything. For tests of one's own servers alone.
+    /// Any certificate for any host. Anyone on the network path can read and change messages. For tests only.
     case anything
 }
 
-/// An own certificate and its private key, as PEM files.
+/// A certificate and its private key, as PEM files.
 public struct WebSocketIdentity: Sendable, Hashable {
-    /// The certificate, with the chain that leads to it.
+    /// The certificate and its chain.
     public let certificateFile: String
-    /// Its private key, without a passphrase.
+    /// The private key, without a passphrase.
     public let keyFile: String
 
-    /// Files by their paths. A server reads them when a run begins, a feed with its thread's first connection that shows
-    /// them: renewed files count from the next ``WebSocketThread`` or run on.
+    /// Creates an identity from file paths. A server reads the files at each run, a feed at its thread's first
+    /// connection with them. Renewed files take effect with the next run or ``WebSocketThread``.
     public init(certificateFile: String, keyFile: String) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile

@@ -1,23 +1,23 @@
 import AdapterThreads
 
-/// How a connection of a feed, or the attempt to make one, ended.
+/// The reason that a feed's connection, or an attempt to connect, ended.
 enum FeedEnd: Error, Equatable {
-    /// As the transport told it.
+    /// The transport reported the end.
     case transport(ConnectionEnd)
-    /// A secret could not be read, or cannot stand in a header: where it is kept, and what is wrong.
+    /// A secret could not be read or is no valid header value; the text names the secret and the reason.
     case noSecret(String)
-    /// The host's name could not be resolved, for this reason.
+    /// The host name could not be resolved, for this reason.
     case notResolved(String)
-    /// Secrets and name were not there in this time.
+    /// Reading secrets and resolving the name took longer than this.
     case slowLookup(Duration)
-    /// An address did not lead to an open connection in this time.
+    /// An address did not lead to an open connection within this time.
     case slowAnswer(Duration)
-    /// The server gave no sign of life after a ping.
+    /// The server sent nothing after a ping.
     case noPong
-    /// The server agreed to this subprotocol, which was not offered, or to none of those that were.
+    /// The server agreed to this subprotocol, which was not offered; `nil` if it agreed to none of those offered.
     case wrongSubprotocol(String?)
 
-    /// Trying again soon is pointless.
+    /// Whether retrying soon is pointless.
     var isConfigurationFault: Bool {
         switch self {
         case .noSecret, .wrongSubprotocol, .transport(.unusable), .transport(.notSecured): true
@@ -26,7 +26,7 @@ enum FeedEnd: Error, Equatable {
         }
     }
 
-    /// Another address of the same host may do better.
+    /// Whether another address of the host may work.
     var concernsAddress: Bool {
         switch self {
         case .slowAnswer, .transport(.notConnected), .transport(.lost): true
@@ -34,7 +34,7 @@ enum FeedEnd: Error, Equatable {
         }
     }
 
-    /// Either side closed as one does when all is said.
+    /// Whether either side closed the connection normally.
     var isNormalClose: Bool {
         switch self {
         case .transport(.closedByPeer(let code, _)), .transport(.closedHere(let code, _)):
@@ -43,12 +43,12 @@ enum FeedEnd: Error, Equatable {
         }
     }
 
-    /// The end as the connection has it, whatever the feed knows besides.
+    /// The connection's end, without the feed's additional reasons.
     var ofConnection: ConnectionEnd {
         if case .transport(let end) = self { end } else { .lost }
     }
 
-    /// Ends of one kind share a log line a minute.
+    /// The kind of reason; each kind is logged at most once a minute.
     var kind: String {
         switch self {
         case .transport(let end): FeedEnd.kind(of: end)
@@ -84,8 +84,8 @@ enum FeedEnd: Error, Equatable {
 }
 
 extension FeedEnd {
-    /// What happened, to which server, and what to do where somebody can. Of the peer's words only a close frame's reason is
-    /// repeated, in quotes.
+    /// Returns a sentence with the event, the server and, if there is one, the remedy. Of the peer's text it contains
+    /// only a close frame's reason, in quotes.
     func sentence(about url: WebSocketURL) -> String {
         switch self {
         case .transport(let end): FeedEnd.sentence(end, url)
@@ -140,7 +140,7 @@ extension FeedEnd {
 }
 
 extension FeedEnd {
-    /// The same for programs outside.
+    /// The reason as other modules receive it.
     var ending: WebSocketEnding {
         switch self {
         case .noSecret: .notPrepared
@@ -159,7 +159,7 @@ extension FeedEnd {
         case .refused(let status): .refused(status: status)
         case .noUpgrade, .brokeProtocol: .brokeProtocol
         case .closedByPeer(let code, _): .closed(code: code == .absent ? nil : code.number)
-        // Whatever else is closed here with such a code breaks a rule: what is too large, no UTF-8, of a kind not taken.
+        // Closing with any other code answers a violation: a message too large, invalid UTF-8, or an unaccepted kind.
         case .closedHere(let code, _):
             code == .normal || code == .goingAway ? .closed(code: code.number) : .brokeProtocol
         case .lost, .stopped: .lost
@@ -167,20 +167,20 @@ extension FeedEnd {
     }
 }
 
-/// How a feed's last connection ended, or why there was none, for programs that tell such ends apart.
+/// How a feed's last connection ended, or why it failed, for programs that distinguish these cases.
 package enum WebSocketEnding: Sendable, Hashable {
-    /// What the request needs - a secret, a file - is not there.
+    /// A secret or file that the request needs is unavailable.
     case notPrepared
-    /// The host's name could not be resolved, or no address led to an open connection.
+    /// The host name could not be resolved, or no address led to an open connection.
     case notReached
-    /// TLS failed: a certificate is not trusted, or not for this host.
+    /// TLS failed: the certificate is not trusted or does not match the host.
     case notSecured
-    /// The server answered with this HTTP status in place of a connection.
+    /// The server answered with this HTTP status instead of an upgrade.
     case refused(status: Int)
-    /// The server sent what RFC 6455 forbids or what is not taken, or answered without a WebSocket.
+    /// The server violated RFC 6455, sent an unaccepted message, or did not answer with a WebSocket.
     case brokeProtocol
-    /// The server closed with this code (RFC 6455, 7.4); `nil`: its close frame had none.
+    /// The server closed with this code (RFC 6455, 7.4), or `nil` if its close frame had none.
     case closed(code: UInt16?)
-    /// The connection broke, or the server gave no sign of life, without a close frame.
+    /// The connection broke or the server stopped responding, without a close frame.
     case lost
 }

@@ -2,7 +2,7 @@ import Logging
 import SignalboxCore
 import Synchronization
 
-/// One run of a feed: what its task and the service's thread share. Any thread.
+/// The state of one run of a feed that its task and the service's thread share. Any thread.
 final class FeedPlan: Sendable {
     let configuration: WebSocketFeedConfiguration
     let surroundings: FeedSurroundings
@@ -12,9 +12,9 @@ final class FeedPlan: Sendable {
     let state: FeedState
     let table: SettlementTable
     let room = RoomRequests()
-    /// Nothing more is read, and no connection will be made.
+    /// Set when reading has stopped and no connection will be opened.
     let halted = OneTimeValue<Void>()
-    /// The thread has nothing more to do for the run, which ends with this error.
+    /// Set when the thread has finished the run, to the error that the run ends with.
     let over = OneTimeValue<WebSocketChatError?>()
     private let waits: AsyncStream<FeedWait>
     private let waiting: AsyncStream<FeedWait>.Continuation
@@ -34,7 +34,7 @@ final class FeedPlan: Sendable {
         self.service = service
         self.state = state
         table = SettlementTable(answers: configuration.answers)
-        // There is never more than one that matters.
+        // Only the newest wait matters.
         (waits, waiting) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -44,7 +44,7 @@ final class FeedPlan: Sendable {
         waiting.yield(wait)
     }
 
-    /// The thread ended although the run had not.
+    /// Ends the run because its thread has ended unexpectedly.
     func threadEnded() {
         halted.set(())
         over.set(
@@ -58,7 +58,7 @@ final class FeedPlan: Sendable {
 
     // MARK: - Tasks
 
-    /// Sleeps as the thread asks, until the task is cancelled.
+    /// Sleeps for the waits that the thread requests, until the task is cancelled.
     func serveWaits() async {
         for await wait in waits {
             do { try await surroundings.sleep(wait.duration) } catch { return }
@@ -67,14 +67,14 @@ final class FeedPlan: Sendable {
     }
 }
 
-/// A wait between two connections.
+/// A delay between two connections.
 struct FeedWait: Sendable {
     let duration: Duration
-    /// The attempt that follows it.
+    /// The attempt that follows the delay.
     let attempt: UInt64
 }
 
-/// A value that is set once and waited for by one task, also when that is cancelled. Any thread.
+/// A value that is set once and awaited by one task, even if that task is cancelled. Any thread.
 final class OneTimeValue<Value: Sendable>: Sendable {
     private enum State {
         case empty
@@ -84,7 +84,7 @@ final class OneTimeValue<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.empty)
 
-    /// The first value counts.
+    /// Sets the value. Later values are ignored.
     func set(_ value: Value) {
         let waiter = state.withLock { state -> CheckedContinuation<Value, Never>? in
             switch state {
@@ -100,7 +100,7 @@ final class OneTimeValue<Value: Sendable>: Sendable {
         waiter?.resume(returning: value)
     }
 
-    /// The value, waited for. One caller.
+    /// Waits for the value. At most one caller.
     func value() async -> Value {
         await withCheckedContinuation { continuation in
             let value = state.withLock { state -> Value? in
@@ -113,16 +113,16 @@ final class OneTimeValue<Value: Sendable>: Sendable {
     }
 }
 
-/// Time, chance and names as a feed meets them; tests bring their own.
+/// The clock, randomness and name lookup of a feed, replaceable in tests.
 struct FeedSurroundings: Sendable {
-    /// The time that deadlines are measured with, when the service's thread looks at them.
+    /// The clock for deadlines, read when the service's thread checks them.
     var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
-    /// Waits between two connections; ends early when its task is cancelled.
+    /// Waits between two connections. Returns early when its task is cancelled.
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    /// Where in its range a wait lies, from 0 to 1.
+    /// A random position in the range of a delay, from 0 to 1.
     var share: @Sendable () -> Double = { .random(in: 0...1) }
-    /// The addresses of a name; may block.
+    /// Resolves a name to addresses. May block.
     var resolve: @Sendable (String) -> Result<[String], FeedEnd> = { AddressLookup.addresses(of: $0) }
-    /// Where what may block is done.
+    /// The threads for blocking work.
     var lookups = LookupThreads.shared
 }

@@ -2,19 +2,19 @@ import AdapterThreads
 import Logging
 import SignalboxCore
 
-/// One run of a feed as the service's thread sees it: one connection after the other, with waits between them.
+/// One run of a feed on the service's thread: a sequence of connections with delays between them.
 final class FeedRun {
     enum Phase {
-        /// Secrets and addresses are being looked up; the ticket where that is done elsewhere.
+        /// Secrets and addresses are being looked up, on a lookup thread if there is a ticket.
         case preparing(until: ContinuousClock.Instant, LookupThreads.Ticket?)
-        /// The address of this index is being tried.
+        /// The address with this index is being tried.
         case connecting(ConnectionID, until: ContinuousClock.Instant, FeedPreparation, index: Int)
         case open
-        /// Between two attempts.
+        /// Waiting for the next attempt.
         case waiting
-        /// Nothing more is read and no connection will be made; what was read is being settled.
+        /// Reading and connecting have stopped; messages already read are being settled.
         case halted
-        /// The server was told goodbye so many ticks ago.
+        /// The close frame was queued this many ticks ago.
         case leaving(ticks: Int)
         case over
     }
@@ -23,19 +23,19 @@ final class FeedRun {
     let sender: any FrameSender
     let feeder: ArrivalFeeder
     let log: FeedLog
-    /// The server as facts name it.
+    /// The server's name in facts.
     let peer: String
     unowned let dispatcher: FeedDispatcher
     var phase = Phase.waiting {
         didSet { if case .open = phase { isReading = true } else { isReading = false } }
     }
-    /// What comes is read; asked for each piece.
+    /// Whether received pieces are processed. Cached, because each piece checks it.
     private(set) var isReading = false
     var open: OpenFeed?
-    /// What the run ends with.
+    /// The error that the run ends with.
     var error: WebSocketChatError?
     var backoff: ReconnectBackoff?
-    /// Answers to earlier attempts come too late.
+    /// The current attempt. Results of earlier ones are ignored.
     var attempt: UInt64 = 0
     var wasConnected = false
 
@@ -64,12 +64,12 @@ final class FeedRun {
     var configuration: WebSocketFeedConfiguration { plan.configuration }
     var now: ContinuousClock.Instant { plan.surroundings.now() }
 
-    /// Nothing comes from the run any more.
+    /// Whether the run produces no more events.
     var isOver: Bool {
         if case .over = phase { true } else { false }
     }
 
-    /// It only finishes what it began.
+    /// Whether the run only finishes outstanding work.
     var isEnding: Bool {
         switch phase {
         case .halted, .leaving, .over: true
@@ -82,7 +82,7 @@ final class FeedRun {
         prepare()
     }
 
-    // MARK: - Regularly
+    // MARK: - Ticks
 
     func passEnded() {
         feeder.passEnded()
@@ -119,13 +119,13 @@ final class FeedRun {
         }
     }
 
-    /// Ends a connection of which nothing more is to be heard.
+    /// Cuts a connection and ignores its further events.
     func giveUp(_ id: ConnectionID) {
         dispatcher.forget(id)
         sender.perform(.cut(.goingAway, reason: ""), on: id)
     }
 
-    /// The thread goes although the run has not ended.
+    /// Ends the run because the thread is ending.
     func threadEnded() {
         guard !isOver else { return }
         feeder.close()
@@ -171,18 +171,18 @@ extension FeedRun {
             return failed(end)
         }
         for text in configuration.openingMessages where sender.send(Array(text.utf8), .text, on: id) != .accepted {
-            // They were counted before; only a connection that is gone already does not take them, and tells so.
+            // The configuration limits their size, so only a closed connection refuses them; it then reports its end.
             return
         }
         phase = .open
         wasConnected = true
         beginReading(id, handshake)
-        // Last, as programs wait for this line.
+        // Logged last, because programs wait for this line.
         log.connected(handshake)
     }
 
-    // RFC 6455, 4.1: an answer with a subprotocol that was not asked for fails the connection. One without any is allowed
-    // there, and fails it in browsers, as what the frames mean would be a guess.
+    // RFC 6455, 4.1: a subprotocol that was not offered fails the connection. The RFC allows an answer without any, but
+    // browsers fail it too, because the meaning of frames would be a guess.
     private func fault(of handshake: Handshake) -> FeedEnd? {
         guard let agreed = handshake.subprotocol else {
             return configuration.subprotocols.isEmpty ? nil : .wrongSubprotocol(nil)
@@ -190,7 +190,7 @@ extension FeedRun {
         return configuration.subprotocols.contains(agreed) ? nil : .wrongSubprotocol(agreed)
     }
 
-    /// No connection was made.
+    /// Handles a failed attempt, and tries the next address if that may help.
     func failed(_ end: FeedEnd, _ preparation: FeedPreparation, _ index: Int) {
         if end.concernsAddress && index + 1 < preparation.addresses.count { return connect(preparation, index + 1) }
         failed(end)
@@ -201,7 +201,7 @@ extension FeedRun {
         ended(end)
     }
 
-    /// The wait after a connection, or the end of the run.
+    /// Schedules the next attempt, or halts the run.
     func ended(_ end: FeedEnd) {
         attempt += 1
         if !wasConnected && (configuration.firstConnectionMustSucceed || configuration.reconnect == nil) {
@@ -230,17 +230,17 @@ extension FeedRun {
 }
 
 extension FeedRun {
-    // The last of them comes at most 1 s after the first.
+    // Two ticks take at most 1 s.
     private static let farewellTicks = 2
 
-    /// The graceful stop: nothing more is read, and what the intake does not take now it does not take at all.
+    /// Stops gracefully. Reading stops, and messages that the intake does not accept immediately are abandoned.
     func stop() {
         guard !isOver else { return }
         if !isEnding { halt() }
         feeder.close()
     }
 
-    /// Reads no more, and makes no connection.
+    /// Stops reading and connecting.
     func halt() {
         switch phase {
         case .preparing(_, let ticket):
@@ -251,16 +251,16 @@ extension FeedRun {
         attempt += 1
         phase = .halted
         if let current = open {
-            // Nothing of it comes any more, so that this is the last.
+            // The connection produces no more events, so this is its last message.
             announceClosed(.transport(.closedHere(.goingAway, reason: "")))
             current.reading.flow.pause(.end)
         }
-        // Whoever waits for the outcomes of what was read must find it counted.
+        // Messages already read must be counted before the run waits for their outcomes.
         feeder.passEnded()
         plan.halted.set(())
     }
 
-    /// All that was read is settled: the connection is closed after what waits to be sent on it.
+    /// Closes the connection after pending messages. Called when everything read is settled.
     func leave() {
         guard !isOver else { return }
         guard let current = open else { return finish() }
@@ -289,7 +289,7 @@ extension FeedRun {
     }
 }
 
-/// What a feed says to the log: never a message, a path, a query or a secret. Belongs to one thread.
+/// The log of a feed. Never contains a message, a path, a query or a secret. Belongs to one thread.
 final class FeedLog {
     private let log: AdapterLog
     private let url: WebSocketURL
@@ -300,7 +300,7 @@ final class FeedLog {
         url = configuration.url
     }
 
-    /// One line for each connection whose predecessor's end had one, so that good news follows bad.
+    /// Logs the first connection, and each one that follows a logged disconnect.
     func connected(_ handshake: Handshake) {
         guard saidEnd else { return }
         saidEnd = false

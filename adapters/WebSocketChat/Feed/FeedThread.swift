@@ -1,26 +1,25 @@
 import Synchronization
 
-/// The thread on which feeds read and write: feeds that are given the same one share it. Any thread.
+/// A thread that serves the connections of one or more feeds. Any thread.
 ///
-/// It begins with the first feed that runs and ends with the last; the next that runs begins a new one. Fit for about a
-/// hundred connections.
+/// It starts with the first running feed, ends with the last, and can restart. Suitable for about 100 connections.
 public final class WebSocketThread: Sendable {
-    // `nil`: the thread ended meanwhile.
+    // `nil` if the thread has ended in the meantime.
     private typealias Waiter = CheckedContinuation<Result<FeedService, TransportFault>?, Never>
 
     private enum State {
         case idle
-        /// Somebody begins the thread, for these too.
+        /// The thread is starting, and these feeds wait for it.
         case beginning([Waiter])
         case running(FeedService, feeds: Int)
     }
 
     private let state = Mutex(State.idle)
 
-    /// A thread that has yet to begin.
+    /// Creates a thread that has not started.
     public init() {}
 
-    /// The running thread, for one more feed, which calls ``leave(_:)`` in the end.
+    /// Registers one more feed and returns the running thread. The feed must call ``leave(_:)``.
     func join() async throws(TransportFault) -> FeedService {
         while true {
             if mustBegin() { return try await begin() }
@@ -69,7 +68,7 @@ public final class WebSocketThread: Sendable {
         return try result.get()
     }
 
-    /// A feed needs the thread no more; returns when the thread has ended, if it was the last.
+    /// Unregisters a feed. If it was the last, waits until the thread has ended.
     func leave(_ service: FeedService) async {
         let wasLast = state.withLock { state in
             guard case .running(let current, let feeds) = state, current === service else { return false }
@@ -80,9 +79,9 @@ public final class WebSocketThread: Sendable {
     }
 }
 
-/// A running thread with the feeds on it. Any thread.
+/// A running thread with its feeds. Any thread.
 final class FeedService: Sendable {
-    // Each feed bounds its own bytes, deadlines and silence, as feeds on one thread differ in them.
+    // Feeds that share a thread differ in limits and deadlines, so each feed enforces its own.
     private static let limits = {
         var limits = TransportLimits()
         limits.waitingBytes = 1 << 30
@@ -109,29 +108,29 @@ final class FeedService: Sendable {
         return FeedService(transport, inbox)
     }
 
-    /// Gives an order; the thread sees it soon.
+    /// Queues a command and wakes the thread.
     func post(_ order: FeedOrder) {
         if inbox.append(order) { transport.wake() } else { order.plan.threadEnded() }
     }
 
-    /// Ends the thread, which no feed is on any more.
+    /// Ends the thread. No feed may be using it.
     func end() async {
         transport.stop()
         await transport.stopped()
     }
 }
 
-/// What a run's task, and what works for it, asks of the service's thread.
+/// A command for the service's thread.
 enum FeedOrder: Sendable {
-    /// The first order of a run.
+    /// Starts a run.
     case begin(FeedPlan)
-    /// Secrets and addresses for an attempt are there, or cannot be had.
+    /// Secrets and addresses for an attempt are available, or the lookup failed.
     case prepared(FeedPlan, attempt: UInt64, Result<FeedPreparation, FeedEnd>)
-    /// The wait before an attempt is over.
+    /// The delay before an attempt has passed.
     case due(FeedPlan, attempt: UInt64)
-    /// Read no more and connect no more.
+    /// Stops reading and connecting.
     case stop(FeedPlan)
-    /// All that was read is settled: say goodbye.
+    /// Closes the connection, after all messages are settled.
     case leave(FeedPlan)
 
     var plan: FeedPlan {
@@ -141,7 +140,7 @@ enum FeedOrder: Sendable {
     }
 }
 
-/// The orders for a service's thread that it has not seen yet. Any thread.
+/// The pending commands for a service's thread. Any thread.
 final class FeedInbox: Sendable {
     private struct State {
         var orders: [FeedOrder] = []
@@ -150,7 +149,7 @@ final class FeedInbox: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: whether the order was taken; not when the thread has ended.
+    /// - Returns: Whether the command was accepted; `false` if the thread has ended.
     func append(_ order: FeedOrder) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
@@ -166,9 +165,9 @@ final class FeedInbox: Sendable {
         }
     }
 
-    /// Takes nothing more.
+    /// Closes the queue.
     ///
-    /// - Returns: what nobody will see.
+    /// - Returns: The commands that will not run.
     func close() -> [FeedOrder] {
         state.withLock { state in
             state.isClosed = true
@@ -178,13 +177,13 @@ final class FeedInbox: Sendable {
     }
 }
 
-/// Hands what comes on a service's thread to the feed it is for. Belongs to that thread.
+/// Routes transport events to the feed that owns the connection. Belongs to the service's thread.
 final class FeedDispatcher: FrameReceiver {
     private let sender: any FrameSender
     private let inbox: FeedInbox
     private var runs: [ObjectIdentifier: FeedRun] = [:]
     private var owners: [ConnectionID: FeedRun] = [:]
-    // Pieces mostly come many at a time from one connection.
+    // The last lookup, cached because pieces usually arrive in runs from one connection.
     private var lastID: ConnectionID?
     private var lastOwner: FeedRun?
 
@@ -206,7 +205,7 @@ final class FeedDispatcher: FrameReceiver {
         return id
     }
 
-    /// Nothing of the connection is told any more.
+    /// Stops routing events of the connection.
     func forget(_ id: ConnectionID) {
         owners[id] = nil
         if lastID == id {
@@ -223,7 +222,7 @@ final class FeedDispatcher: FrameReceiver {
         return owner
     }
 
-    // MARK: - What comes
+    // MARK: - Events
 
     func opened(_ connection: ConnectionID, _ handshake: Handshake) {
         owner(connection)?.opened(connection, handshake)

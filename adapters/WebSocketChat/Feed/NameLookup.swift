@@ -10,14 +10,14 @@ import Musl
 import Glibc
 #endif
 
-/// What a connection needs before it can be made: the secrets as they are now, and where to connect to.
+/// The inputs of a connection attempt: current secrets and the addresses to try.
 struct FeedPreparation: Equatable, Sendable {
-    /// The headers with their values, the bearer token among them.
+    /// The headers with their values, including the bearer token.
     let headers: [HeaderField]
-    /// Numeric, at least one, in the order in which they are to be tried.
+    /// The numeric addresses, at least one, in the order to try them.
     let addresses: [String]
 
-    /// Whether it takes calls that may block.
+    /// Returns whether the preparation may block.
     static func mayBlock(_ configuration: WebSocketFeedConfiguration) -> Bool {
         guard NumericAddress(configuration.url.hostName) != nil else { return true }
         let secrets = configuration.headers.map(\.value) + [configuration.bearer].compactMap { $0 }
@@ -26,9 +26,9 @@ struct FeedPreparation: Equatable, Sendable {
         }
     }
 
-    /// Reads and resolves; blocks.
+    /// Reads the secrets and resolves the host. Blocks.
     ///
-    /// - Parameter resolve: gives the addresses of a name.
+    /// - Parameter resolve: A function that returns the addresses of a name.
     static func make(
         _ configuration: WebSocketFeedConfiguration,
         resolve: (String) -> Result<[String], FeedEnd>
@@ -54,7 +54,7 @@ struct FeedPreparation: Equatable, Sendable {
         return field
     }
 
-    /// The target that an address is.
+    /// Returns the target for an address.
     func target(_ address: String, _ configuration: WebSocketFeedConfiguration) -> ClientTarget {
         var target = ClientTarget(
             address: address,
@@ -84,13 +84,13 @@ extension WebSocketFeedConfiguration {
     }
 }
 
-/// Turns hosts into numeric addresses.
+/// Resolves host names to numeric addresses.
 enum AddressLookup {
-    /// How many addresses of one host are tried at most.
+    /// The maximum number of addresses to try for one host.
     static let limit = 16
 
-    /// The addresses in the system's order of preference (RFC 6724): mostly IPv6 before IPv4. Asks the name server, and so
-    /// may last many seconds.
+    /// Returns the addresses in the system's order of preference (RFC 6724), usually IPv6 before IPv4. Queries the name
+    /// server, which may block for many seconds.
     static func addresses(of host: String) -> Result<[String], FeedEnd> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
@@ -120,15 +120,15 @@ enum AddressLookup {
             getnameinfo(entry.ai_addr, entry.ai_addrlen, &text, socklen_t(text.count), nil, 0, flags) == 0
         else { return nil }
         let shown = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // Not those of one link alone, which have the link's name behind them.
+        // Skips link-local addresses with a zone name, which `NumericAddress` rejects.
         return NumericAddress(shown) == nil ? nil : shown
     }
 }
 
-/// Runs what may block for long - name servers, files - on threads of its own, a few at a time. Nobody waits for them:
-/// what is no longer wanted is left to end by itself, and counts until then.
+/// Runs blocking work, such as name lookups and file reads, on its own threads, a few at a time. Work that is already
+/// running cannot be cancelled, and counts towards the limit until it ends.
 final class LookupThreads: Sendable {
-    /// Something to be done, so that it can be forgotten before it begins.
+    /// Identifies a job that can be cancelled before it starts.
     struct Ticket: Hashable, Sendable {
         fileprivate let number: UInt64
     }
@@ -145,26 +145,26 @@ final class LookupThreads: Sendable {
         var waiting: [Job] = []
     }
 
-    /// For all feeds of the process.
+    /// The threads that all feeds of the process share.
     static let shared = LookupThreads(limit: 8)
 
     private let limit: Int
     private let state = Mutex(State())
 
-    /// - Parameter limit: how many threads there are at most.
+    /// - Parameter limit: The maximum number of threads.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// How many threads there are.
+    /// The number of threads.
     var running: Int { state.withLock { $0.running } }
 
-    /// How many jobs wait for a thread.
+    /// The number of jobs that wait for a thread.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Has the work done when a thread is free. Never waits.
+    /// Runs the work when a thread is free. Never blocks.
     ///
-    /// - Parameter noThread: called at once, instead of the work, when the system gives no thread.
+    /// - Parameter noThread: Called immediately, instead of the work, if the system cannot create a thread.
     func perform(
         _ work: @escaping @Sendable () -> Void,
         noThread: @escaping @Sendable (NoSystemResource) -> Void
@@ -183,7 +183,7 @@ final class LookupThreads: Sendable {
         return job.ticket
     }
 
-    /// The work is not wanted any more: it does not begin, if it has not.
+    /// Cancels a job that has not started.
     func forget(_ ticket: Ticket) {
         state.withLock { state in state.waiting.removeAll { $0.ticket == ticket } }
     }
@@ -200,7 +200,7 @@ final class LookupThreads: Sendable {
             thread.leave()
         } catch {
             first.noThread(error)
-            // Those that wait would wait for ever if no other thread is there to take them.
+            // Without another thread, queued jobs would wait indefinitely.
             while let job = afterJob() { job.noThread(error) }
         }
     }

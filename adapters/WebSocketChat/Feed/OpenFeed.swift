@@ -1,12 +1,12 @@
 import AdapterThreads
 import SignalboxCore
 
-/// A feed's connection while it is open. Belongs to the service's thread.
+/// An open connection of a feed. Belongs to the service's thread.
 final class OpenFeed {
     let reading: ReadConnection
     let facts: ChatFacts
     let since: ContinuousClock.Instant
-    /// `nil` where nobody pings.
+    /// `nil` if pings are disabled.
     var heartbeat: Heartbeat?
 
     init(reading: ReadConnection, facts: ChatFacts, since: ContinuousClock.Instant, heartbeat: Heartbeat?) {
@@ -59,9 +59,9 @@ extension FeedRun {
         }
     }
 
-    /// The open connection is no more.
+    /// Handles the end of the open connection.
     func disconnected(_ end: FeedEnd) {
-        // One that a server accepts and drops makes the next wait no shorter.
+        // A server that accepts connections and drops them immediately must not reset the back-off.
         if let since = open?.since, let reconnect = configuration.reconnect, now - since >= reconnect.holds {
             backoff?.succeeded()
         }
@@ -83,14 +83,13 @@ extension FeedRun {
     }
 }
 
-/// Finds out whether a silent peer is still there. Time in which nothing is read does not count, as an answer would not be
-/// seen either: a connection that is paused is no dead one.
+/// Detects an unresponsive peer. Paused time does not count, because answers are not received then.
 struct Heartbeat {
     enum Advice: Equatable {
         case nothing
-        /// Ask the peer for a sign of life.
+        /// Send a ping.
         case ping
-        /// It was asked and gave none.
+        /// The peer did not answer the ping.
         case dead
     }
 
@@ -109,14 +108,14 @@ struct Heartbeat {
         last = now
     }
 
-    /// Something came, whatever it was.
+    /// Records that the peer sent something.
     mutating func hear() {
         hasHeard = true
     }
 
-    /// Called regularly.
+    /// Checks the deadlines. Called regularly.
     ///
-    /// - Parameter isPaused: whether the connection is not read at present.
+    /// - Parameter isPaused: Whether reading is paused.
     mutating func tick(_ now: ContinuousClock.Instant, isPaused: Bool) -> Advice {
         let passed = now - last
         last = now
@@ -135,7 +134,7 @@ struct Heartbeat {
         guard let waited = sincePing else { return silent(for: passed) }
         sincePing = waited + passed
         guard waited + passed >= pongWithin else { return .nothing }
-        // Not before the next time: when the thread or the machine slept, the answer is there and was not read yet.
+        // Reported one tick later: after the thread or the machine slept, an answer may be waiting to be read.
         defer { isOverdue = true }
         return isOverdue ? .dead : .nothing
     }

@@ -2,12 +2,11 @@ public import Logging
 public import SignalboxCore
 import Synchronization
 
-/// Connects to a WebSocket server and receives its messages, at most once: what was not read when a connection breaks is
-/// lost.
+/// Receives the messages of a WebSocket server at most once: unread messages of a broken connection are lost.
 ///
-/// When the source's window is full reading stops, and the server's TCP connection with it.
+/// When the source's window is full, reading stops, and TCP applies backpressure to the server.
 public final class WebSocketFeed: Adapter {
-    /// What the feed was made with.
+    /// The configuration of the feed.
     public let configuration: WebSocketFeedConfiguration
     private let thread: WebSocketThread
     private let surroundings: FeedSurroundings
@@ -15,9 +14,9 @@ public final class WebSocketFeed: Adapter {
     private let state: FeedState
 
     /// - Parameters:
-    ///   - configuration: checked here.
-    ///   - thread: shared with other feeds, or one of its own.
-    ///   - logger: hears of connections and their ends; never of messages and secrets.
+    ///   - configuration: The configuration, which is validated.
+    ///   - thread: The thread, possibly shared with other feeds; by default a new one.
+    ///   - logger: The logger for connections and disconnects. It never receives messages or secrets.
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration`.
     public convenience init(
         _ configuration: WebSocketFeedConfiguration,
@@ -45,26 +44,28 @@ public final class WebSocketFeed: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// The server can be spoken to while there is a connection; it is answered where the configuration says so.
+    /// Supports pushes while connected, and replies if the configuration enables answers.
     public var features: AdapterFeatures { configuration.answers ? [.replies, .pushes] : [.pushes] }
 
-    /// The connection, or `nil` while there is none. The opening messages were handed over before.
+    /// The open connection, or `nil`. The opening messages are queued before it is set.
     public var connection: ChatConnection? { state.connection }
 
-    /// How many there were of what, since the feed was made.
+    /// The counters since the feed was created.
     public var counts: WebSocketFeedCounts { state.counts }
 
-    /// Receives until its task is cancelled or the intake closes; reconnects in between, where the configuration says so.
+    /// Receives until its task is cancelled or the intake closes, and reconnects if configured.
     ///
-    /// Cancellation is the graceful stop: nothing more is read, what was taken is waited for, the server is told 1001 after
-    /// what waits to be sent; at most 1 s is waited for its answer. It is heard at once, also before a connection and
-    /// between two; a call of the system that looks up a name or reads a secret's file cannot be interrupted, and is left
-    /// to end by itself. Messages that were read and not taken by then are abandoned, counted and logged.
+    /// Cancellation stops the feed gracefully. Reading stops, accepted messages are settled, and pending messages are
+    /// sent. The connection then closes with 1001, and the feed waits up to 1 s for the answer. Messages that were read
+    /// but not accepted are abandoned, counted and logged.
     ///
-    /// Of several addresses of a host the next is tried when one cannot be reached.
+    /// Cancellation takes effect immediately, even while connecting or between connections. A name lookup or secret
+    /// read in progress cannot be interrupted and ends on its own thread.
     ///
-    /// - Throws: ``WebSocketChatError`` `alreadyRunning`, `noResources`; `notConnected` and `ended` where
-    ///   ``WebSocketFeedConfiguration/firstConnectionMustSucceed`` and ``WebSocketFeedConfiguration/reconnect`` ask for it.
+    /// If a host has several addresses and one cannot be reached, the next is tried.
+    ///
+    /// - Throws: ``WebSocketChatError`` `alreadyRunning`, `noResources`; `notConnected` and `ended` as configured by
+    ///   ``WebSocketFeedConfiguration/firstConnectionMustSucceed`` and ``WebSocketFeedConfiguration/reconnect``.
     public func run(into intake: any Intake) async throws {
         guard state.begin() else {
             throw WebSocketChatError(.alreadyRunning, "the feed runs already; make another one", source: source)
@@ -111,19 +112,19 @@ public final class WebSocketFeed: Adapter {
     }
 }
 
-/// What a feed has counted, since it was made.
+/// The counters of a feed since it was created.
 public struct WebSocketFeedCounts: Sendable, Hashable, Encodable {
     /// Connections that were opened.
     public internal(set) var connections = 0
-    /// Attempts that led to no connection; one for all addresses of a host together.
+    /// Failed attempts. All addresses of a host count as one attempt.
     public internal(set) var failures = 0
-    /// Connections that were cut because the server did not answer a ping.
+    /// Connections cut because the server did not answer a ping.
     public internal(set) var unanswered = 0
-    /// Messages read that the supervisor did not take, as it stopped.
+    /// Messages read but not accepted by the supervisor because it was stopping.
     public internal(set) var notTaken = 0
 }
 
-/// What of a feed can be looked at while it runs, and outlasts its runs. Any thread.
+/// The observable state of a feed, which outlives its runs. Any thread.
 final class FeedState: Sendable {
     private struct State {
         var isRunning = false
@@ -144,7 +145,7 @@ final class FeedState: Sendable {
     var connection: ChatConnection? { state.withLock { $0.connection } }
     var counts: WebSocketFeedCounts { state.withLock { $0.counts } }
 
-    /// - Returns: whether there was no run.
+    /// - Returns: Whether no run was active.
     func begin() -> Bool {
         state.withLock { state in
             defer { state.isRunning = true }
@@ -156,7 +157,7 @@ final class FeedState: Sendable {
         state.withLock { $0.isRunning = false }
     }
 
-    /// From now on the connection can be spoken to.
+    /// Makes the connection available for sending.
     func opened(_ connection: ChatConnection) {
         hub.opened(connection.number)
         state.withLock { state in

@@ -2,16 +2,16 @@ import CZlib
 
 /// Compresses the messages to one peer (RFC 7692, 7.2.1). Belongs to one thread.
 ///
-/// Takes about 55 KB from the first message on.
+/// Uses about 55 KB after the first message.
 final class MessageDeflater {
-    /// Fewer bytes are not worth it; with messages before to refer to, these already are.
+    /// The minimum message size for compression, in bytes. With context takeover, compression pays off from here.
     static let smallestMessage = 16
-    // The least that zlib can do without a head.
+    // The minimum that zlib supports for raw deflate.
     private static let leastWindowBits: Int32 = 9
-    // 32 KB for the window and 16 KB for the rest; with all that zlib may take, it would be 256 KB for each connection.
+    // 32 KB for the window and 16 KB for the rest. zlib's maximum would cost 256 KB per connection.
     private static let mostWindowBits: Int32 = 13
     private static let memoryLevel: Int32 = 5
-    // The quickest: the thread has other connections to serve.
+    // The fastest level, because the thread serves other connections too.
     private static let level: Int32 = 1
     private static let roomBytes = 16_384
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
@@ -22,9 +22,9 @@ final class MessageDeflater {
     private var isMade = false
 
     /// - Parameters:
-    ///   - windowBits: how far back the peer can look at most, as a power of 2.
-    ///   - keepsContext: whether messages may refer to those before.
-    /// - Returns: `nil` when the peer looks back less far than is possible here.
+    ///   - windowBits: The size of the peer's window, as a power of 2.
+    ///   - keepsContext: Whether messages may refer to earlier ones.
+    /// - Returns: `nil` if the peer's window is smaller than zlib supports.
     init?(windowBits: Int, keepsContext: Bool) {
         guard let bits = Int32(exactly: windowBits), bits >= MessageDeflater.leastWindowBits else { return nil }
         self.windowBits = min(bits, MessageDeflater.mostWindowBits)
@@ -38,9 +38,9 @@ final class MessageDeflater {
         stream.deallocate()
     }
 
-    /// - Returns: the message's compressed form; `nil` when it is to be sent as it is, as memory is missing.
+    /// - Returns: The compressed message, or `nil` if memory is insufficient and it must be sent uncompressed.
     func deflate(_ message: [UInt8]) -> [UInt8]? {
-        // With nothing to flush zlib says nothing at all (RFC 7692, 7.2.3.6).
+        // zlib emits nothing if there is nothing to flush (RFC 7692, 7.2.3.6).
         if message.isEmpty { return [0x00] }
         guard let count = UInt32(exactly: message.count), isMade || make() else { return nil }
         var packed: [UInt8] = []
@@ -50,7 +50,7 @@ final class MessageDeflater {
             defer { stream.pointee.next_in = nil }
             return flush(into: &packed)
         }
-        // The peer need not know that what comes next refers to nothing before.
+        // A new stream never refers back, so the peer needs no notice.
         if !keepsContext || !isWhole { unmake() }
         guard isWhole, packed.suffix(4) == MessageDeflater.tail[...] else { return nil }
         packed.removeLast(4)
@@ -63,7 +63,7 @@ final class MessageDeflater {
                 stream.pointee.next_out = room.baseAddress
                 stream.pointee.avail_out = UInt32(room.count)
                 let result = CZlib.deflate(stream, Z_SYNC_FLUSH)
-                // The latter when the last room was just enough.
+                // zlib returns Z_BUF_ERROR if the previous call filled the buffer exactly.
                 guard result == Z_OK || result == Z_BUF_ERROR else { return false }
                 let count = room.count - Int(stream.pointee.avail_out)
                 packed.append(contentsOf: UnsafeBufferPointer(start: room.baseAddress, count: count))
@@ -85,39 +85,39 @@ final class MessageDeflater {
     }
 }
 
-/// Inflates the compressed messages of one connection, in pieces of bounded size (RFC 7692, 7.2.2). Belongs to one thread.
+/// Inflates the messages of one connection in pieces of bounded size (RFC 7692, 7.2.2). Belongs to one thread.
 ///
-/// Takes about 40 KB from the first message on.
+/// Uses about 40 KB after the first message.
 final class MessageInflater {
-    /// How far an input was taken.
+    /// The extent to which an input was consumed.
     enum Progress: Equatable {
-        /// All of it.
+        /// The input was consumed.
         case done
-        /// So many bytes, as no more pieces are wanted for now: the rest is to be given again, also when it is empty.
+        /// The receiver stopped after `used` bytes. The rest must be passed again later, even if it is empty.
         case stopped(used: Int)
-        /// It is no message compressed with DEFLATE, or memory is missing. Nothing can be inflated after that.
+        /// The input is not valid DEFLATE data, or memory is insufficient. The inflater cannot be used again.
         case broken
     }
 
-    /// The most bytes of a piece.
+    /// The maximum size of a piece, in bytes.
     static let pieceBytes = 16_384
-    // Whatever the other side makes do with.
+    // The maximum, which accepts any window of the peer.
     private static let windowBits: Int32 = 15
-    // What the sender leaves out at a message's end (RFC 7692, 7.2.1).
+    // The bytes that the sender removes from a message's end (RFC 7692, 7.2.1).
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
-    // At the beginning of a block, and of a byte.
+    // zlib's `data_type` at a block boundary without unused bits.
     private static let atBlock: Int32 = 128
 
     private let keepsContext: Bool
     private let stream: UnsafeMutablePointer<z_stream>
     private var isMade = false
     private var usedTail = 0
-    /// Whether nothing of the message has come.
+    /// Whether no byte of the message has arrived.
     private var isEmpty = true
-    /// Whether a block said that it is the last (RFC 7692, 7.2.3.4), and nothing has come since.
+    /// Whether a block was marked final (RFC 7692, 7.2.3.4) and no input has followed.
     private var hasEnded = false
 
-    /// - Parameter keepsContext: whether messages may refer to those before.
+    /// - Parameter keepsContext: Whether messages may refer to earlier ones.
     init(keepsContext: Bool) {
         self.keepsContext = keepsContext
         stream = .allocate(capacity: 1)
@@ -132,9 +132,9 @@ final class MessageInflater {
     /// Inflates a part of a message.
     ///
     /// - Parameters:
-    ///   - input: what came; after ``Progress/stopped(used:)`` what was left of it.
-    ///   - endsMessage: whether the message ends with it.
-    ///   - take: gets each piece, and whether it is the message's last, which may be empty. Says whether to go on.
+    ///   - input: The received bytes, or the rest of them after ``Progress/stopped(used:)``.
+    ///   - endsMessage: Whether the message ends with the input.
+    ///   - take: Receives each piece and whether it is the last, which may be empty. Returns whether to continue.
     func inflate(
         _ input: UnsafeRawBufferPointer,
         endsMessage: Bool,
@@ -154,7 +154,7 @@ final class MessageInflater {
             if endsMessage {
                 return finish(input.count, room, &filled, take)
             }
-            // Nothing is left, whatever the answer is.
+            // The input is consumed, so the result does not matter.
             if filled > 0 { _ = take(UnsafeRawBufferPointer(rebasing: room[..<filled]), false) }
             return .done
         }
@@ -166,7 +166,7 @@ final class MessageInflater {
         _ filled: inout Int,
         _ take: (UnsafeRawBufferPointer, Bool) -> Bool
     ) -> Progress {
-        // A sender that has nothing to say should send a byte, but not all do.
+        // An empty message should consist of one byte, but not all senders comply.
         if !isEmpty && !hasEnded {
             let rest = MessageInflater.tail[usedTail...]
             switch rest.withUnsafeBytes({ drain($0, into: room, &filled, take) }) {
@@ -176,7 +176,7 @@ final class MessageInflater {
                 return .stopped(used: count)
             case .broken: return .broken
             }
-            // Otherwise the message was cut off, and the next would continue it.
+            // Otherwise the message is truncated, and the next one would continue it.
             guard hasEnded || stream.pointee.data_type & 0xFF == MessageInflater.atBlock else { return .broken }
         }
         usedTail = 0
@@ -187,7 +187,7 @@ final class MessageInflater {
         return .done
     }
 
-    // Takes the whole input, and hands over the room each time that it is full.
+    // Consumes the whole input and delivers the buffer each time it is full.
     private func drain(
         _ input: UnsafeRawBufferPointer,
         into room: UnsafeMutableRawBufferPointer,
@@ -211,7 +211,7 @@ final class MessageInflater {
             filled = room.count - Int(stream.pointee.avail_out)
             switch result {
             case Z_OK: break
-            // All was taken, and nothing is left to be handed over.
+            // The input is consumed and no output is pending.
             case Z_BUF_ERROR: return stream.pointee.avail_in == 0 ? .done : .broken
             case Z_STREAM_END:
                 // The next message may refer back to this one (RFC 7692, 7.2.3.4).

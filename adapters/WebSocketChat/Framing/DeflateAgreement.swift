@@ -1,22 +1,22 @@
-/// How the messages of a connection may be compressed, as one of its sides sees it.
+/// The negotiated compression of a connection, from the view of one side.
 struct DeflateAgreement: Equatable {
-    /// Whether our messages may refer to those before.
+    /// Whether outgoing messages may refer to earlier ones.
     var outgoingKeepsContext = true
-    /// How far back they refer at most, as a power of 2.
+    /// The window of outgoing messages, as a power of 2.
     var outgoingWindowBits = 15
-    /// Whether the peer's messages may refer to those before.
+    /// Whether incoming messages may refer to earlier ones.
     var incomingKeepsContext = true
 
-    /// The longest list that the library reads without hanging up.
+    /// The maximum header length, in bytes. The library drops a connection with a longer one.
     static let listLimit = 254
 
-    /// What a server agrees to.
+    /// Selects the client's offer that the server accepts.
     ///
-    /// Declined is what has an unknown or wrong parameter, and an offer without any when others follow: the library would
-    /// refuse the request for the second.
+    /// An offer with an unknown or invalid parameter is declined. An offer without parameters is declined unless it is
+    /// the last, because the library would then fail the request on the next offer.
     ///
-    /// - Parameter offers: the header of a client, which offers what it likes best first.
-    /// - Returns: which of the offers of this extension it is, and what it means; `nil` when messages are not compressed.
+    /// - Parameter offers: The client's header, with the preferred offer first.
+    /// - Returns: The index of the offer among those of this extension and the agreement, or `nil` for none.
     static func chosen(from offers: String) -> (place: Int, agreement: DeflateAgreement)? {
         let all = ExtensionList(offers)?.members.filter { $0.name == DeflateParameters.extensionName } ?? []
         for (place, offer) in all.enumerated() {
@@ -33,10 +33,10 @@ struct DeflateAgreement: Equatable {
         return nil
     }
 
-    /// What a client has agreed on with its server.
+    /// Returns the agreement that a server's response establishes.
     ///
-    /// - Parameter answer: the header of the server's answer.
-    /// - Returns: `nil` when the connection is to be failed.
+    /// - Parameter answer: The header of the response.
+    /// - Returns: `nil` if the connection must fail.
     static func told(by answer: String) -> DeflateAgreement? {
         guard let members = ExtensionList(answer)?.members, members.count == 1, let member = members.first,
             member.name == DeflateParameters.extensionName,
@@ -55,20 +55,20 @@ struct DeflateParameters: Equatable {
     static let extensionName = "permessage-deflate"
     private static let windowBits = 8...15
 
-    /// `server_no_context_takeover`: the server's messages do not refer to those before.
+    /// `server_no_context_takeover`: the server's messages do not refer to earlier ones.
     var serverForgets = false
-    /// `client_no_context_takeover`: the client's do not.
+    /// `client_no_context_takeover`: the client's messages do not refer to earlier ones.
     var clientForgets = false
-    /// `server_max_window_bits`: how far back the server's messages refer at most, as a power of 2.
+    /// `server_max_window_bits`: the window of the server's messages, as a power of 2.
     var serverWindowBits: Int?
-    /// `client_max_window_bits`; `nil` also for an offer to use what the server likes.
+    /// `client_max_window_bits`; also `nil` if a client offers it without a value.
     var clientWindowBits: Int?
-    /// Whether there is none at all.
+    /// Whether there are no parameters.
     let isBare: Bool
 
-    /// - Parameter isAnswer: whether a server says so, which must not leave the client's window open.
-    /// - Returns: `nil` for what is unknown, comes twice or has a wrong value: such an offer is declined (RFC 7692, 7.1), such an
-    ///   answer fails the connection.
+    /// - Parameter isAnswer: Whether a server sent the parameters; `client_max_window_bits` then requires a value.
+    /// - Returns: `nil` if a parameter is unknown, repeated or invalid. Such an offer is declined (RFC 7692, 7.1), and
+    ///   such an answer fails the connection.
     init?(_ parameters: [ExtensionList.Parameter], isAnswer: Bool) {
         isBare = parameters.isEmpty
         var seen: Set<String> = []
@@ -99,7 +99,7 @@ struct DeflateParameters: Equatable {
     }
 }
 
-/// What the header `Sec-WebSocket-Extensions` lists (RFC 6455, 9.1).
+/// The parsed `Sec-WebSocket-Extensions` header (RFC 6455, 9.1).
 struct ExtensionList: Equatable {
     struct Parameter: Equatable {
         let name: String
@@ -113,10 +113,9 @@ struct ExtensionList: Equatable {
 
     let members: [Member]
 
-    /// Reads tokens between `,`, `;`, `=` and blanks.
+    /// Parses tokens separated by `,`, `;`, `=` and spaces.
     ///
-    /// - Returns: `nil` for everything else: quoted values, which nobody needs here, and what the library could understand in
-    ///   another way than we do.
+    /// - Returns: `nil` for other syntax: unneeded quoted values, and text that the library may parse differently.
     init?(_ header: String) {
         var members: [Member] = []
         for text in header.utf8.split(separator: UInt8(ascii: ",")) {

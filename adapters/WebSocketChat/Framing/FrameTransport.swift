@@ -1,65 +1,64 @@
 import Synchronization
 
-/// The way to a transport's connections. Every call is safe on any thread and never waits.
+/// Sends messages and commands to a transport's connections. Every call is safe on any thread and never blocks.
 protocol FrameSender: AnyObject, Sendable {
-    /// Queues one message.
+    /// Queues a message.
     func send(_ message: [UInt8], _ kind: MessageKind, on connection: ConnectionID) -> SendAdmission
-    /// Gives a command; commands and messages are carried out in the order they were given.
+    /// Queues a command. Commands and messages are processed in the order in which they were queued.
     func perform(_ command: FrameCommand, on connection: ConnectionID)
-    /// Makes the thread end its wait, so that the receiver's `passEnded` is called soon.
+    /// Interrupts the thread's wait, so that it calls the receiver's `passEnded` soon.
     func wake()
-    /// Begins to connect, on a client's transport. `opened` or `closed` comes for the number, unless
-    /// the transport is stopped.
+    /// Starts to connect, on a client's transport. The receiver's `opened` or `closed` is called for the returned
+    /// number, unless the transport is stopped.
     func connect(to target: ClientTarget) -> ConnectionID
 }
 
-/// What parses and makes frames: one thread with its connections. Every call is safe on any thread.
+/// Parses and writes the frames of its connections on one thread. Every call is safe on any thread.
 protocol FrameTransport: FrameSender {
-    /// Ends every connection with 1001 as far as the peers take it at once, and the thread. May be called repeatedly.
+    /// Cuts every connection with 1001 and ends the thread within ``TransportLimits/farewellSeconds``. Idempotent.
     func stop()
-    /// Returns when the thread has ended: no call to the receiver comes any more.
+    /// Waits until the thread has ended, after which the receiver is not called.
     func stopped() async
 }
 
-/// What messages become. All calls come on the service's one thread, in order, and must not block.
+/// Receives a transport's events. All calls occur on the service's thread, in order, and must not block.
 ///
-/// For each connection: ``opened(_:_:)`` at most once, then pieces, then ``closed(_:_:)`` exactly once, also for a
-/// connection that never opened. Nothing comes after that.
+/// For each connection, ``opened(_:_:)`` is called at most once, then pieces, then ``closed(_:_:)`` exactly once, even
+/// if the connection never opened. No call follows.
 protocol FrameReceiver: AnyObject {
-    /// The connection is open: what is sent from now on reaches the peer.
+    /// Called when the connection is open. Messages sent from here on reach the peer.
     func opened(_ connection: ConnectionID, _ handshake: Handshake)
-    /// A piece of a message came; its bytes are valid during the call.
+    /// Called for each piece of a message. Its bytes are valid during the call.
     func received(_ piece: MessagePiece, on connection: ConnectionID) -> PieceVerdict
-    /// The peer answered a ping, or sent an answer without having been asked. Of the transport's
-    /// own pings, the answers may be told, too.
+    /// Called for each pong, solicited or not. May include answers to the transport's own pings.
     func ponged(_ connection: ConnectionID)
-    /// All that was to be sent has been handed to the library, and nothing waits.
+    /// Called when all pending data has been passed to the library.
     func drained(_ connection: ConnectionID)
-    /// The connection is no more, or could not be made.
+    /// Called when the connection has ended or could not be opened.
     func closed(_ connection: ConnectionID, _ end: ConnectionEnd)
-    /// All that was ready has been read: the time to submit what has come since the last call.
+    /// Called when all available data has been read; submit what arrived since the last call.
     ///
-    /// Commands given inside are carried out before the thread reads or waits again.
+    /// Commands given inside are processed before the thread reads or waits again.
     func passEnded()
-    /// Called about every half second, however much or little there is to do: the time to look at deadlines.
+    /// Called about every half second, regardless of load, to check deadlines.
     func ticked()
 }
 
-/// What messages to a server become, and who may send them.
+/// Receives a server's events and decides on its clients.
 protocol ServerFrameReceiver: FrameReceiver {
-    /// The server listens on this port; before any other call.
+    /// Called with the port that the server listens on, before any other call.
     func listens(on port: UInt16)
-    /// Whether a client may have the connection; before ``opened(_:_:)``, with the same number.
+    /// Decides whether a client may connect. Called before ``opened(_:_:)``, with the same number.
     ///
-    /// An accepted connection may still close without having opened.
+    /// An accepted connection may still close without opening.
     func decide(_ request: UpgradeRequest, for connection: ConnectionID) -> UpgradeDecision
-    /// A request for an upgrade was refused with an HTTP status before anybody was asked, as it was no proper request.
+    /// Called when an invalid upgrade request was refused with an HTTP status, without a call to ``decide(_:for:)``.
     func refused(status: Int, from address: String)
-    /// A connection was cut before its request, as the process has hardly a descriptor left.
+    /// Called when a connection was cut before its request because the process is almost out of descriptors.
     func cutForDescriptors()
-    /// An HTTP connection was closed to make room for another.
+    /// Called when an HTTP connection was closed to make room for another.
     func evicted()
-    /// A connection was closed on arrival or at its first request, as the limit of HTTP connections was reached.
+    /// Called when a connection was closed on arrival or at its first request because of the limit of HTTP connections.
     func turnedAway()
 }
 
@@ -71,19 +70,19 @@ extension ServerFrameReceiver {
     func turnedAway() {}
 }
 
-/// What became of a message to be sent.
+/// The result of queueing a message.
 enum SendAdmission: Equatable, Sendable {
-    /// It will be sent in its turn, unless the connection ends before.
+    /// The message will be sent after earlier ones, unless the connection ends before.
     case accepted
-    /// The connection's waiting bytes have reached their limit: the message was not taken.
+    /// The message was refused because the connection's waiting bytes have reached their limit.
     case full
-    /// All connections together have reached the limit: the message was not taken. On this one most bytes wait.
+    /// The message was refused because all waiting bytes have reached their common limit. `slowest` has the most.
     case crowded(slowest: ConnectionID)
     /// The connection is not open.
     case gone
 }
 
-/// The number of a connection: never given twice in a process, so what comes late for an ended connection meets nobody.
+/// Identifies a connection. Never reused within a process, so late calls for an ended connection have no effect.
 struct ConnectionID: Hashable, Sendable {
     private static let last = Atomic<UInt64>(0)
 
@@ -94,34 +93,34 @@ struct ConnectionID: Hashable, Sendable {
         self.number = number
     }
 
-    /// A number that was not given before. Safe on any thread.
+    /// Returns an unused number. Safe on any thread.
     static func next() -> ConnectionID {
         ConnectionID(number: last.add(1, ordering: .relaxed).newValue)
     }
 }
 
-/// Why a connection is no more, or why there was none. Texts are for people, of at most ``textLimit`` bytes.
+/// The reason that a connection ended or could not be opened. Texts have at most ``textLimit`` bytes.
 enum ConnectionEnd: Equatable, Sendable {
-    /// What was asked for cannot be put into a request.
+    /// The target cannot be put into a request.
     case unusable(String)
     /// The address could not be resolved.
     case notResolved(String)
-    /// No connection to the address.
+    /// The address could not be reached.
     case notConnected(String)
-    /// The connection could not be secured: a certificate is not trusted, not for this host, or TLS failed.
+    /// TLS failed, or the certificate is not trusted or does not match the host.
     case notSecured(String)
     /// The server answered with this HTTP status instead of the upgrade.
     case refused(status: Int)
-    /// The server's answer was no upgrade that can be used.
+    /// The server's answer was not a usable upgrade.
     case noUpgrade(String)
-    /// The peer closed with this code, ``CloseCode/absent`` where it gave none.
+    /// The peer closed with this code, or ``CloseCode/absent`` if its close frame had none.
     case closedByPeer(CloseCode, reason: String)
-    /// We closed with this code.
+    /// This side closed with this code.
     case closedHere(CloseCode, reason: String)
-    /// The peer sent what RFC 6455 forbids (1002) or text that is not UTF-8 (1007), and was told so. On the client's side
-    /// the library mostly does not say so; then it is ``lost``.
+    /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007), and was closed with that code. On the
+    /// client's side the library often does not report it; the end is then ``lost``.
     case brokeProtocol(CloseCode)
-    /// It broke, or the peer gave no sign of life, without a close frame.
+    /// The connection broke, or the peer stopped responding, without a close frame.
     case lost
     /// The service was stopped.
     case stopped
@@ -129,38 +128,38 @@ enum ConnectionEnd: Equatable, Sendable {
     static let textLimit = 256
 }
 
-/// What a transport holds at most, and how long it waits.
+/// The limits and timeouts of a transport.
 struct TransportLimits: Equatable, Sendable {
-    /// Bytes that wait to be sent on one connection, until the system has taken the whole of a message; each counts
-    /// ``messageOverhead`` more than its own.
+    /// The maximum number of bytes waiting on one connection. A message counts ``messageOverhead`` more than its
+    /// length, until the system has accepted all of it.
     var waitingBytes = 1 << 20
-    /// Bytes that wait to be sent on all connections.
+    /// The maximum number of bytes waiting on all connections.
     var allWaitingBytes = 64 << 20
-    /// How long a connection may be without a sign of life until it is pinged, in seconds; 0 leaves that to the receiver.
+    /// The period of silence after which a connection is pinged, in seconds; with 0, the receiver sends pings.
     var pingAfter: UInt16 = 30
-    /// How long until it is cut, in seconds; more than ``pingAfter``. A paused connection is not, except when its peer has
-    /// finished so long ago.
+    /// The period of silence after which a connection is cut, in seconds; more than ``pingAfter``. A paused connection
+    /// is only cut if its peer finished that long ago.
     var cutAfter: UInt16 = 45
-    /// How long each step of opening may take, in seconds: connecting, TLS, the request, the answer.
+    /// The timeout of each step of opening (connecting, TLS, request, response), in seconds.
     var connectWithin: UInt32 = 10
-    /// How long peers have for the answer to our close frame when the transport stops, in seconds.
+    /// The time for peers to answer the close frame when the transport stops, in seconds.
     var farewellSeconds = 0.5
 
     static let messageOverhead = 64
 }
 
-/// Why there is no transport.
+/// The error thrown when a transport cannot start.
 struct TransportFault: Error, Equatable, CustomStringConvertible {
     enum Code: Equatable, Sendable {
-        /// Memory, a thread or a descriptor is missing.
+        /// Memory, a thread or a descriptor is unavailable.
         case noResources
-        /// The port is taken, or the address is not this machine's.
+        /// The port is in use, or the address is not local.
         case notListening
-        /// A certificate, a key or a file of authorities cannot be used.
+        /// A certificate, a key or an authority file cannot be used.
         case unusableCertificate
     }
 
     let code: Code
-    /// What happened and what to do.
+    /// The problem and the remedy.
     let description: String
 }

@@ -1,48 +1,48 @@
-/// A part of a message as it was read: pieces of one connection come in order, and one message ends before the next begins.
+/// A part of a received message. Pieces arrive in order, and one message ends before the next begins.
 struct MessagePiece {
-    /// Valid during the call that brings it; may be empty.
+    /// The content, valid during the call that delivers it; may be empty.
     let bytes: UnsafeRawBufferPointer
-    /// Whether a message begins with it.
+    /// Whether the piece starts a message.
     let isFirst: Bool
-    /// Whether the message ends with it. A piece that is first and final is a whole message.
+    /// Whether the piece ends the message. A piece that is both first and final is a whole message.
     let isFinal: Bool
-    /// Whether the sender declared the message binary; otherwise it is text, whose UTF-8 is checked.
+    /// Whether the message is binary. Otherwise it is text, which is checked for UTF-8.
     let isBinary: Bool
 }
 
-/// What becomes of a connection after a piece of a message.
+/// What to do with a connection after a piece of a message.
 enum PieceVerdict: Equatable {
-    /// Read on.
+    /// Continue to read.
     case proceed
-    /// Read no more from this connection until a command `resume`. Not one more piece comes.
+    /// Stop reading from this connection until a `resume` command. No further piece is delivered.
     case pause
-    /// Close the connection, what waits to be sent included. Not one more piece comes.
+    /// Close the connection and discard its pending data. No further piece is delivered.
     case close(CloseCode, reason: String)
 }
 
-/// What a message to be sent is declared as (RFC 6455, 5.6).
+/// The type of an outgoing message (RFC 6455, 5.6).
 enum MessageKind: Equatable, Sendable {
-    /// UTF-8; anything else would break the connection.
+    /// UTF-8; anything else would end the connection.
     case text
     case binary
 }
 
-/// What may be asked of a connection besides sending text. A command for a connection that is no more does nothing.
+/// A command for a connection. It has no effect if the connection has ended.
 enum FrameCommand: Equatable, Sendable {
-    /// Sends a ping; the answer comes as `ponged`.
+    /// Sends a ping; the receiver's `ponged` reports the answer.
     case ping
-    /// Closes after all that was sent before: the code must be sendable, the reason is cut to the limit.
+    /// Closes after all messages sent before. The code must be sendable; the reason is truncated to the limit.
     case close(CloseCode, reason: String)
-    /// Closes at once; what waits to be sent is dropped, and nothing more is taken. A peer that takes nothing does not even
-    /// get the code: then the connection ends after ``TransportLimits/connectWithin``, at most 5 seconds.
+    /// Closes immediately, discards pending data and refuses further messages. A peer that does not read may not
+    /// receive the code; the connection then ends after ``TransportLimits/connectWithin``, at most 5 seconds.
     case cut(CloseCode, reason: String)
-    /// Reads no more, until `resume`.
+    /// Stops reading until `resume`.
     case pause
-    /// Reads on; nothing was lost.
+    /// Resumes reading. No data is lost.
     case resume
 }
 
-/// The number in a close frame (RFC 6455, 7.4).
+/// The status code of a close frame (RFC 6455, 7.4).
 struct CloseCode: Hashable, Sendable {
     let number: UInt16
 
@@ -50,7 +50,7 @@ struct CloseCode: Hashable, Sendable {
     static let goingAway = CloseCode(number: 1001)
     static let protocolError = CloseCode(number: 1002)
     static let unacceptableData = CloseCode(number: 1003)
-    /// The peer's close frame had no number; it is never sent.
+    /// The peer's close frame had no code. Never sent.
     static let absent = CloseCode(number: 1005)
     static let invalidPayload = CloseCode(number: 1007)
     static let policyViolation = CloseCode(number: 1008)
@@ -58,7 +58,7 @@ struct CloseCode: Hashable, Sendable {
     static let internalError = CloseCode(number: 1011)
     static let tryAgainLater = CloseCode(number: 1013)
 
-    /// Whether a close frame may carry it (RFC 6455, 7.4.1 and 7.4.2, and IANA's list).
+    /// Whether a close frame may contain the code (RFC 6455, 7.4.1 and 7.4.2, and IANA's registry).
     var isSendable: Bool {
         switch number {
         case 1000...1003, 1007...1014, 3000...4999: true
@@ -66,28 +66,28 @@ struct CloseCode: Hashable, Sendable {
         }
     }
 
-    /// The longest reason that fits beside the number into a control frame (RFC 6455, 5.5), in bytes.
+    /// The maximum length of a reason, which shares a control frame with the code (RFC 6455, 5.5), in bytes.
     static let reasonLimit = 123
 }
 
-/// Whether bytes that come in pieces are UTF-8 (RFC 3629, 4).
+/// Validates UTF-8 that arrives in pieces (RFC 3629, 4).
 struct UTF8Stream {
-    /// How many bytes of a character are still to come.
+    /// The number of bytes missing from the current character.
     private var missing = 0
-    /// What the next of them may be.
+    /// The valid range of the next byte.
     private var low: UInt8 = 0x80
     private var high: UInt8 = 0xBF
 
-    /// Whether no character is cut off.
+    /// Whether the text does not end inside a character.
     var isComplete: Bool { missing == 0 }
 
-    /// Whether these bytes are a text, and nothing of it is missing.
+    /// Returns whether the bytes are complete UTF-8 text.
     static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var stream = UTF8Stream()
         return stream.take(bytes) && stream.isComplete
     }
 
-    /// - Returns: whether what has come can be the beginning of a text. Nothing is to be taken after `false`.
+    /// - Returns: Whether the bytes so far can begin a text. Do not call again after `false`.
     mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var place = 0
         while place < bytes.count {
@@ -106,7 +106,7 @@ struct UTF8Stream {
 
     private static func afterASCII(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int {
         var place = start
-        // Eight bytes are looked at together.
+        // Checks eight bytes at a time.
         while bytes.count - place >= 8 {
             let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
             guard word & 0x8080_8080_8080_8080 == 0 else { break }
@@ -116,7 +116,7 @@ struct UTF8Stream {
         return place
     }
 
-    // Neither what is longer than it need be, nor surrogates, nor what is above U+10FFFF.
+    // Rejects overlong forms, surrogates and values above U+10FFFF.
     private mutating func begin(_ byte: UInt8) -> Bool {
         switch byte {
         case 0xC2...0xDF: (missing, low, high) = (1, 0x80, 0xBF)

@@ -1,36 +1,36 @@
-/// What both sides agreed on when the connection opened.
+/// The result of opening a connection.
 struct Handshake: Equatable, Sendable {
-    /// The subprotocol of the connection, if one was agreed on.
+    /// The negotiated subprotocol, if any.
     var subprotocol: String?
     /// Whether messages may be compressed (RFC 7692).
     var isCompressed = false
-    /// What the client asked for; on the server's side only.
+    /// The client's request; on the server's side only.
     var request: UpgradeRequest?
 }
 
-/// What a client asks a server for. Everything in it is the client's word, except the peer's address.
+/// A client's upgrade request. Except for the peer's address, every value is chosen by the client.
 struct UpgradeRequest: Equatable, Sendable {
-    /// The path, percent-decoded by the library, without the query.
+    /// The path without the query, percent-decoded by the library.
     var path = ""
     /// The parts of the query in order, percent-decoded, such as `token=abc`; at most ``queryLimit``.
     var query: [String] = []
-    /// The header `Host`.
+    /// The `Host` header.
     var host: String?
-    /// The header `Origin`. Browsers always send it.
+    /// The `Origin` header, which browsers always send.
     var origin: String?
-    /// The header `Authorization`.
+    /// The `Authorization` header.
     var authorization: String?
-    /// The offered subprotocols in the client's order of preference; at most ``subprotocolLimit``.
+    /// The offered subprotocols in the client's order of preference, at most ``subprotocolLimit``.
     var subprotocols: [String] = []
     /// The peer's numeric address.
     var peerAddress = ""
-    /// Whether it came over TLS.
+    /// Whether the request arrived over TLS.
     var isSecure = false
 
     static let queryLimit = 32
     static let subprotocolLimit = 32
 
-    /// The value of the first query part with this name.
+    /// Returns the value of the first query part with this name.
     func queryValue(_ name: String) -> String? {
         for part in query {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -40,20 +40,20 @@ struct UpgradeRequest: Equatable, Sendable {
     }
 }
 
-/// What a server answers a request for an upgrade.
+/// A server's decision on an upgrade request.
 enum UpgradeDecision: Equatable, Sendable {
-    /// 101, and the connection opens.
+    /// 101: the connection opens.
     case accept
     /// 401: credentials are missing or wrong.
     case unauthorized
-    /// 403: this origin, or this path, is not for that client.
+    /// 403: the client may not use this origin or path.
     case forbidden
-    /// 404: there is nothing at this path.
+    /// 404: the path does not exist.
     case notFound
-    /// 503: too many connections.
+    /// 503: there are too many connections.
     case unavailable
 
-    /// The HTTP status of a refusal; `nil` when accepted.
+    /// The HTTP status of a refusal; `nil` if accepted.
     var status: Int? {
         switch self {
         case .accept: nil
@@ -65,44 +65,43 @@ enum UpgradeDecision: Equatable, Sendable {
     }
 }
 
-/// Where a client connects to, and with what.
+/// The parameters of a client's connection.
 struct ClientTarget: Equatable, Sendable {
-    /// How the connection is secured.
+    /// The security of the connection.
     enum Security: Hashable, Sendable {
-        /// Not at all.
+        /// No TLS.
         case none
-        /// TLS; the certificate must be the host's and signed by an authority that the system trusts.
+        /// TLS with a certificate for the host, signed by an authority that the system trusts.
         case system
-        /// TLS; the certificate must be the host's and signed by an authority of this PEM file.
+        /// TLS with a certificate for the host, signed by an authority of this PEM file.
         case authority(file: String)
-        /// TLS; any certificate will do, for any host.
+        /// TLS with any certificate for any host.
         case anything
     }
 
-    // The library writes these lines of the request into buffers of its own, and would leave out the end of longer ones,
-    // the end of the line included.
+    // The library writes these lines into fixed buffers and would truncate longer ones, including their line ends.
     static let pathLimit = 2_032
     static let hostLimit = 119
     static let originLimit = 117
 
-    /// Numeric: a name would block the thread, and with it all connections, until it is resolved.
+    /// The numeric address. Resolving a name would block the thread and all its connections.
     let address: String
     let port: UInt16
-    /// The header `Host`, with the port where it is not the scheme's; without it, the name for TLS.
+    /// The `Host` header, with any port except the scheme's default. Without the port, it is the name for TLS.
     let host: String
-    /// Path and query, percent-encoded, beginning with `/`.
+    /// The path and query, percent-encoded, starting with `/`.
     let path: String
     var security = Security.none
-    /// The client's own certificate, for servers that ask for one; looked at with TLS only.
+    /// The client's own certificate, for servers that request one; used only with TLS.
     var identity: WebSocketIdentity?
-    /// In order of preference; tokens.
+    /// The offered subprotocols, tokens in order of preference.
     var subprotocols: [String] = []
-    /// The header `Origin`.
+    /// The `Origin` header.
     var origin: String?
     var headers: [HeaderField] = []
-    /// Whether compression is offered.
+    /// Whether to offer compression.
     var offersCompression = false
-    /// How many bytes may wait to be sent on this connection; the transport's own limit when `nil`.
+    /// The maximum number of bytes waiting on this connection; the transport's own limit if `nil`.
     var waitingBytes: Int?
 
     private var lengthFault: String? {
@@ -118,7 +117,7 @@ struct ClientTarget: Equatable, Sendable {
         return nil
     }
 
-    /// Why no request can be made of it; `nil` when one can.
+    /// Why the target cannot be put into a request; `nil` if it can.
     var fault: String? {
         guard HeaderField.isWord(address) else { return "the address is empty or has forbidden characters" }
         if let words = lengthFault { return words }
@@ -128,7 +127,7 @@ struct ClientTarget: Equatable, Sendable {
         }
         guard subprotocols.allSatisfy(HeaderField.isToken) else { return "a subprotocol is no token" }
         guard origin.map(HeaderField.isWord) ?? true else { return "the origin has forbidden characters" }
-        // With TLS the library would look for a certificate of what is before the first colon.
+        // With TLS, the library would verify the certificate against the text before the first colon.
         guard security == .none || host.utf8.first != UInt8(ascii: "[") else {
             return "TLS needs a name or an IPv4 address, not \(host)"
         }
@@ -136,36 +135,36 @@ struct ClientTarget: Equatable, Sendable {
     }
 }
 
-/// Where a server listens and what it offers.
+/// A server's address and features.
 struct ServerPlace: Sendable {
-    /// A server's own certificate and its key, as PEM files.
+    /// A server's certificate and key, as PEM files.
     struct Identity: Hashable, Sendable {
         let certificateFile: String
         let keyFile: String
     }
 
-    /// An interface or numeric address; all interfaces when `nil`.
+    /// An interface or a numeric address; all interfaces if `nil`.
     var address: String? = "127.0.0.1"
-    /// 0 lets the system choose.
+    /// The port; 0 lets the system choose one.
     var port: UInt16 = 0
-    /// Plain when `nil`.
+    /// The server's certificate; no TLS if `nil`.
     var identity: Identity?
-    /// The subprotocols the server speaks. The client's first that is among them is agreed on.
+    /// The supported subprotocols. The server agrees to the first supported one that the client offers.
     var subprotocols: [String] = []
-    /// Compressed connections cost about 100 KB each, so it is off unless asked for.
+    /// Whether to accept compression; off by default, as a compressed connection costs about 100 KB.
     var compresses = false
-    /// Documents by path, for GET.
+    /// Documents by path, for GET and HEAD.
     var pages: [String: ServedPage] = [:]
-    /// Limits for HTTP connections.
+    /// The limits for HTTP connections.
     var http = HTTPLimits()
 }
 
-/// A header of a request or an answer that cannot break out of its line (RFC 9110, 5.1 and 5.5).
+/// A header of a request or a response that cannot inject further lines (RFC 9110, 5.1 and 5.5).
 struct HeaderField: Hashable, Sendable {
     let name: String
     let value: String
 
-    /// `nil` when the name is no token, or the value has a control character.
+    /// Creates a header; `nil` if the name is no token or the value has a control character.
     init?(_ name: String, _ value: String) {
         guard HeaderField.isToken(name), HeaderField.isLine(value) else { return nil }
         self.name = name
@@ -188,12 +187,12 @@ struct HeaderField: Hashable, Sendable {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 
-    /// Whether the text is ASCII that can be seen, spaces included.
+    /// Returns whether the text is printable ASCII, spaces included.
     static func isPrintable(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
     }
 
-    /// Whether the text can stand in a request line or a `Host` header.
+    /// Returns whether the text is valid in a request line or a `Host` header.
     static func isWord(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }

@@ -1,12 +1,12 @@
-/// Makes pieces of messages of one connection's frames: inflates them, looks at their UTF-8, and at the bits that compression uses.
+/// Turns the frames of one connection into message pieces. Inflates content and checks UTF-8 and the reserved bits.
 /// Belongs to the service's thread.
 final class MessageReading {
     enum Outcome: Equatable {
         case proceed
         case pause
-        /// The receiver wants it closed.
+        /// The receiver requested a close.
         case close(CloseCode, reason: String)
-        /// What came is against the rules.
+        /// The peer violated the protocol.
         case broken(CloseCode, reason: String)
     }
 
@@ -16,22 +16,22 @@ final class MessageReading {
         let isBinary: Bool
     }
 
-    /// `nil` where messages are not compressed.
+    /// `nil` if messages are not compressed.
     private let inflater: MessageInflater?
     private var isMidFrame = false
     private var isMidMessage = false
     private var isCompressed = false
-    /// Whether a piece of the message has been given.
+    /// Whether a piece of the message has been delivered.
     private var hasBegun = false
     private var text = UTF8Stream()
-    /// What was not inflated before the pause: no more than is read at once.
+    /// Input that was not inflated before a pause, at most one read.
     private var held: Held?
 
     init(_ agreement: DeflateAgreement?) {
         inflater = agreement.map { MessageInflater(keepsContext: $0.incomingKeepsContext) }
     }
 
-    /// Takes what came. Not to be called between a pause and ``goOn(_:)``.
+    /// Processes received bytes. Must not be called between a pause and ``goOn(_:)``.
     func take(_ chunk: FrameChunk, _ give: (MessagePiece) -> PieceVerdict) -> Outcome {
         if !isMidFrame, let words = beginFrame(chunk.reserved) { return .broken(.protocolError, reason: words) }
         isMidFrame = !chunk.endsFrame
@@ -40,19 +40,19 @@ final class MessageReading {
         return pass(chunk.bytes, isFinal: chunk.isFinal, isBinary: chunk.isBinary, give)
     }
 
-    /// Goes on with what is left from before a pause.
+    /// Processes the input held since a pause.
     func goOn(_ give: (MessagePiece) -> PieceVerdict) -> Outcome {
         guard let rest = held else { return .proceed }
         held = nil
         return rest.bytes.withUnsafeBytes { inflate($0, isFinal: rest.isFinal, isBinary: rest.isBinary, give) }
     }
 
-    /// Forgets what is left, as nothing more is wanted.
+    /// Discards the held input.
     func drop() {
         held = nil
     }
 
-    // Only a message's first frame says that it is compressed (RFC 7692, 6).
+    // Only a message's first frame has the compression bit (RFC 7692, 6).
     private func beginFrame(_ reserved: UInt8) -> String? {
         if isMidMessage { return reserved == 0 ? nil : "reserved bits" }
         guard reserved == 0 || (reserved == FrameChunk.compressedBit && inflater != nil) else { return "reserved bits" }
@@ -102,16 +102,16 @@ final class MessageReading {
     }
 }
 
-/// What the library hands over at once: a frame's content or a part of it.
+/// A frame's content, or a part of it, as the library delivers it.
 struct FrameChunk {
-    /// Valid during the call that brings it; may be empty.
+    /// The content, valid during the call that delivers it; may be empty.
     let bytes: UnsafeRawBufferPointer
-    /// Whether the message ends with it.
+    /// Whether the chunk ends the message.
     let isFinal: Bool
     let isBinary: Bool
-    /// Whether the frame ends with it.
+    /// Whether the chunk ends the frame.
     let endsFrame: Bool
-    /// The bits RSV1 to RSV3 of the frame, as they are in its first byte.
+    /// The bits RSV1 to RSV3 of the frame, at their positions in its first byte.
     let reserved: UInt8
 
     static let compressedBit: UInt8 = 0x40

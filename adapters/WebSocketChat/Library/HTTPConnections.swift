@@ -4,7 +4,7 @@ struct HTTPLimits: Equatable, Sendable {
     var sockets = 1_250
     /// The maximum number of HTTP connections that have made a request.
     var connections = 250
-    /// The same for one address.
+    /// The maximum for one address.
     var connectionsPerAddress = 125
     /// The maximum number of requests on one connection.
     var requests = 100
@@ -14,8 +14,8 @@ struct HTTPLimits: Equatable, Sendable {
 
 /// Tracks connections that have not upgraded and decides which to evict.
 ///
-/// A connection is *silent* until its first request, *busy* while it is being answered, and *idle* between two requests.
-/// Belongs to one thread.
+/// A connection is *silent* until its first request, *busy* while it is being answered, and *idle* between two
+/// requests. Belongs to one thread.
 struct HTTPConnections<Handle: Hashable> {
     enum Decision: Equatable {
         case admitted
@@ -31,12 +31,12 @@ struct HTTPConnections<Handle: Hashable> {
         let address: String
         let began: ContinuousClock.Instant
         var requests = 0
-        /// When the request that is being answered began.
+        /// When the current request started; `nil` between requests.
         var busySince: ContinuousClock.Instant?
     }
 
-    /// An address with more connections than this evicts its own. Up to this number only age decides, as nearly every address
-    /// would be the busiest one while a crowd connects.
+    /// An address with more connections than this evicts its own. Up to this number only age decides, as nearly every
+    /// address would be the busiest one while a crowd connects.
     private static var fairShare: Int { 4 }
 
     let limits: HTTPLimits
@@ -53,7 +53,7 @@ struct HTTPConnections<Handle: Hashable> {
         self.limits = limits
     }
 
-    /// Without evicted connections.
+    /// The number of connections, without evicted ones.
     var count: Int { entries.count }
 
     /// Whether nothing is stored.
@@ -65,7 +65,7 @@ struct HTTPConnections<Handle: Hashable> {
 
     /// Decides whether one more connection is accepted.
     ///
-    /// - Parameter isFull: whether descriptors run short, so that a connection is evicted even below the limit of sockets.
+    /// - Parameter isFull: Whether descriptors run short. A connection is then evicted even below the limit of sockets.
     mutating func admit(webSockets: Int, isFull: Bool = false) -> Decision {
         let isAtLimit = webSockets + count >= limits.sockets
         guard isAtLimit || isFull else { return .admitted }
@@ -83,7 +83,7 @@ struct HTTPConnections<Handle: Hashable> {
 
     // MARK: - Requests
 
-    /// Begins a request. A connection that is refused, or has expired, must be closed.
+    /// Starts a request. A connection that is refused, or has expired, must be closed.
     mutating func beginRequest(_ handle: Handle, at now: ContinuousClock.Instant) -> Decision {
         guard var entry = entries[handle] else { return .expired }
         guard entry.requests < limits.requests, now - entry.began < limits.lifetime else {
@@ -108,13 +108,13 @@ struct HTTPConnections<Handle: Hashable> {
         return decision
     }
 
-    /// Whether the request that is being answered is the last on its connection.
+    /// Returns whether the current request is the last on its connection.
     func isLast(_ handle: Handle) -> Bool {
         guard let entry = entries[handle], let busySince = entry.busySince else { return true }
         return entry.requests >= limits.requests || busySince - entry.began >= limits.lifetime / 2
     }
 
-    /// The answer has been sent, and the connection may make another request.
+    /// Records that the response has been sent and the connection may make another request.
     mutating func answered(_ handle: Handle) {
         guard let entry = entries[handle], entry.busySince != nil else { return }
         entries[handle]?.busySince = nil
@@ -127,15 +127,15 @@ struct HTTPConnections<Handle: Hashable> {
         if own >= limits.connectionsPerAddress { return evict(idle.oldest(of: address)) }
         guard requesting.total >= limits.connections else { return .admitted }
         if let victim = idle.oldest(share: HTTPConnections.fairShare) { return evict(victim) }
-        // Otherwise a few addresses with slow readers would keep all others out. Nothing is evicted if the newcomer's address
-        // would then have as many connections as the busiest one, or the two would evict each other in turn.
+        // Otherwise a few addresses with slow readers would keep all others out. Nothing is evicted if the newcomer's
+        // address would then have as many connections as the busiest one, or the two would evict each other in turn.
         guard let busiest = requesting.busiest, busiest.count > own + 1 else { return .refused }
         return evict(busy.oldest(of: busiest.address))
     }
 
     // MARK: - End
 
-    /// A connection has ended, or is about to upgrade.
+    /// Removes a connection that has ended or is about to upgrade.
     mutating func remove(_ handle: Handle) {
         closing.remove(handle)
         guard let entry = entries.removeValue(forKey: handle) else { return }
@@ -208,15 +208,15 @@ struct ConnectionQueue<Handle: Hashable> {
         if members.isEmpty { line = [] }
     }
 
-    /// The oldest connection of the busiest address if that address has more than `share` connections; otherwise the oldest
-    /// connection of all.
+    /// Returns the oldest connection of the busiest address if that address has more than `share` connections;
+    /// otherwise the oldest connection of all.
     mutating func oldest(share: Int) -> Handle? {
         if let busiest = counts.busiest, busiest.count > share { return oldest(of: busiest.address) }
         ConnectionQueue.dropStale(&line, members)
         return line.first?.handle
     }
 
-    /// The oldest connection of one address.
+    /// Returns the oldest connection of one address.
     mutating func oldest(of address: String) -> Handle? {
         guard counts[address] > 0 else { return nil }
         ConnectionQueue.dropStale(&lines[address, default: []], members)

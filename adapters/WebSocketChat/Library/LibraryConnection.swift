@@ -8,13 +8,13 @@ import Musl
 import Glibc
 #endif
 
-/// One connection as its service's thread sees it.
+/// A connection on its service's thread.
 final class LibraryConnection {
     enum Phase: Equatable {
-        /// Not open yet.
+        /// The connection has not opened.
         case opening
         case open
-        /// A close frame of ours or theirs is under way: nothing is received or sent any more.
+        /// A close frame was sent or received. No messages are received or sent.
         case ending
     }
 
@@ -25,31 +25,31 @@ final class LibraryConnection {
     }
 
     let id: ConnectionID
-    /// What a client's connection was asked for.
+    /// The target of a client's connection; `nil` on a server.
     let target: ClientTarget?
     var handle: OpaquePointer?
     var phase = Phase.opening
     var handshake = Handshake()
-    /// Why it ends, as soon as that is known.
+    /// The reason for the end, if known.
     var end: ConnectionEnd?
-    /// Closes before anything else is sent.
+    /// A pending immediate close, which precedes all other output.
     var cut: (code: CloseCode, reason: String, end: ConnectionEnd)?
-    /// Nothing is read while there is one.
+    /// Set while reading is paused.
     var pause: LibraryPause?
-    /// How messages are compressed, where they are.
+    /// The negotiated compression, if any.
     var agreement: DeflateAgreement?
-    /// How many offers of compression a server has seen.
+    /// The number of compression offers that a server has examined.
     var offersSeen = 0
-    // Both wait until the agreement is known.
+    // Both are lazy, because they depend on the agreement.
     private(set) lazy var reading = MessageReading(agreement)
     private(set) lazy var deflater = agreement.flatMap {
         MessageDeflater(windowBits: $0.outgoingWindowBits, keepsContext: $0.outgoingKeepsContext)
     }
-    /// The request has left, so what fails now is the server's answer.
+    /// Whether the request has been sent. A later failure concerns the server's response.
     var hasAsked = false
-    /// Something was written since the last `drained`.
+    /// Whether data was written since the last `drained` call.
     var owesDrained = false
-    /// What the last message takes that the library has not got rid of yet.
+    /// The cost of the last message, which the library may still buffer.
     var unsentCost = 0
     private var outgoing: [Outgoing] = []
     private var first = 0
@@ -65,13 +65,13 @@ final class LibraryConnection {
         outgoing.append(next)
     }
 
-    /// Forgets what waits.
+    /// Discards pending output.
     func drop() {
         outgoing = []
         first = 0
     }
 
-    /// The next to be sent, which is then no longer waiting.
+    /// Removes and returns the next output.
     func takeNext() -> Outgoing? {
         guard first < outgoing.count else { return nil }
         defer {
@@ -88,18 +88,18 @@ final class LibraryConnection {
     }
 }
 
-/// What is known of a connection that is not read from.
+/// The state of a paused connection.
 struct LibraryPause {
-    /// Until when the library need not be told that the peer is there; `nil` before it was told once.
+    /// When the library needs the next confirmation that the peer is alive; `nil` before the first.
     var validUntil: ContinuousClock.Instant?
-    /// When the connection is given up, as the peer has finished; what it sent before is read if it is resumed until then.
+    /// When the connection is given up because the peer has finished. Its remaining data is read if it resumes earlier.
     var givenUpAt: ContinuousClock.Instant?
 }
 
 extension LibraryLoop {
-    /// Carries out what other threads, and the receiver, asked for.
+    /// Processes the commands of other threads and of the receiver.
     func carryOut() {
-        // What the receiver asks for meanwhile comes at once, too: nobody else wakes the thread for it.
+        // Includes commands that the receiver adds meanwhile, as nothing else wakes the thread for them.
         while true {
             let entries = queue.take()
             if entries.isEmpty { break }
@@ -133,7 +133,7 @@ extension LibraryLoop {
         guard let connection = connections[id], connection.phase == .open, let handle = connection.handle else {
             return
         }
-        // Where something waits already, the library was asked.
+        // If output is pending, the callback has already been requested.
         if !connection.hasNext { lws_callback_on_writable(handle) }
         connection.append(next)
     }
@@ -142,9 +142,9 @@ extension LibraryLoop {
         Int32(clamping: min(limits.connectWithin, 5))
     }
 
-    /// Closes before anything else is sent. A connection that is not open yet is given up.
+    /// Closes before sending anything else. A connection that is not open is aborted.
     ///
-    /// - Parameter end: what the receiver is told, unless that we closed.
+    /// - Parameter end: The end that the receiver is notified of; `closedHere` if `nil`.
     func cut(_ connection: LibraryConnection, _ code: CloseCode, reason: String, end: ConnectionEnd? = nil) {
         guard connection.cut == nil, connection.phase != .ending else { return }
         connection.cut = (code, reason, end ?? .closedHere(code, reason: reason))
@@ -152,10 +152,10 @@ extension LibraryLoop {
         queue.closed(connection.id)
         guard let handle = connection.handle else { return }
         if connection.phase == .open {
-            // The close frame's answer is to be read.
+            // The peer's close frame must be read.
             resume(connection)
             lws_callback_on_writable(handle)
-            // A peer that takes nothing does not let itself be told either.
+            // A peer that does not read cannot receive the close frame either.
             lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LibraryLoop.closingSeconds(limits))
         } else {
             connection.end = connection.cut?.end
@@ -177,12 +177,12 @@ extension LibraryLoop {
         connection.pause = nil
         paused[connection.id] = nil
         lws_rx_flow_control(handle, 1)
-        // Before anything newer is read, which the library does later.
+        // The held input precedes anything that the library reads later.
         receiveRest(of: connection)
     }
 
-    /// Tells paused peers from those that are gone. While nothing is read, neither a pong nor the end of a connection is seen:
-    /// the library would take the first for dead, and not notice the second.
+    /// Distinguishes paused peers from lost ones. While reading is paused, neither pongs nor the end of a connection
+    /// are noticed. The library would cut a healthy peer, and miss a lost one.
     func watchPaused() {
         guard !paused.isEmpty else { return }
         let now = ContinuousClock.now
@@ -199,7 +199,7 @@ extension LibraryLoop {
 
     private func keepValid(_ connection: LibraryConnection, _ now: ContinuousClock.Instant) {
         guard limits.pingAfter > 0, let handle = connection.handle else { return }
-        // At the first look, as a ping may be unanswered since before the pause.
+        // The first check confirms at once, because a ping may be unanswered since before the pause.
         if let validUntil = connection.pause?.validUntil, now < validUntil { return }
         connection.pause?.validUntil = now + .seconds(limits.pingAfter) / 2
         lws_validity_confirmed(handle)

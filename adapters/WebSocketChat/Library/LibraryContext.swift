@@ -9,16 +9,16 @@ import Musl
 import Glibc
 #endif
 
-/// Makes and ends contexts, one at a time: both touch state of the process without a lock.
+/// Creates and destroys contexts one at a time, because both modify process-wide state without a lock.
 enum ContextMaker {
     private static let hasSetUpTLS = Mutex(false)
 
-    /// Also makes the process ignore SIGPIPE, as the library always does.
+    /// Creates a context. The library also makes the process ignore SIGPIPE.
     static func make(_ info: inout lws_context_creation_info) -> OpaquePointer? {
         _ = LibraryLog.attached
         let address = hasSetUpTLS.withLock { hasSetUpTLS -> UInt in
-            // Once per process: libwebsockets 4.1.6 gets itself a new place in OpenSSL's objects each time, and handshakes
-            // under way in other contexts would look for their connection in the wrong one and fail.
+            // Once per process: libwebsockets 4.1.6 registers a new ex-data index with OpenSSL each time. Handshakes in
+            // other contexts would then look up their connection under the wrong index and fail.
             if !hasSetUpTLS { info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT) }
             let context = lws_create_context(&info)
             if context != nil { hasSetUpTLS = true }
@@ -33,16 +33,16 @@ enum ContextMaker {
     }
 }
 
-/// A loop of libev for one context: it finds what is ready among many connections at once, and as it is ours, the library
-/// does not catch the process's SIGINT. Belongs to one thread.
+/// A libev loop for one context. It scales to many connections. Because the library does not own the loop, it does not
+/// catch the process's SIGINT. Belongs to one thread.
 final class EventLoop {
-    // libwebsockets 4.1.6 starts its one libev timer without stopping it first, which libev ignores while it runs: a
-    // timeout that is due before the one that was set first would wait for that one.
+    // libwebsockets 4.1.6 starts its only libev timer without stopping it first, which libev ignores while it runs. A
+    // timeout due before the pending one would be delayed until that one, so timers are also checked at this interval.
     private static let tickSeconds = 0.5
     let loop: OpaquePointer
     private let tick: UnsafeMutablePointer<clws_tick>
 
-    /// `nil` when the system gives no descriptor.
+    /// `nil` if the system has no free descriptor.
     init?() {
         guard let loop = ev_loop_new(UInt32(EVFLAG_NOSIGMASK)) else { return nil }
         self.loop = loop
@@ -55,28 +55,28 @@ final class EventLoop {
         tick.deallocate()
     }
 
-    /// Makes the context look at its timers regularly.
+    /// Makes the context check its timers regularly.
     func start(_ context: OpaquePointer) {
         clws_tick_start(loop, tick, context, EventLoop.tickSeconds)
     }
 
-    /// Before the context goes.
+    /// Stops the checks. Must precede the destruction of the context.
     func stop() {
         clws_tick_stop(loop, tick)
     }
 
-    /// Waits until something is ready, and handles it.
+    /// Waits for events and processes them.
     func pass() {
         ev_run(loop, Int32(EVRUN_ONCE))
     }
 
-    /// Handles what is ready, if anything is.
+    /// Processes pending events, if any.
     func passWithoutWaiting() {
         ev_run(loop, Int32(EVRUN_NOWAIT))
     }
 }
 
-/// A timer of a context, late by up to a loop's tick. Belongs to the context's thread; stopped before the context is destroyed.
+/// A timer on the context's thread, late by up to a loop's tick. Stop it before destroying the context.
 final class LibraryTimer {
     private let timer: UnsafeMutablePointer<clws_timer>
     private var work: (() -> Void)?
@@ -94,7 +94,7 @@ final class LibraryTimer {
 
     var isRunning: Bool { work != nil }
 
-    /// Begins anew when it is running already.
+    /// Starts the timer, or restarts it if it is running.
     func start(_ context: OpaquePointer, seconds: Double, _ work: @escaping () -> Void) {
         self.work = work
         clws_timer_start(context, timer, lws_usec_t(seconds * 1_000_000))
@@ -112,21 +112,21 @@ final class LibraryTimer {
     }
 }
 
-/// What libwebsockets keeps pointers to for as long as a context lives. Belongs to one thread; must outlive the context.
+/// The memory that libwebsockets points to, which must outlive the context. Belongs to one thread.
 final class LibraryTables {
-    /// The name of the table's first entry, which clients are bound to and servers use where nobody asks for another. No token,
-    /// so that nobody can ask for it.
+    /// The name of the first entry. Clients are bound to it; servers use it if no subprotocol is requested. It is not a
+    /// token, so it cannot be requested.
     static let ownProtocol = "no subprotocol"
     let protocols: UnsafeMutablePointer<lws_protocols>
     let policy: UnsafeMutablePointer<lws_retry_bo_t>
-    /// Compression, and nothing else.
+    /// Compression only.
     let extensions: UnsafeMutablePointer<lws_extension>
-    /// Says that there is no proxy, by its port: otherwise the library takes the one that the environment names.
+    /// Disables proxies by port 0; otherwise the library uses the one that the environment names.
     private(set) lazy var noProxy = keep("none:0")
     private var texts: [UnsafeMutablePointer<CChar>] = []
 
     init(receiveBytes: Int, subprotocols: [String], limits: TransportLimits) {
-        // The last entry stays zero: it ends the table.
+        // The last entry stays zero and terminates the table.
         protocols = .allocate(capacity: subprotocols.count + 2)
         protocols.initialize(repeating: lws_protocols(), count: subprotocols.count + 2)
         extensions = .allocate(capacity: 2)
@@ -134,7 +134,7 @@ final class LibraryTables {
         clws_compression(extensions, libraryExtended)
         policy = .allocate(capacity: 1)
         policy.initialize(to: lws_retry_bo_t())
-        // Both stay 0 where nobody is to be pinged.
+        // Both stay 0 if pings are disabled.
         if limits.pingAfter > 0 {
             let ping = min(limits.pingAfter, .max - 1)
             policy.pointee.secs_since_valid_ping = ping
@@ -152,7 +152,7 @@ final class LibraryTables {
         policy.deallocate()
     }
 
-    /// A copy that lives as long as the tables.
+    /// Returns a copy that lives as long as the tables.
     func keep(_ text: String?) -> UnsafePointer<CChar>? {
         guard let text, let copy = strdup(text) else { return nil }
         texts.append(copy)
@@ -160,7 +160,7 @@ final class LibraryTables {
     }
 }
 
-/// What the library says of errors and warnings. Its log is one for the process.
+/// The library's errors and warnings. The log is process-wide.
 enum LibraryLog {
     struct Line: Equatable, Sendable {
         let isError: Bool
@@ -168,23 +168,23 @@ enum LibraryLog {
         let text: String
     }
 
-    /// A line's length in bytes.
+    /// The maximum length of a line, in bytes.
     static let limit = 256
 
     private static let listener = Mutex<(@Sendable (Line) -> Void)?>(nil)
 
-    /// Who is told, on any thread, from now on; the library writes nothing to standard error.
+    /// Sets the listener, called on any thread. The library itself writes nothing to standard error.
     static func listen(_ body: (@Sendable (Line) -> Void)?) {
         listener.withLock { $0 = body }
     }
 
-    /// Needed before the first context is made, as the level is the process's.
+    /// Sets the log level, which is process-wide. Must precede the first context.
     static let attached: Void = lws_set_log_level(LLL_ERR | LLL_WARN, libraryLogged)
 
     static func logged(level: Int32, _ line: UnsafePointer<CChar>) {
         guard let body = listener.withLock({ $0 }) else { return }
         let text = LibraryText.shown(line, limit: limit)
-        // Whoever refused a request knows it.
+        // Refusals are logged where they are decided.
         guard !text.contains("User code denied connection") else { return }
         body(Line(isError: level == LLL_ERR, text: text))
     }

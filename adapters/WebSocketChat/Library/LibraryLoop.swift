@@ -1,30 +1,30 @@
 import AdapterThreads
 import CLibwebsockets
 
-/// A context of libwebsockets with its connections. Belongs to one thread, from its making to its end.
+/// A context of libwebsockets with its connections. Belongs to one thread from creation to destruction.
 final class LibraryLoop {
     let queue: ServiceQueue
     let limits: TransportLimits
     let receiver: any FrameReceiver
-    /// What a server is; `nil` for a client.
+    /// The server's settings and receiver; `nil` for a client.
     let server: LibraryServing?
     let tables: LibraryTables
     var connections: [ConnectionID: LibraryConnection] = [:]
     var virtualHosts: [TrustKey: OpaquePointer] = [:]
-    /// What a server has just said is wrong with TLS, until the connection ends that it is about, or any other.
+    /// The latest TLS alert from a server, cleared when any connection ends.
     var alert: (descriptor: Int32, text: String)?
     var paused: [ConnectionID: LibraryConnection] = [:]
-    /// For every message: the library is done with it when it has written.
+    /// The buffer for every message. The library is done with it when the write returns.
     let outgoing: OutgoingBuffer
-    /// Whether the message that the library is given right now is compressed.
+    /// Whether the message being written is compressed.
     var sendsCompressed = false
     var pagesUnderWay: [OpaquePointer: PageTransfer] = [:]
-    /// A server's HTTP connections: those that have not upgraded.
+    /// A server's HTTP connections, which have not upgraded.
     var http: HTTPConnections<OpaquePointer>
     private(set) var isDestroying = false
-    // The library sets it to NULL when the context is gone.
+    // The library sets it to NULL when the context is destroyed.
     private let contextPlace: UnsafeMutablePointer<OpaquePointer?>
-    // Clients have few connections, for which the library's own loop will do.
+    // `nil` for clients: for few connections, the library's own loop is sufficient.
     private let eventLoop: EventLoop?
     private let stopping = LibraryTimer()
     private let ticking = LibraryTimer()
@@ -32,13 +32,13 @@ final class LibraryLoop {
     private var lastFound: LibraryConnection?
 
     private static let tickSeconds = 0.5
-    // All headers of a request that a server takes; what a proxy or a browser puts there is rarely half of it. Held for each
-    // connection until it has opened.
+    // The maximum size of all headers of a request to a server, in bytes. Proxies and browsers rarely use half of it.
+    // Allocated for each connection until it has opened.
     private static let requestBytes: UInt16 = 8_192
-    // The same of a request that a client makes, and of the answer.
+    // The same for a client's request and the response.
     private static let answerBytes: UInt16 = 32_768
 
-    /// - Parameter receiveBytes: how much is read at once, and held for each connection.
+    /// - Parameter receiveBytes: The maximum size of one read, in bytes, allocated for each connection.
     init(
         queue: ServiceQueue,
         limits: TransportLimits,
@@ -56,7 +56,7 @@ final class LibraryLoop {
             subprotocols: server?.place.subprotocols ?? [],
             limits: limits
         )
-        // A client's library masks what is in it.
+        // On a client, the library masks the content in place.
         outgoing = OutgoingBuffer(keepsContent: server != nil)
         contextPlace = .allocate(capacity: 1)
         contextPlace.initialize(to: nil)
@@ -68,7 +68,7 @@ final class LibraryLoop {
         info.pt_serv_buf_size = UInt32(receiveBytes)
         info.options = UInt64(
             LWS_SERVER_OPTION_EXPLICIT_VHOSTS | LWS_SERVER_OPTION_SKIP_SERVER_CANONICAL_NAME
-                // Otherwise the header Origin gets a second scheme in front.
+                // Otherwise the library prefixes the Origin header with a second scheme.
                 | LWS_SERVER_OPTION_JUST_USE_RAW_ORIGIN
         )
         info.user = Unmanaged.passUnretained(self).toOpaque()
@@ -102,12 +102,12 @@ final class LibraryLoop {
     /// `nil` once the context is gone.
     var context: OpaquePointer? { contextPlace.pointee }
 
-    /// Serves the connections until the queue says stop; after that the context is gone.
+    /// Serves the connections until the queue is stopped, then destroys the context.
     func run() {
         guard let context else { return }
         queue.attach(context)
         tick()
-        // Nobody could wake the thread before.
+        // The thread could not be woken before, so commands may be pending.
         receiver.passEnded()
         carryOut()
         while !stopsNow && pass(context) {
@@ -134,7 +134,7 @@ final class LibraryLoop {
         return true
     }
 
-    /// For a context that never ran, too.
+    /// Destroys the context, even if it never ran.
     func destroy(_ context: OpaquePointer) {
         queue.detach()
         stopping.stop(context)
@@ -143,7 +143,7 @@ final class LibraryLoop {
         eventLoop?.stop()
         ContextMaker.destroy(context)
         if let eventLoop {
-            // What the library closes with the loop's help; a second call is for contexts that wait for it.
+            // The library needs the loop to close its handles. The second call is for contexts that wait for that.
             var budget = 100
             while contextPlace.pointee != nil && budget > 0 {
                 eventLoop.passWithoutWaiting()
@@ -165,7 +165,7 @@ final class LibraryLoop {
         return lastFound
     }
 
-    /// Tells the receiver of the end, once.
+    /// Reports the end to the receiver, once.
     func finish(_ connection: LibraryConnection, _ end: ConnectionEnd) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         if lastFound === connection { lastFound = nil }
@@ -185,7 +185,7 @@ final class LibraryLoop {
 
     // MARK: - Stopping
 
-    /// Begins to stop: at once without connections, otherwise when the peers have answered or the time is up.
+    /// Stops immediately if there are no connections, otherwise when the peers have answered or the time is up.
     func beginToStop() {
         guard let context, !stopping.isRunning, !stopsNow else { return }
         for connection in Array(connections.values) { cut(connection, .goingAway, reason: "") }
@@ -205,7 +205,7 @@ final class LibraryLoop {
 }
 
 extension LibraryLoop {
-    /// What the library has to say, on the service's thread. A result other than 0 ends the connection.
+    /// Handles a callback on the service's thread. A result other than 0 closes the connection.
     func called(
         _ handle: OpaquePointer,
         _ reason: lws_callback_reasons,
@@ -227,7 +227,7 @@ extension LibraryLoop {
         case LWS_CALLBACK_WSI_DESTROY:
             pagesUnderWay[handle] = nil
             http.remove(handle)
-            // Most have ended before; one that never opened has not.
+            // Most connections have already ended here. One that never opened has not.
             if let connection = connection(of: handle) { finish(connection, connection.end ?? ending(connection)) }
         default:
             return server == nil
@@ -241,7 +241,7 @@ extension LibraryLoop {
         finish(connection, connection.end ?? closedByLibrary(handle) ?? ending(connection))
     }
 
-    // The library itself answers what RFC 6455 forbids with a close frame, whose beginning it keeps.
+    // The library answers violations of RFC 6455 with a close frame, and keeps its beginning.
     private func closedByLibrary(_ handle: OpaquePointer) -> ConnectionEnd? {
         guard lws_get_close_length(handle) >= 2, let payload = lws_get_close_payload(handle) else { return nil }
         let code = CloseCode(number: UInt16(payload[0]) << 8 | UInt16(payload[1]))
@@ -253,16 +253,16 @@ extension LibraryLoop {
         if isDestroying { return .stopped }
         if let cut = connection.cut { return cut.end }
         guard connection.phase == .opening, connection.target != nil else { return .lost }
-        // The library tells every other failure to open.
+        // The library reports every other failure to open.
         let text = "no answer came within \(limits.connectWithin) s"
         return connection.hasAsked ? .noUpgrade(text) : .notConnected(text)
     }
 }
 
-// libwebsockets calls these on the service's thread, inside its loop's pass, and inside creating and destroying a context.
-// The context's user data is the `LibraryLoop`, which its thread keeps until the context is destroyed. All pointers are
-// valid during the call only. They are global functions because a closure literal would take over the isolation of the
-// type it is written in.
+// libwebsockets calls these on the service's thread, within a pass of the loop and while it creates or destroys a
+// context. The context's user data is the `LibraryLoop`, which its thread retains until the context is destroyed. All
+// pointers are valid only during the call. These are global functions because a closure literal would inherit the
+// isolation of its enclosing type.
 
 func libraryCalled(
     _ handle: OpaquePointer?,
@@ -277,7 +277,7 @@ func libraryCalled(
     }
 }
 
-// OpenSSL calls it inside the library's calls.
+// OpenSSL calls this within the library's calls.
 func libraryHeardAlert(_ connection: OpaquePointer?, _ place: Int32, _ value: Int32) {
     guard let connection, clws_is_fault(place, value) != 0 else { return }
     LibraryLoop.owner(ofAlertOn: connection)?.alert = (SSL_get_fd(connection), LibraryText.alert(value))

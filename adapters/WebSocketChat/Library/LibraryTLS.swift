@@ -10,7 +10,7 @@ import Musl
 import Glibc
 #endif
 
-/// What a client's virtual host of the library is made for: whom it believes, and who it says it is.
+/// The trust and identity settings of a client's virtual host.
 struct TrustKey: Hashable {
     let security: ClientTarget.Security
     let identity: WebSocketIdentity?
@@ -20,7 +20,7 @@ struct TrustKey: Hashable {
         identity = target.security == .none ? nil : target.identity
     }
 
-    /// Why there can be none; `nil` when the files are there and fit.
+    /// Why no virtual host can be created; `nil` if the files are usable.
     var fault: String? {
         if case .authority(let file) = security, let fault = CertificateFiles.fault(authorities: file) { return fault }
         return identity.flatMap { CertificateFiles.fault(certificate: $0.certificateFile, key: $0.keyFile) }
@@ -28,13 +28,13 @@ struct TrustKey: Hashable {
 }
 
 extension LibraryLoop {
-    /// How many kinds of trust one transport's connections may have, as what is made for one stays for good.
+    /// The maximum number of virtual hosts per transport. They are never released.
     static let virtualHostLimit = 64
 
-    // Where OpenSSL's contexts have their loop.
+    // The ex-data index at which OpenSSL's contexts store their loop.
     private static let alertPlace = clws_alert_place()
 
-    /// Has the alerts of the other side told, for a context of OpenSSL that ends before this.
+    /// Subscribes to the peer's alerts, for an OpenSSL context that ends before this loop.
     func hearAlerts(_ tls: UnsafeMutableRawPointer?) {
         guard let tls else { return }
         clws_tell_alerts(tls, LibraryLoop.alertPlace, Unmanaged.passUnretained(self).toOpaque(), libraryHeardAlert)
@@ -44,7 +44,7 @@ extension LibraryLoop {
         clws_alert_owner(connection, alertPlace).map { Unmanaged<LibraryLoop>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Trust belongs to a virtual host, so there is one for each kind of it.
+    /// Returns the virtual host for trust settings, which are a property of virtual hosts.
     func virtualHost(for key: TrustKey) throws(NoVirtualHost) -> OpaquePointer {
         if let made = virtualHosts[key] { return made }
         guard virtualHosts.count < LibraryLoop.virtualHostLimit else {
@@ -83,22 +83,22 @@ extension LibraryLoop {
     }
 }
 
-/// Why no connection can be begun with what a target says of trust.
+/// The error thrown when a target's trust settings cannot be used.
 struct NoVirtualHost: Error {
     let end: ConnectionEnd
 }
 
-/// Looks into PEM files before the library gets them: it says little of what is wrong with them, goes on without
-/// authorities that it could not read, and asks for a passphrase at the terminal.
+/// Checks PEM files before the library reads them. The library reports few details, ignores authority files that it
+/// cannot read, and prompts for passphrases on the terminal.
 enum CertificateFiles {
-    /// Why nobody can be trusted by this file; `nil` when it has a certificate.
+    /// Returns why the file provides no trusted authority; `nil` if it has a certificate.
     static func fault(authorities file: String) -> String? {
         guard isReadable(file) else { return "the file of trusted authorities \(file) cannot be read" }
         return clws_has_certificate(file) == 0
             ? "the file of trusted authorities \(file) has no certificate in PEM" : nil
     }
 
-    /// Why nobody can identify itself by these files; `nil` when they can be used.
+    /// Returns why the files cannot be used as an identity; `nil` if they can.
     static func fault(certificate: String, key: String) -> String? {
         guard isReadable(certificate) else { return "the certificate file \(certificate) cannot be read" }
         guard clws_has_certificate(certificate) != 0 else { return "\(certificate) has no certificate in PEM" }
@@ -108,17 +108,17 @@ enum CertificateFiles {
         return nil
     }
 
-    // A pipe would be waited for, on the thread of all connections.
+    // Opening a pipe would block the thread of all connections.
     private static func isReadable(_ file: String) -> Bool {
         var facts = stat()
         return stat(file, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && access(file, R_OK) == 0
     }
 }
 
-/// The known faults of the libraries under a WebSocket connection that a peer can exploit. Signalbox avoids those of
-/// libwebsockets itself: see docs/security.md.
+/// The known vulnerabilities of the underlying libraries that a peer can exploit. Signalbox avoids those of
+/// libwebsockets itself; see docs/security.md.
 enum WebSocketFaults {
-    /// Warns about those of the loaded OpenSSL, once per process. For connections with TLS.
+    /// Warns, once per process, about the vulnerabilities of the loaded OpenSSL. For connections with TLS.
     static func warn(to logger: Logger) {
         let version = OpenSSLFaults.version(UInt(OpenSSL_version_num()))
         LibraryFault.warn(of: OpenSSLFaults.all, in: "OpenSSL", version, to: logger)

@@ -1,8 +1,8 @@
 import CLibwebsockets
 
-/// Texts of the library and of peers, made safe to show.
+/// Sanitizes texts of the library and of peers for display.
 enum LibraryText {
-    /// At most `limit` bytes of a C string, trimmed, with `?` for control characters.
+    /// Returns up to `limit` bytes of a C string, trimmed, with `?` for control characters.
     static func shown(_ text: UnsafePointer<CChar>, limit: Int) -> String {
         var bytes: [UInt8] = []
         var place = text
@@ -13,7 +13,7 @@ enum LibraryText {
         return shown(bytes)
     }
 
-    /// The same of bytes whose number is known.
+    /// Returns the same for bytes of known length.
     static func shown(_ input: UnsafeMutableRawPointer?, count: Int, limit: Int) -> String {
         guard let input, count > 0 else { return "" }
         let bytes = UnsafeRawBufferPointer(start: input, count: min(count, limit))
@@ -26,18 +26,18 @@ enum LibraryText {
         return String(decoding: bytes.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
     }
 
-    // What stands for a header that is there and cannot be had: it equals nothing that anybody allows.
+    // Represents a header that is present but unreadable. No allowed value equals it.
     private static let broken = "\u{FFFD}"
 
-    /// A header without the blanks around it, with commas where it was repeated and U+FFFD for what is not UTF-8; `nil` only
-    /// where it is absent.
+    /// Returns a header without surrounding blanks, with commas where it was repeated and U+FFFD for invalid UTF-8;
+    /// `nil` only if it is absent.
     ///
-    /// It is never cut short: the library ends a connection whose headers are longer than all that it takes.
+    /// It is never truncated: the library drops a connection whose headers exceed its limit.
     static func header(_ token: lws_token_indexes, of handle: OpaquePointer) -> String? {
         whole(token, of: handle).map { Array($0.utf8).withUnsafeBytes(trimmed) }
     }
 
-    /// The same with the blanks, for what is no header: the path.
+    /// Returns the untrimmed value, for the path, which is not a header.
     static func whole(_ token: lws_token_indexes, of handle: OpaquePointer) -> String? {
         let length = Int(lws_hdr_total_length(handle, token))
         guard length > 0 else { return isEmpty(token, of: handle) ? "" : nil }
@@ -54,7 +54,7 @@ enum LibraryText {
         return lws_hdr_copy_fragment(handle, &end, 1, token, 0) == 0
     }
 
-    /// Whether a header came more than once.
+    /// Returns whether a header is repeated.
     static func isRepeated(_ token: lws_token_indexes, of handle: OpaquePointer) -> Bool {
         let length = Int(lws_hdr_total_length(handle, token))
         guard length > 0 else { return false }
@@ -71,7 +71,7 @@ enum LibraryText {
         return String(decoding: head[head.startIndex..<end], as: UTF8.self)
     }
 
-    /// The members of a list (RFC 9110, 5.6.1).
+    /// Returns the members of a list (RFC 9110, 5.6.1).
     static func list(_ header: String) -> [String] {
         header.split(separator: ",").compactMap { part in
             let member = Array(part.utf8).withUnsafeBytes(trimmed)
@@ -79,7 +79,7 @@ enum LibraryText {
         }
     }
 
-    /// The `index`-th part of a query.
+    /// Returns the part of the query with this index.
     static func queryPart(_ index: Int, of handle: OpaquePointer) -> String? {
         let length = Int(lws_hdr_total_length(handle, WSI_TOKEN_HTTP_URI_ARGS))
         guard length > 0 else { return nil }
@@ -92,16 +92,16 @@ enum LibraryText {
         }
     }
 
-    /// The name of an alert of TLS (RFC 8446, 6).
+    /// Returns the name of a TLS alert (RFC 8446, 6).
     static func alert(_ value: Int32) -> String {
         let number = value & 0xFF
-        // OpenSSL 3.0 does not know this one, which is what a server says that asked for a certificate in vain.
+        // OpenSSL 3.0 lacks this one, which a server sends if the client presents no certificate.
         if number == 116 { return "certificate required" }
         let name = SSL_alert_desc_string_long(value).map { String(cString: $0) } ?? "unknown"
         return name == "unknown" ? "alert \(number)" : name
     }
 
-    /// As much of a close frame's reason as fits, cut between characters.
+    /// Returns the part of a close frame's reason that fits, cut between characters.
     static func reason(_ text: String) -> [UInt8] {
         var bytes: [UInt8] = []
         for character in text.unicodeScalars {

@@ -2,11 +2,11 @@ import AdapterThreads
 import CLibwebsockets
 import Synchronization
 
-/// A context of libwebsockets on a thread of its own.
+/// A context of libwebsockets on its own thread.
 ///
-/// Runs until ``stop()``, also when nobody holds it: its receiver usually does.
+/// Runs until ``stop()``, even if nothing else refers to it; its receiver usually does.
 final class LibraryTransport: FrameTransport {
-    // A client's read takes in many frames at once; a server has many connections, each of which holds as much.
+    // A client reads many frames at once. A server allocates this much for each of its many connections.
     private static let clientReceiveBytes = 65_536
     private static let serverReceiveBytes = 4_096
 
@@ -25,10 +25,10 @@ final class LibraryTransport: FrameTransport {
         queue = ServiceQueue(limits: limits)
     }
 
-    /// A transport that opens connections, fit for about a hundred of them.
+    /// Creates a transport that opens connections, suitable for about 100.
     ///
-    /// - Parameter receiver: called once, on the transport's thread, on which what it returns stays. May keep what it is
-    ///   given, until ``stop()``.
+    /// - Parameter receiver: Creates the receiver. Called once, on the transport's thread, which the receiver stays on.
+    ///   May retain its argument until ``stop()``.
     static func client(
         limits: TransportLimits = TransportLimits(),
         receiver: @escaping @Sendable (any FrameSender) -> any FrameReceiver
@@ -46,9 +46,9 @@ final class LibraryTransport: FrameTransport {
         return transport
     }
 
-    /// A transport that waits for connections, fit for many thousands, and hands out documents on the same port.
+    /// Creates a transport that accepts many thousands of connections and serves documents on the same port.
     ///
-    /// - Parameter receiver: as for ``client(limits:receiver:)``.
+    /// - Parameter receiver: See ``client(limits:receiver:)``.
     static func server(
         _ place: ServerPlace,
         limits: TransportLimits = TransportLimits(),
@@ -77,7 +77,7 @@ final class LibraryTransport: FrameTransport {
         return transport
     }
 
-    /// The port a server listens on, also where 0 was asked for; 0 for a client.
+    /// The port a server listens on, even if the configured port is 0; 0 for a client.
     var port: UInt16 { state.withLock { $0.port } }
 
     func connect(to target: ClientTarget) -> ConnectionID {
@@ -109,12 +109,12 @@ final class LibraryTransport: FrameTransport {
             do throws(NoSystemResource) {
                 let thread = try OwnedThread { [self] in
                     LibraryTransport.run(make, started: started)
-                    // Else freed when the thread is gone, which may be while the process ends and OpenSSL with it
-                    // (OPENSSL_init_crypto(3)).
+                    // Otherwise OpenSSL frees its state when the thread exits, possibly while the process exits and
+                    // OpenSSL shuts down (OPENSSL_init_crypto(3)).
                     OPENSSL_thread_stop()
                     over()
                 }
-                // Nobody joins it: `stopped` waits for its last act.
+                // The thread is not joined; `stopped` waits for its last action.
                 thread.leave()
             } catch {
                 over()
@@ -124,7 +124,7 @@ final class LibraryTransport: FrameTransport {
         if let fault { throw fault }
     }
 
-    // The loop is released when this returns, before anybody is told.
+    // Releases the loop on return, before waiters are resumed.
     private static func run(
         _ make: () throws(TransportFault) -> LibraryLoop,
         started: CheckedContinuation<TransportFault?, Never>
@@ -138,7 +138,7 @@ final class LibraryTransport: FrameTransport {
         }
     }
 
-    /// Returns when the receiver is called no more.
+    /// Waits until the receiver is no longer called.
     func stopped() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in

@@ -23,7 +23,7 @@ extension LibraryLoop {
         } catch {
             return finish(connection, error.end)
         }
-        // The end may have been told inside the call.
+        // The call may already have reported the end.
         guard connections[id] === connection else { return }
         guard let handle else {
             return finish(connection, .notConnected("no connection to \(target.address) could be begun"))
@@ -36,7 +36,7 @@ extension LibraryLoop {
     }
 
     private func begin(_ id: ConnectionID, _ target: ClientTarget, virtualHost: OpaquePointer) -> OpaquePointer? {
-        // The library copies the texts.
+        // The library copies the strings.
         let texts = [
             target.address, target.path, target.host, target.origin, target.subprotocols.joined(separator: ", "),
             LibraryTables.ownProtocol, "http/1.1",
@@ -54,9 +54,9 @@ extension LibraryLoop {
         info.local_protocol_name = UnsafePointer(texts[5])
         info.ietf_version_or_minus_one = -1
         info.opaque_user_data = UnsafeMutableRawPointer(bitPattern: UInt(id.number))
-        // That of the virtual host is not looked at.
+        // The library ignores the virtual host's policy.
         info.retry_and_idle_policy = UnsafePointer(tables.policy)
-        // A redirect would lead to a host that nobody chose.
+        // A redirect would lead to a host that is not configured.
         info.ssl_connection = Int32(LCCSCF_HTTP_NO_FOLLOW_REDIRECT.rawValue)
         if target.security != .none {
             info.ssl_connection |= Int32(LCCSCF_USE_SSL.rawValue)
@@ -82,12 +82,12 @@ extension LibraryLoop {
             return 0
         }
         guard let connection = connection(of: handle), let target = connection.target else {
-            // Nobody is trusted for a connection that nobody knows.
+            // An unknown connection trusts no certificate.
             return reason == LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION ? 1 : 0
         }
         switch reason {
         case LWS_CALLBACK_OPENSSL_PERFORM_SERVER_CERT_VERIFICATION:
-            // What is passed for user data is what this call is about; the length says whether the certificate will do.
+            // `user` is the verification context here. A length of 0 means that verification failed.
             return isTrusted(isVerified: length != 0, user, connection) ? 0 : 1
         case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
             connection.hasAsked = true
@@ -99,7 +99,7 @@ extension LibraryLoop {
         case LWS_CALLBACK_CLIENT_CONFIRM_EXTENSION_SUPPORTED:
             return target.offersCompression ? 0 : 1
         case LWS_CALLBACK_CLIENT_FILTER_PRE_ESTABLISH:
-            // Gone in the next call.
+            // The header is not available in the next callback.
             connection.handshake.subprotocol = LibraryText.header(WSI_TOKEN_PROTOCOL, of: handle)
             connection.handshake.isCompressed = connection.agreement != nil
         case LWS_CALLBACK_CLIENT_ESTABLISHED:
@@ -143,7 +143,7 @@ extension LibraryLoop {
             return .noUpgrade(text)
         }
         guard connection.target?.security != ClientTarget.Security.none else { return .notConnected(text) }
-        // The library's own words are numbers.
+        // The library's own error texts are numbers.
         if text.hasPrefix("connect SSL") {
             return .notSecured("TLS failed: what the server sends is no TLS, or is broken")
         }

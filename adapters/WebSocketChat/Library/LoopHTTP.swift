@@ -9,11 +9,11 @@ import Glibc
 #endif
 
 extension LibraryLoop {
-    /// How many descriptors a server leaves to the rest of the process. With fewer left, nothing else in the process could
+    /// The number of descriptors that a server leaves to the rest of the process. With fewer left, nothing else could
     /// open a file, and the library would try to accept the waiting connection again and again.
     private static let descriptorsForOthers = 32
-    /// With fewer descriptors left, each new connection evicts another one, so that silent connections do not keep upgrades
-    /// out where the system allows fewer descriptors than the limits do.
+    /// With fewer descriptors left, each new connection evicts another one, so that silent connections do not block
+    /// upgrades where the system allows fewer descriptors than the limits do.
     private static let descriptorsBeforeEviction = 64
 
     /// Decides on a connection that the system has accepted.
@@ -38,9 +38,9 @@ extension LibraryLoop {
         return isAdmitted ? 0 : -1
     }
 
-    /// Closes the connection that a decision evicts, and counts.
+    /// Closes the connection that a decision evicts, and updates the counters.
     ///
-    /// - Returns: whether the connection that the decision is about may go on.
+    /// - Returns: Whether the affected connection may continue.
     @discardableResult func apply(_ decision: HTTPConnections<OpaquePointer>.Decision) -> Bool {
         switch decision {
         case .admitted: return true
@@ -55,7 +55,7 @@ extension LibraryLoop {
         }
     }
 
-    /// Closes HTTP connections past their lifetime. Evicted ones that are still there are closed again, as the library
+    /// Closes HTTP connections past their lifetime. Evicted ones that still exist are closed again, because the library
     /// replaces the timeout that closes them at each step of a request.
     func closeOverdueHTTP() {
         http.evictOverdue(at: .now)
@@ -63,15 +63,15 @@ extension LibraryLoop {
         for handle in http.closing { discard(handle) }
     }
 
-    // The library destroys the connection when it next looks at its timers, and does not send what is buffered for it.
+    // The library destroys the connection when it next checks its timers, and does not send what is buffered for it.
     private func discard(_ handle: OpaquePointer) {
         lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
     }
 
-    /// Destroys evicted connections now: a burst of connections is accepted before the library looks at its timers.
+    /// Destroys evicted connections now: a burst of connections is accepted before the library checks its timers.
     ///
-    /// Only while the listening socket or a timer is served. While the library passes on buffered requests it holds a pointer
-    /// to the connection whose turn is next (`lws_service_do_ripe_rxflow`).
+    /// Call it only while the listening socket or a timer is served. While the library delivers buffered requests, it
+    /// holds a pointer to the next connection (`lws_service_do_ripe_rxflow`).
     private func destroyEvicted() {
         // LWS_TO_KILL_SYNC would wait up to 5 s for buffered bytes to be sent.
         for handle in http.closing where lws_partial_buffered(handle) == 0 {
@@ -96,10 +96,10 @@ extension LibraryLoop {
 
     // MARK: - Addresses
 
-    /// What the limits for one address apply to: an IPv4 address, even if mapped into IPv6, or the first 64 bits of
-    /// an IPv6 address, as one host may have every address that shares them (RFC 4291, 2.5.4).
+    /// Returns the key for the limits of one address: an IPv4 address, even if mapped into IPv6, or the first 64 bits
+    /// of an IPv6 address, as one host may have every address that shares them (RFC 4291, 2.5.4).
     ///
-    /// - Parameter address: an address as the system writes it; any other text is returned unchanged.
+    /// - Parameter address: An address as the system formats it. Other text is returned unchanged.
     static func quotaAddress(_ address: String) -> String {
         var parsed = in6_addr()
         guard inet_pton(AF_INET6, address, &parsed) == 1 else { return address }
@@ -113,10 +113,10 @@ extension LibraryLoop {
 }
 
 extension LibraryLoop {
-    /// Answers a request that is no upgrade.
+    /// Answers a request that does not upgrade.
     func beginPage(_ handle: OpaquePointer, _ path: String) -> Int32 {
         guard apply(http.beginRequest(handle, at: .now)) else { return -1 }
-        // The library would allow each document as long as a request; `http` limits it instead.
+        // The library would apply the timeout of a request to each document; `http` limits it instead.
         lws_set_timeout(handle, NO_PENDING_TIMEOUT, 0)
         let isHead = lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) > 0
         guard isHead || lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0 else { return refuse(handle, .wrongMethod) }
@@ -158,7 +158,7 @@ extension LibraryLoop {
             guard writePart(of: &transfer, to: handle) else { return -1 }
             pagesUnderWay[handle] = transfer
         }
-        // While bytes are buffered the client is still reading, and its connection counts as busy.
+        // While bytes are buffered, the client is still reading, and its connection counts as busy.
         guard transfer.isWritten, lws_partial_buffered(handle) == 0 else {
             lws_callback_on_writable(handle)
             return 0
@@ -180,13 +180,13 @@ extension LibraryLoop {
     }
 }
 
-/// A document on its way to a client.
+/// The transfer of a document to a client.
 struct PageTransfer {
     let page: ServedPage
     var sent = 0
-    /// Whether the library has all of it, perhaps still buffered.
+    /// Whether the library has accepted all of it, perhaps still buffered.
     var isWritten = false
 
-    /// How much is handed over at once, in bytes.
+    /// The maximum number of bytes written at once.
     static let stepBytes = 16_384
 }

@@ -1,9 +1,9 @@
 import CLibwebsockets
 
 extension LibraryLoop {
-    /// Hands on what came. Always 0: a server's library ignores the wish to end a connection from here.
+    /// Delivers received bytes. Always returns 0: a server's library ignores a request to close here.
     func received(_ handle: OpaquePointer, _ bytes: UnsafeRawBufferPointer) -> Int32 {
-        // What still comes is passed over until the close frame could be written.
+        // Input is ignored until the close frame has been written.
         guard let connection = connection(of: handle), connection.phase == .open, connection.cut == nil else {
             return 0
         }
@@ -19,7 +19,7 @@ extension LibraryLoop {
         return 0
     }
 
-    /// Hands on what was left when the connection was paused.
+    /// Delivers the input held since the connection was paused.
     func receiveRest(of connection: LibraryConnection) {
         guard connection.phase == .open, connection.cut == nil else { return connection.reading.drop() }
         act(on: connection.reading.goOn { receiver.received($0, on: connection.id) }, connection)
@@ -34,7 +34,7 @@ extension LibraryLoop {
         }
     }
 
-    /// An answer to a ping. One whose reserved bits are set is none (RFC 7692, 6); of pings, libwebsockets 4.1.6 does not tell.
+    /// Handles a pong. Reserved bits make it invalid (RFC 7692, 6). libwebsockets 4.1.6 does not report pings.
     func ponged(_ handle: OpaquePointer) {
         guard let connection = connection(of: handle) else { return }
         guard lws_get_reserved_bits(handle) == 0 else {
@@ -43,11 +43,11 @@ extension LibraryLoop {
         receiver.ponged(connection.id)
     }
 
-    /// The peer's close frame. A result other than 0 ends the connection without an answer.
+    /// Handles the peer's close frame. A result other than 0 drops the connection without an answer.
     func peerClosed(_ handle: OpaquePointer, _ input: UnsafeMutableRawPointer?, _ length: Int) -> Int32 {
         guard let connection = connection(of: handle), connection.phase == .open else { return 0 }
         connection.phase = .ending
-        // Nobody is told of what is wrong with it, as the peer goes anyway.
+        // Faults of the frame are not reported, as the peer is leaving.
         connection.end = .lost
         guard lws_get_reserved_bits(handle) == 0 else { return -1 }
         guard let input, length >= 2 else {
@@ -65,14 +65,14 @@ extension LibraryLoop {
 }
 
 extension LibraryLoop {
-    // How many messages one connection sends until others have their turn.
+    // The maximum number of messages per write callback, so that other connections are served too.
     private static let messagesPerTurn = 64
-    // From this many bytes on it is worth to ask the system whether it takes them: the library copies what it does not take.
+    // Above this size, in bytes, the socket is checked first, because the library copies what it refuses.
     private static let copiedWithoutAsking = 4_096
-    // A server's library does not tell of an empty answer.
+    // A server's library does not report an empty pong.
     private static let pingContent = Array("ping".utf8)
 
-    /// Writes what waits.
+    /// Writes pending output.
     func writable(_ handle: OpaquePointer) -> Int32 {
         guard let connection = connection(of: handle), connection.phase == .open else { return 0 }
         queue.wrote(cost: connection.unsentCost, on: connection.id)
@@ -83,7 +83,7 @@ extension LibraryLoop {
             return 0
         }
         let result = writeTurn(connection, handle)
-        // For the next that waits, and to learn when the library is done with these.
+        // The next callback continues, and shows that the library is done with this output.
         if result == 0 { lws_callback_on_writable(handle) }
         return result
     }
@@ -119,7 +119,7 @@ extension LibraryLoop {
             ? lws_send_pipe_choked(handle) != 0 : lws_partial_buffered(handle) != 0
     }
 
-    // Returns how many bytes the message has in its frame; `nil` when the connection is broken.
+    // Returns the message's length in its frame, or `nil` if the connection is broken.
     private func write(
         _ message: [UInt8],
         _ kind: MessageKind,
@@ -158,17 +158,17 @@ extension LibraryLoop {
         let sent = code.isSendable ? code : .normal
         connection.phase = .ending
         connection.end = end
-        // The close frame's answer is to be read; messages before it are passed over.
+        // The peer's close frame must be read. Messages before it are ignored.
         resume(connection)
         lws_close_reason(handle, lws_close_status(rawValue: UInt32(sent.number)), &text, text.count)
         return -1
     }
 }
 
-// libwebsockets 4.1.6 can compress by itself, but it mixes the messages of several connections up, as it keeps pointers into
-// memory that they share, and aborts when a peer's message fills its memory exactly. So only its negotiation is used, which
-// answers with what the table of options says, and the one call in which a frame's first byte can still be changed. What is
-// compressed comes from it, and goes to it, as it is.
+// libwebsockets 4.1.6 can compress, but mixes up messages of different connections, because it keeps pointers into
+// memory that they share. It also aborts if a message fills its memory exactly. So only two of its functions are used.
+// It negotiates the extension, answering with the table of options. Another callback changes a frame's first byte.
+// Compressed content passes through the library unchanged.
 func libraryExtended(
     _ context: OpaquePointer?,
     _ entry: UnsafePointer<lws_extension>?,
@@ -193,7 +193,7 @@ extension LibraryLoop {
         switch reason {
         case LWS_EXT_CB_CONSTRUCT: clws_answer_options(input)
         case LWS_EXT_CB_CLIENT_CONSTRUCT:
-            // The library has room for one.
+            // The library has room for only one.
             guard let connection = connection(of: handle), connection.agreement == nil else { return -1 }
             clws_read_options(input)
         case LWS_EXT_CB_OPTION_CONFIRM: return confirm(handle)
@@ -203,7 +203,7 @@ extension LibraryLoop {
         return 0
     }
 
-    /// Whether one of a client's offers is the chosen one; called for each in their order.
+    /// Returns whether this is the chosen offer. Called for each of the client's offers in order.
     func agrees(_ handle: OpaquePointer) -> Bool {
         guard server?.place.compresses == true, let connection = connection(of: handle),
             let offers = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle),
@@ -225,19 +225,19 @@ extension LibraryLoop {
     }
 }
 
-/// Memory for the message that is being sent, with room for the frame's head before it.
+/// The buffer for the message being sent, with room for the frame's header before it.
 ///
-/// The library writes into it (head, mask), and is done with it when the call that sends returns.
+/// The library writes into it (header, mask), and is done with it when the call that sends returns.
 final class OutgoingBuffer {
     private static let keptBytes = 65_536
     private static let head = CLWS_PRE
     private let keepsContent: Bool
     private var memory: UnsafeMutableRawBufferPointer?
-    /// What is in it, where that is known: held, so that its storage stays as it is.
+    /// The content, if known. Retained so that its storage does not change.
     private var content: [UInt8] = []
 
-    /// - Parameter keepsContent: whether nobody changes what is in it, so that the same message need not be copied again for
-    ///   the next connection.
+    /// - Parameter keepsContent: Whether the content is never modified, so that the same message need not be copied
+    ///   again for the next connection.
     init(keepsContent: Bool = false) {
         self.keepsContent = keepsContent
     }
@@ -246,9 +246,9 @@ final class OutgoingBuffer {
         memory?.deallocate()
     }
 
-    /// Copies the bytes; what the buffer held before is gone.
+    /// Copies the bytes, replacing the previous content.
     ///
-    /// - Returns: where the bytes begin.
+    /// - Returns: The start of the bytes.
     func fill(_ bytes: [UInt8]) -> UnsafeMutablePointer<UInt8>? {
         let count = OutgoingBuffer.head + bytes.count
         if (memory?.count ?? 0) < count {
@@ -271,7 +271,7 @@ final class OutgoingBuffer {
         return bytes.withUnsafeBytes { new in content.withUnsafeBytes { new.baseAddress == $0.baseAddress } }
     }
 
-    /// Gives memory back that should not be held while nothing is sent.
+    /// Frees a large buffer while nothing is sent.
     func release() {
         guard let held = memory, held.count > OutgoingBuffer.keptBytes else { return }
         held.deallocate()

@@ -1,7 +1,7 @@
 import AdapterThreads
 import CLibwebsockets
 
-/// What makes a loop a server's. Belongs to the service's thread.
+/// The settings and receiver of a server's loop. Belongs to the service's thread.
 final class LibraryServing {
     let place: ServerPlace
     let receiver: any ServerFrameReceiver
@@ -13,9 +13,9 @@ final class LibraryServing {
 }
 
 extension LibraryLoop {
-    /// Begins to listen.
+    /// Starts to listen.
     ///
-    /// - Returns: the port.
+    /// - Returns: The port.
     func listen() throws(TransportFault) -> UInt16 {
         guard let context, let place = server?.place else {
             throw TransportFault(code: .noResources, description: "there is nothing to listen with")
@@ -36,8 +36,8 @@ extension LibraryLoop {
         info.timeout_secs_ah_idle = limits.connectWithin
         info.keepalive_timeout = Int32(clamping: limits.connectWithin)
         info.options = UInt64(LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS)
-        // Of an IPv4 address libwebsockets 4.1.6 would make a socket for both families, put the address into the wrong field,
-        // and listen on every address of the machine.
+        // For an IPv4 address, libwebsockets 4.1.6 would create a dual-stack socket, store the address in the wrong
+        // field, and listen on every address of the machine.
         if let address = place.address, NumericAddress(address)?.isIPv6 != true {
             info.options |= UInt64(LWS_SERVER_OPTION_DISABLE_IPV6)
         }
@@ -90,14 +90,14 @@ extension LibraryLoop {
         case LWS_CALLBACK_CLOSED_HTTP:
             pagesUnderWay[handle] = nil
             return 0
-        // The library takes CONNECT for a wish to be rid of HTTP, and would never cut the connection.
+        // The library treats CONNECT as a switch to a raw connection, which it would never cut.
         case LWS_CALLBACK_RAW_ADOPT, LWS_CALLBACK_RAW_RX, LWS_CALLBACK_RAW_WRITEABLE: return -1
         default: return 0
         }
     }
 
     private func decide(_ handle: OpaquePointer) -> Int32 {
-        // The receiver counts the connection once it has decided, so everything that can fail comes first.
+        // The receiver counts the connection after deciding, so everything that can fail comes first.
         guard let server, !queue.isStopping, !http.closing.contains(handle) else { return -1 }
         let connection = LibraryConnection(.next())
         let request = LibraryLoop.request(of: handle)
@@ -128,29 +128,29 @@ extension LibraryLoop {
         return request
     }
 
-    /// The numeric address; empty when the client has gone.
+    /// Returns the numeric address, or an empty string if the client has disconnected.
     static func peerAddress(of handle: OpaquePointer) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
             guard let start = buffer.baseAddress, let text = lws_get_peer_simple(handle, start, 64) else { return "" }
             let address = String(cString: text)
-            // The library writes the error there when the client has gone.
+            // The library writes its error here if the client has disconnected.
             guard !address.hasPrefix("getpeername:") else { return "" }
-            // An IPv4 peer of a socket for both.
+            // An IPv4 peer of a dual-stack socket.
             return address.hasPrefix("::ffff:") && address.contains(".") ? String(address.dropFirst(7)) : address
         }
     }
 }
 
 extension LibraryLoop {
-    // The library copies these headers into 127 bytes, and hangs up without a word when they do not fit.
+    // The library copies these headers into 127 bytes and drops the connection if they do not fit.
     private static let listLimit = 126
     // 16 bytes in Base64 (RFC 6455, 4.1).
     private static let keyLength = 24
 
-    /// What is the matter with a request for an upgrade, whoever it is from. 0 lets it pass.
+    /// Validates an upgrade request, independently of the client. Returns 0 to accept it.
     ///
-    /// The library's own input to this call is not to be read: it has freed it when it refused the upgrade by itself, after
-    /// another request on the same connection.
+    /// Does not read the callback's input: the library has freed it if it refused the upgrade itself, after another
+    /// request on the same connection.
     func confirmUpgrade(_ handle: OpaquePointer) -> Int32 {
         guard let name = LibraryText.header(WSI_TOKEN_UPGRADE, of: handle)?.lowercased() else { return -1 }
         switch name {
@@ -158,9 +158,9 @@ extension LibraryLoop {
             guard let refusal = upgradeFault(handle) else { return 0 }
             server?.receiver.refused(status: refusal.status, from: LibraryLoop.peerAddress(of: handle))
             return refuse(handle, refusal)
-        // The library would speak HTTP/2 to whoever asks for it.
+        // The library would switch to HTTP/2 on request.
         case "h2c": return refuse(handle, .malformed("Only WebSocket can be upgraded to."))
-        // It has answered already.
+        // The library has already answered.
         default: return -1
         }
     }
@@ -202,7 +202,7 @@ extension LibraryLoop {
         guard offered.utf8.count <= LibraryLoop.listLimit else {
             return .tooLarge("The header Sec-WebSocket-Protocol has more than \(LibraryLoop.listLimit) bytes.")
         }
-        // The library does not go on without a subprotocol when one was asked for.
+        // The library drops a request for subprotocols if it supports none of them.
         let spoken = server?.place.subprotocols ?? []
         guard offered.isEmpty || LibraryText.list(offered).contains(where: spoken.contains) else {
             return .malformed("None of the offered subprotocols is spoken here.")
@@ -222,11 +222,11 @@ extension LibraryLoop {
             }
     }
 
-    /// Answers, and has the connection closed.
+    /// Sends the response and closes the connection.
     func refuse(_ handle: OpaquePointer, _ refusal: HTTPRefusal) -> Int32 {
         let bytes = refusal.bytes(withText: lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) == 0)
         let buffer = OutgoingBuffer()
-        // The library is done with the buffer, or has copied it, when the call returns; a failure closes as well.
+        // The library is done with the buffer, or has copied it, when the call returns. A failure also closes.
         if let start = buffer.fill(bytes) { lws_write(handle, start, bytes.count, LWS_WRITE_HTTP) }
         return -1
     }
@@ -235,14 +235,14 @@ extension LibraryLoop {
 /// An HTTP answer that is neither an upgrade nor a document. The connection closes after it.
 struct HTTPRefusal: Equatable {
     let status: Int
-    /// The words beside the status (RFC 9110, 15).
+    /// The reason phrase of the status (RFC 9110, 15).
     let phrase: String
-    /// One line for people.
+    /// One line of readable text.
     let text: String
-    /// Further headers, without line ends.
+    /// Additional headers, without line ends.
     var headers: [String] = []
 
-    /// The answer as it is sent, for HEAD without its text.
+    /// Returns the encoded response, without its text for HEAD.
     func bytes(withText: Bool) -> [UInt8] {
         let body = text + "\n"
         let lines =
@@ -290,7 +290,7 @@ struct HTTPRefusal: Equatable {
 }
 
 extension UpgradeDecision {
-    /// What the client is answered; `nil` when accepted.
+    /// The response to the client; `nil` if accepted.
     var refusal: HTTPRefusal? {
         switch self {
         case .accept: nil

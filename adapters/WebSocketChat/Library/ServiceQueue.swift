@@ -1,7 +1,7 @@
 import CLibwebsockets
 import Synchronization
 
-/// What other threads ask of a service's thread, in order, and how many bytes wait to be sent. Safe on any thread.
+/// The commands for a service's thread, in order, and the number of bytes waiting to be sent. Safe on any thread.
 final class ServiceQueue: Sendable {
     enum Entry: Sendable {
         case connect(ConnectionID, ClientTarget)
@@ -11,22 +11,22 @@ final class ServiceQueue: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The context's address; 0 while there is none to wake.
+        /// The address of the context to wake, or 0.
         var context: UInt = 0
         var isStopping = false
-        /// The open connections and the bytes that wait on each.
+        /// The open connections and their waiting bytes.
         var waiting: [ConnectionID: Int] = [:]
-        /// Of those that have a limit of their own.
+        /// The limits of connections that have their own.
         var waitingLimits: [ConnectionID: Int] = [:]
         var allWaiting = 0
-        /// Those with most waiting when it was last looked, the slowest last, and what waited on them then.
+        /// The connections with the most waiting bytes at the last scan, in ascending order, with their counts.
         var slowest: [(connection: ConnectionID, bytes: Int)] = []
     }
 
-    // To look through all connections takes long where there are many, so as many are remembered as a crowd may need.
+    // Scanning all connections is slow if there are many, so a scan stores enough candidates for a crowd.
     private static let rememberedSlowest = 64
 
-    /// What a message takes besides its bytes, so that empty ones are bounded, too.
+    /// Returns the message's size with a fixed overhead, so that empty messages are bounded too.
     static func cost(of message: [UInt8]) -> Int { message.count + TransportLimits.messageOverhead }
 
     private let limits: TransportLimits
@@ -54,7 +54,7 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    // One that was found stands as long as half of what waited still does, so the named is the slowest within a factor of 2.
+    // An entry is valid while half of its bytes still wait, so the result is the slowest within a factor of 2.
     private static func slowest(in state: inout State) -> ConnectionID? {
         forgetOutdated(&state)
         if let last = state.slowest.last { return last.connection }
@@ -63,7 +63,7 @@ final class ServiceQueue: Sendable {
         return state.slowest.last?.connection
     }
 
-    // Whoever passes the slowest that is remembered is the slowest, without looking through all.
+    // A connection that exceeds the slowest known one is the slowest; a scan is not needed.
     private static func remember(_ connection: ConnectionID, _ bytes: Int, in state: inout State) {
         guard !state.slowest.isEmpty else { return }
         forgetOutdated(&state)
@@ -79,7 +79,7 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    /// What waits on a connection that is to be cut counts no more, and nothing more is taken for it.
+    /// Appends a command. A cut releases the connection's waiting bytes and refuses further messages.
     func append(_ entry: Entry) {
         state.withLock { state in
             if case .command(let connection, .cut) = entry { ServiceQueue.release(connection, in: &state) }
@@ -103,14 +103,14 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    // The only call of the library that other threads may make. Under the lock, so that the context cannot go meanwhile.
+    // The only library call that other threads may make. The lock keeps the context from being destroyed meanwhile.
     private static func wake(_ state: State) {
         if let context = OpaquePointer(bitPattern: state.context) { lws_cancel_service(context) }
     }
 
     private static func append(_ entry: Entry, to state: inout State) {
         state.entries.append(entry)
-        // Whoever put the first entry there has woken the thread.
+        // The thread was already woken for the first entry.
         if state.entries.count == 1 { wake(state) }
     }
 
@@ -123,7 +123,7 @@ final class ServiceQueue: Sendable {
         state.withLock { $0.context = address }
     }
 
-    /// Nobody wakes the context after this.
+    /// Detaches the context, which is not woken again.
     func detach() {
         state.withLock { state in
             state.context = 0
@@ -139,7 +139,7 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    /// - Parameter limit: how many bytes may wait on the connection; the transport's own limit when `nil`.
+    /// - Parameter limit: The maximum number of bytes waiting on the connection; the transport's own limit if `nil`.
     func opened(_ connection: ConnectionID, limit: Int? = nil) {
         state.withLock { state in
             state.waiting[connection] = 0
@@ -147,7 +147,7 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    /// So much no longer waits.
+    /// Subtracts written bytes from the waiting ones.
     func wrote(cost: Int, on connection: ConnectionID) {
         guard cost > 0 else { return }
         state.withLock { state in
@@ -157,7 +157,7 @@ final class ServiceQueue: Sendable {
         }
     }
 
-    /// Nothing more is taken for it.
+    /// Releases the connection's waiting bytes and refuses further messages.
     func closed(_ connection: ConnectionID) {
         state.withLock { ServiceQueue.release(connection, in: &$0) }
     }

@@ -1,16 +1,15 @@
 import AdapterThreads
 import SignalboxCore
 
-/// Makes arrivals of pieces and submits them: once a pass of the thread, or when a batch is full. Belongs to the service's
-/// thread.
+/// Turns message pieces into arrivals, submitted per pass or full batch. Belongs to the service's thread.
 ///
-/// A connection is not read while too many of its messages have no outcome, and none is while the intake has no room: each
-/// may then bring one more piece, which may complete one message, and no more.
+/// A connection is paused while too many of its messages are unsettled. All are paused while the intake has no room.
+/// Each may then deliver one more piece, which may complete one message.
 final class ArrivalFeeder {
     struct Parts {
         let frames: WebSocketFrames
         let limits: MessageLimits
-        /// How many messages of one connection may be without an outcome.
+        /// The maximum number of unsettled messages per connection.
         let connectionWindow: Int
         let intake: any Intake
         let table: SettlementTable
@@ -18,21 +17,21 @@ final class ArrivalFeeder {
         let transport: any FrameSender
     }
 
-    // As many small messages as one read of a client brings, so that they are one batch.
+    // The number of small messages in one read of a client, so that they form one batch.
     static let batchMessages = 512
     static let batchBytes = 262_144
 
     private let parts: Parts
     private let envelopes: FrameEnvelopes
     private var batch: PassBatch
-    /// Expected by the table, and not taken by the intake.
+    /// Arrivals registered in the table but not accepted by the intake.
     private var pending = PendingArrivals()
     private var touched: [ReadConnection] = []
-    /// Whether the intake has no room, and nothing is submitted until it has.
+    /// Whether the intake has no room. Nothing is submitted until it has.
     private(set) var isWaiting = false
-    /// Whether the intake takes nothing any more, ever.
+    /// Whether the intake has closed, or the feeder has.
     private(set) var isClosed = false
-    /// Messages that were read and that the intake did not take before it closed.
+    /// The number of messages read but not accepted before the intake closed.
     private(set) var notTaken = 0
 
     init(_ parts: Parts) {
@@ -41,7 +40,7 @@ final class ArrivalFeeder {
         batch = PassBatch(limits: parts.limits, table: parts.table)
     }
 
-    /// How one of the source's connections is read.
+    /// Creates the reading state of one of the source's connections.
     func connection(_ chat: ChatConnection, origin: Origin) -> ReadConnection {
         let flow = ConnectionFlow(chat.number, window: parts.connectionWindow, transport: parts.transport)
         return ReadConnection(chat, origin: origin, flow: flow, limit: parts.limits.bytes)
@@ -71,9 +70,9 @@ final class ArrivalFeeder {
         return connection.flow.isPaused ? .pause : .proceed
     }
 
-    /// Submits an action of our own about a connection.
+    /// Submits an internal action about a connection.
     ///
-    /// - Parameter body: a JSON object without a member `action`.
+    /// - Parameter body: A JSON object without a member `action`.
     func announce(_ action: ActionName, body: [UInt8], on connection: ReadConnection) {
         connection.flow.addOwn()
         body.withUnsafeBytes { append($0, .handler(action), .json, connection) }
@@ -103,7 +102,7 @@ final class ArrivalFeeder {
         }
     }
 
-    // The message is counted already.
+    // The message has already been counted.
     private func append(
         _ message: UnsafeRawBufferPointer,
         _ envelope: Envelope,
@@ -130,7 +129,7 @@ final class ArrivalFeeder {
 
     // MARK: - Submitting
 
-    /// Submits what was read, and what waits when there is room for it.
+    /// Submits messages read since the last call, and pending ones if the intake has room.
     func passEnded() {
         if isWaiting {
             switch parts.room.answer {
@@ -142,7 +141,7 @@ final class ArrivalFeeder {
         submit()
     }
 
-    /// Submits for the last time. What the intake has no room for is answered as what a drain leaves behind.
+    /// Submits for the last time. Messages that the intake has no room for are abandoned, as in a drain.
     func close() {
         submit()
         isClosed = true
@@ -154,7 +153,7 @@ final class ArrivalFeeder {
         if isClosed { return drop() }
         while !isWaiting, pending.count > 0 {
             let front = pending.front
-            // Never trusts the answer further than the batch reaches.
+            // Bounds the result of `submit` by the size of the batch.
             let taken = min(max(0, parts.intake.submit(front, to: parts.table)), front.count)
             pending.removeFirst(taken)
             if taken < front.count { wait() }
@@ -188,9 +187,9 @@ final class ArrivalFeeder {
     }
 }
 
-/// What was read since the last time it was submitted, and whose each message is. Belongs to the service's thread.
+/// The messages read since the last submission, with the connection of each. Belongs to the service's thread.
 ///
-/// One value, as each message changes all of it: so a message is one access to its owner's memory.
+/// One value, because each message changes all of its fields. A message then costs one access to its owner's memory.
 struct PassBatch: ~Copyable {
     private static let messages = ArrivalFeeder.batchMessages
     private static let bytes = ArrivalFeeder.batchBytes
@@ -207,7 +206,7 @@ struct PassBatch: ~Copyable {
         arrivals = ArrivalBatch(pool: ArrivalPool(), limits: limits)
     }
 
-    /// Whether it is to be submitted before more is read.
+    /// Whether the batch must be submitted before more is read.
     var isFull: Bool { owners.count >= PassBatch.messages || byteCount >= PassBatch.bytes }
 
     mutating func append(
@@ -250,7 +249,7 @@ struct PassBatch: ~Copyable {
         return tokens.removeLast()
     }
 
-    /// The arrivals, of which the table knows; there may be none.
+    /// Returns the arrivals, registered in the table; may be empty.
     mutating func take() -> [Arrival] {
         guard !owners.isEmpty else { return [] }
         let taken = arrivals.take()
@@ -261,15 +260,15 @@ struct PassBatch: ~Copyable {
     }
 }
 
-/// Arrivals that were read and not taken yet, in order. Belongs to the service's thread.
+/// Arrivals that the intake has not accepted, in order. Belongs to the service's thread.
 ///
-/// They stay in the batches they came in, so that handing over a part never moves what waits behind it.
+/// They stay in their original batches, so that submitting a part never moves the ones behind it.
 struct PendingArrivals {
     private var batches: [[Arrival]] = []
     private var first = 0
     private(set) var count = 0
 
-    /// The next to be handed over; empty when there are none.
+    /// The next batch to submit, or an empty array.
     var front: [Arrival] { first < batches.count ? batches[first] : [] }
 
     mutating func append(_ batch: [Arrival]) {
@@ -278,7 +277,7 @@ struct PendingArrivals {
         count += batch.count
     }
 
-    /// Takes so many from the front: at most as many as ``front`` has.
+    /// Removes the first `taken` arrivals, at most the count of ``front``.
     mutating func removeFirst(_ taken: Int) {
         guard taken > 0, first < batches.count else { return }
         count -= taken
@@ -297,7 +296,7 @@ struct PendingArrivals {
         }
     }
 
-    /// Takes all.
+    /// Removes and returns all arrivals.
     mutating func removeAll() -> [Arrival] {
         defer { self = PendingArrivals() }
         return batches[first...].flatMap { $0 }

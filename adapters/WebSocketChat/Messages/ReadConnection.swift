@@ -1,13 +1,13 @@
 import SignalboxCore
 import Synchronization
 
-/// A connection as the one who reads it sees it. Belongs to the service's thread.
+/// The reading state of a connection. Belongs to the service's thread.
 final class ReadConnection {
     let chat: ChatConnection
     let flow: ConnectionFlow
     let origin: Origin
     var assembler: MessageAssembler
-    /// It is read again, or at least still, when the intake has taken what was read.
+    /// Whether reading must resume when the intake has accepted the messages read so far.
     var isTouched = false
 
     init(_ chat: ChatConnection, origin: Origin, flow: ConnectionFlow, limit: Int) {
@@ -20,9 +20,9 @@ final class ReadConnection {
     var id: ConnectionID { chat.number }
 }
 
-/// How many of a connection's messages have no outcome, and whether it is therefore read. Any thread.
+/// Counts a connection's unsettled messages and pauses reading when there are too many. Any thread.
 ///
-/// Commands are given under the lock, so that the transport carries them out in the order of the states they follow from.
+/// Commands are given under the lock, so that the transport processes them in the order of the state changes.
 final class ConnectionFlow: Sendable {
     private struct State {
         var unsettled = 0
@@ -34,7 +34,7 @@ final class ConnectionFlow: Sendable {
     private let transport: any FrameSender
     private let state = Mutex(State())
 
-    /// - Parameter window: how many messages may be without an outcome until the connection is paused.
+    /// - Parameter window: The number of unsettled messages at which the connection is paused.
     init(_ connection: ConnectionID, window: Int, transport: any FrameSender) {
         self.connection = connection
         self.window = window
@@ -43,7 +43,7 @@ final class ConnectionFlow: Sendable {
 
     var isPaused: Bool { state.withLock { !$0.reasons.isEmpty } }
 
-    /// Counts messages. Whoever brought them must not read on while ``isPaused``: this gives no command.
+    /// Counts messages. Gives no command: the caller must stop reading while ``isPaused``.
     func add(_ count: Int) {
         state.withLock { state in
             state.unsettled += count
@@ -51,7 +51,7 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Counts a message of our own, after which nobody's verdict says whether to read on: gives the command itself.
+    /// Counts an internal message, and gives the command itself, because no piece verdict follows.
     func addOwn() {
         state.withLock { state in
             let wasRead = state.reasons.isEmpty
@@ -62,7 +62,7 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Counts an outcome. Reading begins again when half the window is free, so that it does not begin for each message.
+    /// Counts an outcome. Reading resumes when half the window is free, rather than at each outcome.
     func settle() {
         state.withLock { state in
             state.unsettled -= 1
@@ -70,7 +70,7 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Gives the command where the connection was read until now.
+    /// Adds a reason, and pauses the connection if it is the first.
     func pause(_ reason: PauseReasons) {
         state.withLock { state in
             let wasRead = state.reasons.isEmpty
@@ -79,7 +79,7 @@ final class ConnectionFlow: Sendable {
         }
     }
 
-    /// Gives the command where nothing else keeps the connection from being read.
+    /// Removes a reason, and resumes the connection if it was the last.
     func unpause(_ reason: PauseReasons) {
         state.withLock { remove(reason, from: &$0) }
     }
@@ -90,21 +90,21 @@ final class ConnectionFlow: Sendable {
     }
 }
 
-/// Why a connection is not read.
+/// The reasons that a connection is paused.
 struct PauseReasons: OptionSet, Sendable {
     let rawValue: UInt8
 
-    /// Too many of its messages have no outcome yet.
+    /// Too many of its messages are unsettled.
     static let window = PauseReasons(rawValue: 1)
     /// The source's window is full.
     static let room = PauseReasons(rawValue: 2)
-    /// The source ends.
+    /// The source is stopping.
     static let end = PauseReasons(rawValue: 4)
 }
 
-/// Puts a connection's pieces together to messages. Belongs to the service's thread.
+/// Assembles the messages of a connection from their pieces. Belongs to the service's thread.
 struct MessageAssembler {
-    /// What a piece made of the message it belongs to.
+    /// The state of a message after a piece.
     enum State: Equatable {
         case incomplete
         /// The piece was the last one.
@@ -113,8 +113,7 @@ struct MessageAssembler {
         case tooBig
     }
 
-    /// How many pieces of a message may be empty: a few are made by compression and by whoever writes in streams, endless
-    /// ones by nobody who means well.
+    /// The maximum number of empty pieces in a message. Compression and streaming produce a few, attackers many.
     static let emptyPieces = 1_024
     private static let keptBytes = 4_096
 
@@ -122,10 +121,10 @@ struct MessageAssembler {
     private var held: [UInt8] = []
     private var empties = 0
     private var isWhole = false
-    /// Whether a message has begun and not ended.
+    /// Whether a message has started and not ended.
     private(set) var isUnderWay = false
 
-    /// - Parameter limit: the most bytes of a message.
+    /// - Parameter limit: The maximum size of a message, in bytes.
     init(limit: Int) {
         self.limit = limit
     }
@@ -143,15 +142,15 @@ struct MessageAssembler {
         return piece.isFinal ? .whole : .incomplete
     }
 
-    /// The message, after `whole`; its beginning, after `tooBig`. Most messages are one piece, which is not copied.
+    /// Passes the message after `whole`, or its beginning after `tooBig`. A message of one piece is not copied.
     ///
-    /// - Parameter piece: the last one given.
+    /// - Parameter piece: The piece that was added last.
     func withMessage(_ piece: MessagePiece, _ body: (UnsafeRawBufferPointer) -> Void) {
         if isWhole { return body(piece.bytes) }
         held.withUnsafeBytes(body)
     }
 
-    /// Forgets the message and, when it was large, its memory.
+    /// Discards the message, and frees its memory if it was large.
     mutating func forget() {
         empties = 0
         isWhole = false

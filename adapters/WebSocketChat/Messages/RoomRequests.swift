@@ -1,9 +1,9 @@
 import SignalboxCore
 import Synchronization
 
-/// Waits for room in the intake on behalf of a thread that must not wait.
+/// Waits for room in the intake on behalf of a thread that must not block.
 final class RoomRequests: Sendable {
-    /// What the thread knows of the intake.
+    /// The known state of the intake.
     enum Room: Equatable, Sendable { case unknown, free, closed }
 
     private let room = Mutex(Room.unknown)
@@ -16,20 +16,20 @@ final class RoomRequests: Sendable {
 
     // MARK: - The service's thread
 
-    /// Asks for room; the thread is woken when there is an answer.
+    /// Requests room. The thread is woken when there is an answer.
     func want() {
         room.withLock { $0 = .unknown }
         requesting.yield()
     }
 
-    /// The answer to the last request, `unknown` until there is one.
+    /// The answer to the last request, `unknown` while it is pending.
     var answer: Room { room.withLock { $0 } }
 
     // MARK: - A task
 
-    /// Answers requests until ``finish()`` or until the intake is closed.
+    /// Answers requests until ``finish()`` is called or the intake closes.
     ///
-    /// - Parameter woken: wakes the thread.
+    /// - Parameter woken: A closure that wakes the thread.
     func serve(_ intake: any Intake, woken: @Sendable () -> Void) async {
         for await _ in requests {
             do throws(SourceClosed) {
@@ -43,7 +43,7 @@ final class RoomRequests: Sendable {
         }
     }
 
-    /// There will be no more requests. Any thread.
+    /// Ends ``serve(_:woken:)``. No request may follow. Any thread.
     func finish() {
         requesting.finish()
     }

@@ -1,10 +1,10 @@
 import SignalboxCore
 import Synchronization
 
-/// The messages of one source that have no outcome yet: whose they are, and what their answers carry. Any thread.
+/// The unsettled messages of one source, with their connections and the ids for their answers. Any thread.
 ///
-/// A token is a place in the table and the number of times it was used before, so an outcome that comes late meets nobody.
-/// The table is as large as the source's window and the messages of one pass of the thread.
+/// A token consists of an index and a use count, so a late outcome matches no entry. The table is as large as the
+/// source's window plus the messages of one pass of the thread.
 final class SettlementTable: SettlementSink {
     private struct Place {
         var uses: UInt32 = 0
@@ -21,18 +21,18 @@ final class SettlementTable: SettlementSink {
     }
 
     private let state = Mutex(State())
-    // Not under the lock, which each outcome would have to take a second time. Whoever waits looks at it with the lock held.
+    // Outside the lock, so that an outcome takes the lock only once. Waiters check it with the lock held.
     private let count = Atomic<Int>(0)
     private let answers: Bool
 
-    /// - Parameter answers: whether an action that has an id is answered with its outcome.
+    /// - Parameter answers: Whether an action that has an id is answered with its outcome.
     init(answers: Bool) {
         self.answers = answers
     }
 
     // MARK: - The service's thread
 
-    /// Tokens for messages to come; each is given back by ``expect(_:)`` and its outcome.
+    /// Reserves tokens for future messages. Each is released after ``expect(_:of:)`` by its outcome.
     func reserve(_ count: Int) -> [UInt64] {
         state.withLock { state in
             (0..<count).map { _ in
@@ -48,9 +48,9 @@ final class SettlementTable: SettlementSink {
         }
     }
 
-    /// Says what the tokens stand for, before their arrivals are submitted.
+    /// Registers arrivals under their tokens, before they are submitted.
     ///
-    /// - Parameter owners: the connection of each arrival.
+    /// - Parameter owners: The connection of each arrival.
     func expect(_ arrivals: [Arrival], of owners: [ReadConnection]) {
         let refused = answers ? RefusedMessage.names(in: arrivals) : [:]
         count.add(arrivals.count, ordering: .relaxed)
@@ -73,7 +73,7 @@ final class SettlementTable: SettlementSink {
 
     // MARK: - Any thread
 
-    /// Returns when every message has its outcome.
+    /// Waits until every message is settled.
     func settled() async {
         await withCheckedContinuation { continuation in
             let isSettled = state.withLock { state in
@@ -85,17 +85,17 @@ final class SettlementTable: SettlementSink {
         }
     }
 
-    /// How many messages have no outcome.
+    /// The number of unsettled messages.
     var unsettled: Int { count.load(ordering: .acquiring) }
 
-    /// Nothing can be acknowledged to a peer.
+    /// Does nothing: the protocol has no acknowledgements.
     func mayAcknowledge(_ token: UInt64) {}
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
         var place = Place()
         guard take(token, into: &place) else { return }
         if let chat = place.chat, let id = place.id {
-            // A peer that is gone, or too slow to take it, has no other use for it.
+            // A peer that has gone, or reads too slowly, cannot receive the answer.
             try? chat.answer(ChatFrame.answer(id, place.key, outcome))
         }
         place.flow?.settle()
@@ -116,11 +116,11 @@ final class SettlementTable: SettlementSink {
         }
     }
 
-    // After the answer was handed over, so that whoever waits for the last outcome knows it on its way.
+    // Runs after the answer is queued, so that a waiter for the last outcome can rely on it being sent.
     private func finish() {
         guard count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            // More may have been read meanwhile, and somebody may have begun to wait for that.
+            // More messages may have been read meanwhile, and a new waiter may wait for them.
             guard unsettled == 0 else { return [] }
             defer { state.waiters = [] }
             return state.waiters
@@ -129,11 +129,11 @@ final class SettlementTable: SettlementSink {
     }
 }
 
-/// A message that is no action but says an id, such as one with a name that none can be: its sender waits for the answer.
+/// Decodes the id of an invalid action, such as one with an invalid name. Its sender expects an answer.
 struct RefusedMessage: Decodable {
     private let id: String?
     private let uuid: String?
-    /// What tells of an outcome is an answer itself: two sources that answer each other would never come to an end.
+    /// A message with an outcome is itself an answer. Two sources that answer each other would never stop.
     private let outcome: RawBody?
 
     private var name: (id: ActionID, key: IDKey)? {
@@ -142,7 +142,7 @@ struct RefusedMessage: Decodable {
         return uuid.flatMap(ActionID.init).map { ($0, .uuid) }
     }
 
-    /// The ids of those that could not be read, by their places.
+    /// Returns the ids of unreadable arrivals, by index.
     static func names(in arrivals: [Arrival]) -> [Int: (id: ActionID, key: IDKey)] {
         var names: [Int: (id: ActionID, key: IDKey)] = [:]
         for (place, arrival) in arrivals.enumerated() where arrival.envelope == .standard {

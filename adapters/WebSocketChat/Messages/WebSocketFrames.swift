@@ -1,38 +1,38 @@
 public import SignalboxCore
 
-/// How frames become actions.
+/// The mapping of frames to actions.
 public struct WebSocketFrames: Sendable, Hashable {
-    /// What a text message is.
+    /// The content of a text message.
     public enum Text: Sendable, Hashable {
-        /// It brings its envelope: name, id and body. An array is a batch of such messages.
+        /// An envelope with name, id and body. An array is a batch of such messages.
         case envelope(PayloadEnvelope)
-        /// It is the body of this action, whatever it says; JSON, or text as it is.
+        /// The body of this action, either JSON or plain text.
         case action(ActionName, PayloadKind)
     }
 
-    /// What a text message is; a standard envelope by default.
+    /// The content of text messages; a standard envelope by default.
     public var text: Text
-    /// The action whose body a binary message is, as bytes; `nil`, the default: binary messages are refused, and their
-    /// connection is closed with 1003.
+    /// The action whose body is the bytes of a binary message. If `nil`, the default, binary messages are rejected and
+    /// close their connection with 1003.
     public var binary: ActionName?
-    /// How many messages an array in one frame may hold, 1 to 10,000; 256 by default. A longer one is one rejected arrival.
+    /// The maximum number of messages in a batch, 1 to 10,000; 256 by default. A longer batch is one rejected arrival.
     public var batch = 256
 
-    /// Frames as given.
+    /// Creates a mapping.
     public init(text: Text = .envelope(.standard), binary: ActionName? = nil) {
         self.text = text
         self.binary = binary
     }
 }
 
-/// How messages of either kind are read, worked out once for all of them.
+/// The envelopes for text and binary messages, computed once per source.
 struct FrameEnvelopes {
-    /// A text message, unless it is a batch.
+    /// The envelope of a text message, or of each message in a batch.
     let text: Envelope
     let textPayload: PayloadKind
-    /// Whether a text message that is an array is a batch of messages.
+    /// Whether a text message that is an array is a batch.
     let textMayBeBatch: Bool
-    /// `nil` where binary messages are refused.
+    /// The envelope of a binary message; `nil` if they are rejected.
     let binary: Envelope?
 
     init(_ frames: WebSocketFrames) {
@@ -50,25 +50,25 @@ struct FrameEnvelopes {
     }
 }
 
-/// The elements of an array that one frame brings, each a message of its own.
+/// Splits an array in one frame into its elements, each a message.
 ///
-/// Only brackets, commas and strings are looked at here: whether an element is JSON is found when it is read.
+/// Only brackets, commas and strings are checked here. Each element is validated when it is parsed.
 struct FrameElements {
-    /// Why the frame is no batch.
+    /// The reason that a frame is no batch.
     enum Fault: Error, Equatable {
         case syntax(offset: Int)
         case empty
         case tooMany
     }
 
-    /// Whether the frame's first byte that is not white space opens an array.
+    /// Returns whether the frame's first byte that is not white space opens an array.
     static func isArray(_ frame: UnsafeRawBufferPointer) -> Bool {
         frame.first { !isSpace($0) } == UInt8(ascii: "[")
     }
 
-    /// Where each element is, without the white space around it.
+    /// Returns the range of each element, without surrounding white space.
     ///
-    /// - Parameter limit: the most elements.
+    /// - Parameter limit: The maximum number of elements.
     static func places(in frame: UnsafeRawBufferPointer, limit: Int) throws(Fault) -> [Range<Int>] {
         var places: [Range<Int>] = []
         guard var index = frame.firstIndex(where: { !isSpace($0) }) else { throw .empty }
@@ -90,7 +90,7 @@ struct FrameElements {
         return places
     }
 
-    // The comma or bracket after an element, and whether it is the bracket.
+    // Returns the comma or bracket after an element, and whether it is the bracket.
     private static func elementEnd(
         in frame: UnsafeRawBufferPointer,
         from start: Int
@@ -138,7 +138,7 @@ struct FrameElements {
 }
 
 extension FrameElements.Fault {
-    /// The fault as readers of messages tell it.
+    /// Returns the fault as a body error.
     func bodyError(limit: Int) -> BodyError {
         switch self {
         case .syntax(let offset): BodyError(.invalidSyntax, offset: offset, detail: "an array of messages expected")

@@ -2,9 +2,9 @@ import AdapterThreads
 import SignalboxCore
 import Synchronization
 
-/// Whose each token is. How long it takes to find out tells nothing about the tokens.
+/// Maps tokens to principals. The duration of a lookup reveals nothing about the tokens.
 struct PrincipalTokens: Sendable {
-    /// The fewest bytes of a token: fewer can be guessed.
+    /// The minimum length of a token, in bytes. Shorter ones can be guessed.
     static let shortest = 16
 
     private let names: [String]
@@ -12,9 +12,9 @@ struct PrincipalTokens: Sendable {
 
     var isEmpty: Bool { names.isEmpty }
 
-    /// Reads every token. Blocks on files: not for the cooperative pool.
+    /// Reads every token. May block on files, so do not call it on the cooperative pool.
     ///
-    /// - Throws: `secretUnavailable`; `invalidConfiguration` for one that is too short, and for two that are the same.
+    /// - Throws: `secretUnavailable`; `invalidConfiguration` if a token is too short or two are equal.
     init(reading principals: [WebSocketPrincipal]) throws(WebSocketChatError) {
         var owners: [[UInt8]: String] = [:]
         var tokens: [[UInt8]] = []
@@ -49,7 +49,7 @@ struct PrincipalTokens: Sendable {
         }
     }
 
-    /// Who shows this token. It is compared with all of them, each to its end, whichever it is.
+    /// Returns the principal of a token. Always compares all tokens to their end.
     func principal(showing shown: [UInt8]) -> String? {
         var found: String?
         for (name, token) in zip(names, tokens) where PrincipalTokens.isSame(token, shown) {
@@ -58,7 +58,7 @@ struct PrincipalTokens: Sendable {
         return found
     }
 
-    // Takes as long as the token is, whatever was shown.
+    // The duration depends only on the length of the configured token.
     private static func isSame(_ token: [UInt8], _ shown: [UInt8]) -> Bool {
         var difference = token.count ^ shown.count
         for index in token.indices {
@@ -69,7 +69,7 @@ struct PrincipalTokens: Sendable {
     }
 }
 
-/// Reads tokens on a thread of its own, as files may keep it waiting.
+/// Reads tokens on its own thread, because file access may block.
 final class SecretReading: Sendable {
     private typealias Answer = Result<PrincipalTokens, WebSocketChatError>?
     private typealias Waiter = CheckedContinuation<Answer, Never>
@@ -84,7 +84,7 @@ final class SecretReading: Sendable {
 
     private init() {}
 
-    /// - Returns: `nil` when the task was cancelled first; the thread is then left to end by itself.
+    /// - Returns: `nil` if the task was cancelled first. The thread then ends on its own.
     static func tokens(of principals: [WebSocketPrincipal]) async throws(WebSocketChatError) -> PrincipalTokens? {
         if principals.isEmpty { return try PrincipalTokens(reading: []) }
         let reading = SecretReading()

@@ -2,9 +2,9 @@ import AdapterThreads
 import Logging
 import SignalboxCore
 
-/// What a chat server says to the log: never a message, a query or a token. Any thread.
+/// The log of a chat server. Never contains a message, a query or a token. Any thread.
 ///
-/// Of what clients can cause there is at most one line a minute of each kind.
+/// Lines that clients can cause are limited to one per minute and kind.
 final class ServerLog: Sendable {
     private let log: AdapterLog
 
@@ -12,7 +12,7 @@ final class ServerLog: Sendable {
         log = AdapterLog(logger, source: source)
     }
 
-    /// Told once a run; programs wait for this line.
+    /// Logged once per run. Programs wait for this line.
     func listening(_ configuration: WebSocketServerConfiguration, port: UInt16) {
         let address = NumericAddress(configuration.address)
         let scheme = configuration.identity == nil ? "ws" : "wss"
@@ -21,7 +21,7 @@ final class ServerLog: Sendable {
         for warning in ServerLog.warnings(configuration) { log.tell(.warning, warning) }
     }
 
-    /// What is allowed and yet seldom meant.
+    /// Returns warnings about settings that are valid but rarely intended.
     static func warnings(_ configuration: WebSocketServerConfiguration) -> [String] {
         var warnings: [String] = []
         let isReachable = NumericAddress(configuration.address)?.isLoopback != true
@@ -78,7 +78,7 @@ final class ServerLog: Sendable {
         )
     }
 
-    /// The connection's end, where a client or its network is at fault.
+    /// Logs the end of a connection if the client or its network caused it.
     func ended(_ connection: ServerConnection, _ end: ConnectionEnd) {
         switch end {
         case .brokeProtocol(let code):

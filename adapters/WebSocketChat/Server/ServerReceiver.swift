@@ -1,12 +1,12 @@
 import SignalboxCore
 
-/// What a server's messages become, and who may send them. Belongs to the service's thread.
+/// Receives a server's messages and decides on its clients. Belongs to the service's thread.
 final class ServerReceiver: ServerFrameReceiver {
     let run: ServerRun
     let transport: any FrameSender
     let feeder: ArrivalFeeder
     private var policy: UpgradePolicy
-    /// Let in, and not ended.
+    /// The accepted connections that have not ended.
     private var admitted: [ConnectionID: Admission] = [:]
     private(set) var connections: [ConnectionID: ServerConnection] = [:]
     private var last: ServerConnection?
@@ -82,7 +82,7 @@ final class ServerReceiver: ServerFrameReceiver {
         if admitted.count >= run.configuration.connections {
             return "there are \(run.configuration.connections) connections, as many as there may be"
         }
-        // Each connection would make arrivals that nothing keeps from becoming more.
+        // Otherwise new connections would add an unlimited number of arrivals.
         if run.configuration.announcesConnections && feeder.isWaiting { return "the source has no room" }
         return nil
     }
@@ -142,7 +142,7 @@ final class ServerReceiver: ServerFrameReceiver {
 
     func drained(_ connection: ConnectionID) {}
 
-    // MARK: - Time
+    // MARK: - Deadlines
 
     func passEnded() {
         feeder.passEnded()
@@ -180,7 +180,7 @@ final class ServerReceiver: ServerFrameReceiver {
         }
     }
 
-    // MARK: - The end
+    // MARK: - Stopping
 
     private func becomeQuiet() {
         for connection in connections.values { connection.read.flow.pause(.end) }
@@ -214,9 +214,9 @@ final class ServerReceiver: ServerFrameReceiver {
 final class ServerConnection {
     let read: ReadConnection
     let facts: ChatFacts
-    /// We have asked for its end.
+    /// Whether the server has requested its close.
     var isEnding = false
-    /// Whole messages that came.
+    /// The number of complete messages.
     private(set) var messages = 0
     private var messagesSeen = 0
     private var quietSince: ContinuousClock.Instant
@@ -230,15 +230,15 @@ final class ServerConnection {
 
     var id: ConnectionID { read.id }
 
-    /// After each piece.
+    /// Records a piece. Called after each one.
     func heard() {
         if !read.assembler.isUnderWay { messages += 1 }
     }
 
-    /// Looks at the time, so that hearing a message need not.
+    /// Checks the time, so that receiving a message need not.
     ///
-    /// - Returns: for how long there has been no message, and for how long the one under way has been; neither while the
-    ///   connection is not read. Never more than the truth, and less by up to the time between two looks.
+    /// - Returns: The time since the last message, and the time that the incomplete message has taken; both exclude
+    ///   paused time. Never too large, and too small by up to the interval between two checks.
     func look(at now: ContinuousClock.Instant) -> (quiet: Duration, unfinished: Duration) {
         let isMoving = messages != messagesSeen || read.flow.isPaused
         messagesSeen = messages

@@ -1,7 +1,7 @@
 import SignalboxCore
 import Synchronization
 
-/// What belongs to one run of a server. Any thread.
+/// The state of one run of a server. Any thread.
 final class ServerRun: Sendable {
     let configuration: WebSocketServerConfiguration
     let policy: UpgradePolicy
@@ -23,7 +23,7 @@ final class ServerRun: Sendable {
         table = SettlementTable(answers: configuration.answers)
     }
 
-    /// Begins to listen.
+    /// Starts to listen.
     ///
     /// - Throws: `notListening`, `noResources`.
     func listen() async throws(WebSocketChatError) -> LibraryTransport {
@@ -37,7 +37,7 @@ final class ServerRun: Sendable {
         }
     }
 
-    /// Serves until the task is cancelled or the intake is closed.
+    /// Serves until the task is cancelled or the intake closes.
     func serve(on transport: LibraryTransport) async {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
@@ -58,19 +58,18 @@ final class ServerRun: Sendable {
     }
 }
 
-/// How far a run of a server is, between its task, which must not wait for the thread, and its thread, which must not wait
-/// for tasks. Any thread.
+/// The progress of a server's run, shared by its task and its thread; neither blocks on the other. Any thread.
 final class ServerSteps: Sendable {
-    /// In this order; a step may be left out.
+    /// The steps in order. A step may be skipped.
     enum Step: Int, Comparable {
         case serving
-        /// Asked of the thread: let nobody in and read nothing more.
+        /// Requested of the thread: accept no clients and stop reading.
         case stopping
-        /// Told by the thread: all that was read was submitted or let go of.
+        /// Reported by the thread: everything read has been submitted or abandoned.
         case quiet
-        /// Asked of the thread: tell the clients, as all they can be told otherwise is on its way.
+        /// Requested of the thread: close the connections, because all outcomes have been queued.
         case leaving
-        /// Told by the thread: the clients have gone, or had the time for it.
+        /// Reported by the thread: the clients have disconnected or their time is up.
         case gone
 
         static func < (left: Step, right: Step) -> Bool { left.rawValue < right.rawValue }
@@ -85,7 +84,7 @@ final class ServerSteps: Sendable {
 
     var current: Step { state.withLock { $0.step } }
 
-    /// Goes on to a step; nothing happens when it was reached before.
+    /// Advances to a step, unless it has already been reached.
     func advance(to step: Step) {
         let ready = state.withLock { state in
             state.step = max(state.step, step)
@@ -97,7 +96,7 @@ final class ServerSteps: Sendable {
         for waiter in ready { waiter.continuation.resume() }
     }
 
-    /// Waits for a step, also in a cancelled task.
+    /// Waits for a step, even in a cancelled task.
     func reached(_ step: Step) async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in

@@ -1,11 +1,11 @@
 import SignalboxRoutes
 
-/// Who may connect. A request is looked at in this order: path, origin, token, room.
+/// Decides which clients may connect. Checks a request's path, origin, token and the room, in this order.
 struct UpgradePolicy: Sendable {
-    /// What became of a request.
+    /// The result of a request.
     enum Answer: Equatable {
         case admitted(Admission)
-        /// With what to tell the log: never a secret.
+        /// A refusal with the reason for the log, which never contains a secret.
         case refused(UpgradeDecision, why: String)
     }
 
@@ -14,7 +14,7 @@ struct UpgradePolicy: Sendable {
     private let absentOrigin: WebSocketAbsentOrigin
     private let queryTokens: Bool
     private let tokens: PrincipalTokens
-    /// The origin of the server's own pages, once the port is known, where they may connect.
+    /// The origin of the server's own pages, set when the port is known; `nil` if they may not connect.
     var pagesOrigin: WebOrigin?
 
     init(_ configuration: WebSocketServerConfiguration, tokens: PrincipalTokens) {
@@ -25,7 +25,7 @@ struct UpgradePolicy: Sendable {
         self.tokens = tokens
     }
 
-    /// - Parameter noRoom: why there is no room for one more, if there is none.
+    /// - Parameter noRoom: Why there is no room for another connection; `nil` if there is.
     func answer(_ request: UpgradeRequest, noRoom: String?) -> Answer {
         guard request.path == path else {
             return .refused(.notFound, why: "nobody is served at \(ShownText.quoted(request.path))")
@@ -63,18 +63,18 @@ struct UpgradePolicy: Sendable {
     }
 }
 
-/// Who a client is that may connect.
+/// The identity of an accepted client.
 struct Admission: Equatable {
     let peer: String
     let origin: WebOrigin?
-    /// The origin is that of the server's own pages.
+    /// Whether the origin is that of the server's own pages.
     var isOwnPage = false
     let principal: String?
     let isSecure: Bool
-    /// Its token came in the query.
+    /// Whether the token was in the query.
     let usedQueryToken: Bool
 
-    /// What access rules and plugins find in the origin of its messages.
+    /// Returns the facts for access rules and plugins.
     func facts(subprotocol: String?) -> ChatFacts {
         ChatFacts(
             role: .server,
@@ -88,21 +88,21 @@ struct Admission: Equatable {
     }
 }
 
-/// The token that a request shows, and how.
+/// The token of a request, and its location.
 struct BearerToken: Equatable {
     enum Way: Equatable { case header, subprotocol, query }
 
-    /// What the name of a subprotocol begins with that is a token.
+    /// The prefix of a subprotocol that contains a token.
     static let prefix = "signalbox.bearer."
-    /// The subprotocol that is offered beside a token, as a token is never agreed to.
+    /// The subprotocol to offer with a token, because the server never agrees to a token.
     static let companion = "signalbox"
     private static let query = "token"
 
     let way: Way
-    /// Empty when it is not in the form that its way asks for.
+    /// The token's bytes; empty if it is malformed.
     let bytes: [UInt8]
 
-    /// The first of header, subprotocol and, where it is allowed, query that is there; `nil` when none is.
+    /// Reads the first token in the header, the subprotocols and, if allowed, the query; `nil` if all lack one.
     init?(of request: UpgradeRequest, allowingQuery: Bool) {
         if let shown = request.authorization.flatMap(BearerToken.credentials) {
             way = .header
@@ -118,17 +118,17 @@ struct BearerToken: Equatable {
         }
     }
 
-    /// Whether a subprotocol's name is one that only Signalbox gives a meaning.
+    /// Returns whether a subprotocol's name is reserved for Signalbox.
     static func isOurs(_ subprotocol: String) -> Bool { subprotocol.hasPrefix("signalbox.") }
 
-    /// What follows `Bearer`, in any letter case, and spaces (RFC 6750, 2.1; RFC 9110, 11.1); `nil` for another scheme.
+    /// Returns the text after a case-insensitive `Bearer` and spaces (RFC 6750, 2.1; RFC 9110, 11.1), else `nil`.
     private static func credentials(_ header: String) -> [UInt8]? {
         let scheme = header.utf8.prefix { $0 != UInt8(ascii: " ") }
         guard scheme.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else { return nil }
         return Array(header.utf8.dropFirst(scheme.count).drop { $0 == UInt8(ascii: " ") })
     }
 
-    /// RFC 4648, section 5, without padding.
+    /// Decodes RFC 4648, section 5, without padding.
     private static func base64URL(_ text: Substring.UTF8View) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []

@@ -2,13 +2,13 @@ public import Logging
 public import SignalboxCore
 import Synchronization
 
-/// Waits for WebSocket clients and receives their messages, at most once; answers them, and lets plugins speak to one of
-/// them or to all that have a tag.
+/// Accepts WebSocket clients and receives their messages, at most once. Answers them, and lets plugins send to one
+/// client or to all with a tag.
 ///
-/// Each run owns one thread on which all connections are served. What a client may do is decided before there is a
-/// connection: see ``WebSocketServerConfiguration``. Any thread may call.
+/// Each run owns one thread, which serves all connections. Permissions are checked before a connection opens; see
+/// ``WebSocketServerConfiguration``. Any thread may call.
 public final class WebSocketServer: Adapter {
-    /// What the server was made with.
+    /// The configuration of the server.
     public let configuration: WebSocketServerConfiguration
     let hub: ChatHub
     let counters = ServerCounters()
@@ -16,8 +16,8 @@ public final class WebSocketServer: Adapter {
     private let life = ServerLife()
 
     /// - Parameters:
-    ///   - configuration: checked here.
-    ///   - logger: hears of refusals and of connections that broke a rule; never of messages and secrets.
+    ///   - configuration: The configuration, which is validated.
+    ///   - logger: The logger for refusals and rule violations. It never receives messages or secrets.
     /// - Throws: ``WebSocketChatError`` `invalidConfiguration`.
     public init(_ configuration: WebSocketServerConfiguration, logger: Logger) throws(WebSocketChatError) {
         try configuration.validate()
@@ -37,36 +37,35 @@ public final class WebSocketServer: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// Clients can be spoken to unasked, and are answered where the configuration says so.
+    /// Supports pushes, and replies if the configuration enables answers.
     public var features: AdapterFeatures { configuration.answers ? [.replies, .pushes] : [.pushes] }
 
-    /// The port it listens on, also where 0 was asked for; waits until a run listens.
+    /// The port the server listens on, even if the configured port is 0. Waits until a run listens.
     ///
-    /// - Returns: `nil` when the run has ended, or ended before it listened, and when the caller is cancelled.
+    /// - Returns: `nil` if the run has ended, possibly before it listened, or if the caller is cancelled.
     public func port() async -> UInt16? { await life.port() }
 
-    /// How many there are and were of what; since the server was made.
+    /// The counters since the server was created.
     public var counts: WebSocketServerCounts {
         var counts = counters.value
         counts.slowReaders = hub.slowReaders
         return counts
     }
 
-    /// Sends to every connection that has the tag. See ``ChatConnection/broadcast(_:_:to:)``.
+    /// Sends an envelope to every connection with the tag. See ``ChatConnection/broadcast(_:_:to:)``.
     @discardableResult
     public func broadcast(_ action: ActionName, _ body: Bytes, to tag: String) -> BroadcastReport {
         hub.broadcast(action, body, to: tag)
     }
 
-    /// Listens until its task is cancelled or the intake closes.
+    /// Listens until its task is cancelled or the intake closes. Runs may follow one another but not overlap.
     ///
-    /// Cancellation is the graceful stop: nobody new is let in (503), nothing more is read, what was taken is waited for and
-    /// answered, what was read and not taken is answered `abandoned`, the clients are told 1001 after all that waits for
-    /// them; at most 1 s is waited for them. It is heard at once, also while tokens are read. One run at a time; a run can
-    /// follow a run.
+    /// Cancellation stops the server gracefully, and takes effect immediately, even while tokens are read. New clients
+    /// are refused with 503, and reading stops. Accepted messages are settled and answered; messages read but not
+    /// accepted are answered with `abandoned`. Connections close with 1001 after their pending data, or after 1 s.
     ///
-    /// - Throws: ``WebSocketChatError`` `alreadyRunning`; `secretUnavailable` when a token cannot be read, and
-    ///   `invalidConfiguration` when one is too short or two are the same; `notListening`; `noResources`.
+    /// - Throws: ``WebSocketChatError`` `alreadyRunning`; `secretUnavailable` if a token cannot be read, and
+    ///   `invalidConfiguration` if one is too short or two are equal; `notListening`; `noResources`.
     public func run(into intake: any Intake) async throws {
         guard life.begin() else {
             throw WebSocketChatError(.alreadyRunning, "the server runs already: one run at a time", source: source)
@@ -94,53 +93,51 @@ public final class WebSocketServer: Adapter {
     }
 }
 
-/// What a chat server has counted since it was made. Each refused request and each connection that was closed for a reason
-/// of ours is counted once.
+/// The counters of a chat server since it was created. A refused request or a connection closed by the server is
+/// counted once.
 public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
-    /// Connections that are open now.
+    /// Connections that are open.
     public internal(set) var open = 0
-    /// Connections that were opened, those still open included.
+    /// Connections that have opened, including those still open.
     public internal(set) var opened = 0
-    /// Connections that were let in by a token in the query; see ``WebSocketServerConfiguration/queryTokens``.
+    /// Connections admitted by a token in the query; see ``WebSocketServerConfiguration/queryTokens``.
     public internal(set) var queryTokens = 0
-    /// Upgrades refused with 400, 405, 426 or 431: they were no proper request for a WebSocket, or offered subprotocols of
-    /// which none is spoken.
+    /// Upgrades refused with 400, 405, 426 or 431: invalid WebSocket requests, or only unsupported subprotocols.
     public internal(set) var malformed = 0
-    /// Upgrades refused with 401: a token was missing, or nobody's.
+    /// Upgrades refused with 401: the token was missing or unknown.
     public internal(set) var unauthorized = 0
-    /// Upgrades refused with 403: the origin was not allowed, there were two, or none where there must be one.
+    /// Upgrades refused with 403: the origin was not allowed, repeated, or missing although required.
     public internal(set) var forbidden = 0
-    /// Upgrades refused with 404: nobody is served at the path. Pages that are not there do not count.
+    /// Upgrades refused with 404: wrong path. Requests for missing pages do not count.
     public internal(set) var notFound = 0
-    /// Upgrades refused with 503: there were as many connections as there may be, the server was stopping, or the source had
-    /// no room for what announces a connection.
+    /// Upgrades refused with 503: too many connections, a stopping server, or a source without room to announce one.
     public internal(set) var unavailable = 0
-    /// Connections cut before their request, as the process had hardly a descriptor left.
+    /// Connections cut before their request because the process was almost out of descriptors.
     public internal(set) var withoutDescriptor = 0
-    /// HTTP connections that were evicted to make room for others.
+    /// HTTP connections evicted to make room for others.
     public internal(set) var crowdedOut = 0
-    /// Connections that were closed on arrival or at their first request, as the limit of HTTP connections was reached.
+    /// Connections closed on arrival or at their first request because the limit of HTTP connections was reached.
     public internal(set) var turnedAway = 0
-    /// Connections closed with 1013, as they read too slowly.
+    /// Connections closed with 1013 because they read too slowly.
     public internal(set) var slowReaders = 0
-    /// Connections closed with 1001, as they sent no message for the idle timeout.
+    /// Connections closed with 1001 because they sent no message within the idle timeout.
     public internal(set) var idle = 0
-    /// Connections closed with 1008, as a message took longer than the message timeout.
+    /// Connections closed with 1008 because a message exceeded the message timeout.
     public internal(set) var unfinished = 0
-    /// Connections closed with 1009, as a message was too large or in too many pieces.
+    /// Connections closed with 1009 because a message was too large or had too many empty pieces.
     public internal(set) var tooBig = 0
-    /// Connections closed with 1003, as a message was binary and the configuration takes none.
+    /// Connections closed with 1003 because a message was binary and the configuration rejects binary messages.
     public internal(set) var unacceptable = 0
-    /// Connections that ended as the client sent what RFC 6455 forbids (1002), or text that is not UTF-8 (1007).
+    /// Connections that ended because the client violated RFC 6455 (1002) or sent text that is not UTF-8 (1007).
     public internal(set) var brokeProtocol = 0
-    /// Connections that broke without a close frame: reset, or without a sign of life for the silence limit.
+    /// Connections lost without a close frame: reset, or silent beyond the silence limit.
     public internal(set) var lost = 0
-    /// Messages that were read and that the supervisor did not take, as it or the server stopped. Those with an id were
-    /// answered `abandoned`.
+    /// Messages read but not accepted by the supervisor because it or the server stopped. Those with an id were
+    /// answered with `abandoned`.
     public internal(set) var notTaken = 0
 }
 
-/// What is counted, for as long as the server exists. Any thread.
+/// The counters, which live as long as the server. Any thread.
 final class ServerCounters: Sendable {
     private let counts = Mutex(WebSocketServerCounts())
 
@@ -150,7 +147,7 @@ final class ServerCounters: Sendable {
         counts.withLock { body(&$0) }
     }
 
-    /// - Parameter status: of HTTP, with which an upgrade was refused.
+    /// - Parameter status: The HTTP status with which an upgrade was refused.
     func refused(_ status: Int) {
         change { counts in
             switch status {
@@ -175,7 +172,7 @@ final class ServerCounters: Sendable {
     }
 }
 
-/// Whether a server runs, and where it listens. Any thread.
+/// The run state and port of a server. Any thread.
 final class ServerLife: Sendable {
     private enum Phase: Equatable {
         case new, starting
@@ -191,7 +188,7 @@ final class ServerLife: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: `false` when a run is on already.
+    /// - Returns: `false` if a run is already active.
     func begin() -> Bool {
         state.withLock { state in
             switch state.phase {
@@ -220,7 +217,7 @@ final class ServerLife: Sendable {
         for waiter in waiters.values { waiter.resume(returning: port) }
     }
 
-    /// Where the run listens, as soon as it does; `nil` when it has ended, or the caller is cancelled.
+    /// Waits for the port of the run; `nil` if the run has ended or the caller is cancelled.
     func port() async -> UInt16? {
         let number = state.withLock { state in
             state.made += 1
@@ -244,7 +241,7 @@ final class ServerLife: Sendable {
             }
         }
         if let known { return continuation.resume(returning: known) }
-        // A cancellation that came before the waiter was there has found nobody.
+        // A cancellation before the waiter was registered has not found it.
         if Task.isCancelled { giveUp(number) }
     }
 

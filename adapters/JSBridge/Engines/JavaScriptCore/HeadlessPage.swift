@@ -2,9 +2,9 @@ import AdapterThreads
 import Logging
 import SignalboxCore
 
-/// One run of a page: its scripts, then timers, answers and messages, until it ends. Belongs to the page's thread.
+/// A run of a page: its scripts, then timers, answers and messages, until it ends. Confined to the page's thread.
 final class HeadlessPage {
-    /// What a page is made of.
+    /// The dependencies of a page.
     struct Parts {
         let configuration: JavaScriptCoreConfiguration
         let control: PageControl
@@ -26,10 +26,10 @@ final class HeadlessPage {
     private var settlements: [(token: UInt64, outcome: Outcome)] = []
     private var failure: JSBridgeError?
     private var drainRounds = 0
-    /// How often a page that calls again when it is answered `drain` is answered, once nothing else is left to wait for.
+    /// The maximum number of `drain` rounds after everything else has settled, for a page that calls again each time.
     private static let mostDrainRounds = 100
 
-    /// - Throws: `noResources` when the library has no memory.
+    /// - Throws: `noResources` if the library has no memory left.
     init(_ parts: Parts) throws(JSBridgeError) {
         configuration = parts.configuration
         control = parts.control
@@ -53,7 +53,7 @@ final class HeadlessPage {
 
     /// Runs the page to its end.
     ///
-    /// - Throws: `executionTimeLimit` and `heapLimit`, after everything it submitted is settled.
+    /// - Throws: `executionTimeLimit` or `heapLimit`, after everything it submitted has settled.
     func run() throws(JSBridgeError) {
         for script in configuration.scripts where !mustEnd && !control.isStopping {
             turn { context.evaluate(script.source, name: script.name) }
@@ -70,7 +70,7 @@ final class HeadlessPage {
 
     // MARK: - Turns
 
-    /// Whatever is there to be done, once.
+    /// Performs all pending work once.
     private func deliver() {
         let answers = calls.takeRefused()
         control.exchange(&settlements)
@@ -86,7 +86,7 @@ final class HeadlessPage {
         if !mustEnd && heap.isOver(context, at: now) { failForMemory() }
     }
 
-    /// Runs JavaScript, and the microtasks it leaves.
+    /// Runs JavaScript and the microtasks it queues.
     func turn(_ work: () -> ScriptResult) {
         context.limit.begin()
         control.countTurn()
@@ -103,7 +103,7 @@ final class HeadlessPage {
         if context.limit.wasOverMemory { failForMemory() }
     }
 
-    /// Checked within a turn too, as a single turn can take all the memory there is.
+    /// Whether the objects exceed the limit. Also checked within turns, because one turn can exhaust the memory.
     private var isOverMemory: Bool {
         heap.scriptRan()
         return heap.isOver(context, at: .now)
@@ -119,15 +119,15 @@ final class HeadlessPage {
     private func pause() {
         var limit: Duration?
         if let next = [timers.nextDue(), heap.nextLook].compactMap(\.self).min() { limit = max(.zero, next - .now) }
-        // What was refused is told at once, but not to a page that tries again and again.
+        // Answers refused calls soon, but throttles a page that keeps calling again.
         if calls.hasRefused { limit = .milliseconds(1) }
         if log.hasWithheld { limit = min(limit ?? .seconds(1), .seconds(1)) }
         control.wake.wait(for: limit)
     }
 
-    // MARK: - The end
+    // MARK: - Ending
 
-    /// The page ends now.
+    /// Whether the page must end immediately.
     var mustEnd: Bool { control.isClosing || failure != nil }
 
     private func fail(_ code: JSBridgeError.Code, _ detail: String) {
@@ -143,7 +143,7 @@ final class HeadlessPage {
         return configuration.endsWhenIdle && timers.isEmpty && mailbox.isIdle
     }
 
-    /// Settles what the page still waits for, lets it go, and waits until the program has settled what it submitted.
+    /// Settles the page's calls, releases its context, and waits until everything it submitted has settled.
     private func finish() {
         context.limit.isLastTurn = true
         context.watch(slice: context.limit.slice)
@@ -163,13 +163,13 @@ final class HeadlessPage {
 }
 
 extension HeadlessPage {
-    /// Tells the page what became of a message of its own.
+    /// Settles one of the page's calls with its outcome.
     func tell(_ number: UInt64, _ outcome: Outcome) {
         guard let functions else { return }
         turn { functions.settle(number, outcome) }
     }
 
-    /// Gives the page a message from the program.
+    /// Delivers a message from the program to the page.
     func receive(_ message: PageMessage) {
         guard let functions else { return }
         turn { functions.deliver(message) }
@@ -180,7 +180,7 @@ extension HeadlessPage {
         turn { functions.fireTimer(timer) }
     }
 
-    /// The page answers a call from the program.
+    /// Finishes a call from the program with the page's answer.
     func answered(_ number: UInt64, _ kind: String, _ text: consuming ScriptText?) {
         mailbox.finish(number, answer(kind, text))
     }
@@ -195,14 +195,13 @@ extension HeadlessPage {
         return .success(Bytes(text.text()))
     }
 
-    /// Ends the script that called a native function, when the page ends at once.
+    /// Ends the script that called a native function if the page must end immediately.
     func heedClose() {
         if control.isClosing && !context.limit.isLastTurn { context.endSoon() }
     }
 }
 
-/// Which timer is due next: the earliest, and of two due at the same time the one that was set first. Pure: the caller
-/// says what time it is.
+/// A queue of timers, ordered by due time and then by order of registration. Pure: the caller passes the time.
 struct TimerQueue {
     typealias Instant = ContinuousClock.Instant
 
@@ -212,21 +211,20 @@ struct TimerQueue {
         let id: Int
     }
 
-    /// A heap: no entry is earlier than the one at half its index. Cancelled entries stay until they come up, or until
-    /// they are the most.
+    /// A binary min-heap. Cancelled entries stay until they reach the front or outnumber the live timers.
     private var heap: [Entry] = []
     private var live: [Int: UInt64] = [:]
     private var serial: UInt64 = 0
 
     var isEmpty: Bool { live.isEmpty }
 
-    /// When the next timer is due.
+    /// Returns the due time of the next timer.
     mutating func nextDue() -> Instant? {
         dropCancelled()
         return heap.first?.due
     }
 
-    /// Sets a timer, in place of one with the same id.
+    /// Sets a timer, replacing one with the same identifier.
     mutating func schedule(_ id: Int, due: Instant) {
         serial += 1
         live[id] = serial
@@ -239,7 +237,7 @@ struct TimerQueue {
         live[id] = nil
     }
 
-    /// Takes the next timer that is due at `now` and was set at or before `last`, so that a timer set by another one
+    /// Takes the next timer that is due at `now` and was set no later than `last`. A timer set by another timer thus
     /// waits for the next round.
     mutating func take(dueAt now: Instant, setBy last: UInt64) -> Int? {
         dropCancelled()
@@ -249,7 +247,7 @@ struct TimerQueue {
         return first.id
     }
 
-    /// The timers set so far.
+    /// The serial number of the timer set last.
     var lastSerial: UInt64 { serial }
 
     private mutating func dropCancelled() {

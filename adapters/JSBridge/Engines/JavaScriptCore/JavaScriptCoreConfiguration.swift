@@ -1,44 +1,43 @@
 public import SignalboxCore
 
-/// What a headless page runs, and its bounds.
+/// The scripts and limits of a headless page.
 public struct JavaScriptCoreConfiguration: Sendable {
-    /// The configured source whose arrivals these are.
+    /// The configured source of the arrivals.
     public var source: SourceName
-    /// Run in this order when the page begins, in one global scope.
+    /// The scripts, run in this order in one global scope when the page begins.
     public var scripts: [PageScript]
-    /// What ``PageHandle/title`` answers, as a script has no document of its own; none by default.
+    /// The value of ``PageHandle/title``, because a script has no document; `nil` by default.
     public var title: String?
-    /// Whether the page ends by itself once no timer, no call in flight and no message to it is left; `false` by default.
+    /// Whether the page ends once no timer, call in flight or message to it remains; `false` by default.
     public var endsWhenIdle = false
-    /// How much processor time scripts may use without giving the thread back, above zero and at most 1 h; 10 s by
-    /// default. A page that uses more is closed; a chain of promises without end may use some times as much first. Not
-    /// enforced on Apple platforms, where the call for it is private.
+    /// The maximum processor time of one turn, above zero and at most 1 h; 10 s by default. A page that exceeds it is
+    /// closed; an endless promise chain may use several times as much first. Not enforced on Apple platforms, where the
+    /// required function is private.
     public var executionTimeLimit: Duration = .seconds(10)
-    /// How much memory the scripts' objects may take, in bytes, at least 1 MiB; 256 MiB by default. Checked at most ten
-    /// times a second, between turns and within them, so a page may exceed it for a moment; one that stays over it is closed. A
-    /// single call into the library, such as a sort, is not interrupted. Not enforced on Apple platforms.
+    /// The maximum memory of the scripts' objects in bytes, at least 1 MiB; 256 MiB by default. Checked at most ten
+    /// times a second, between turns and within them. A page that stays over the limit is closed. A single call into
+    /// the library, such as a sort, is not interrupted. Not enforced on Apple platforms.
     public var heapLimit = 256 * 1_024 * 1_024
-    /// The most timers at once, 1 to 1,000,000; 1,000 by default. `setTimeout` throws a `RangeError` beyond it.
+    /// The maximum number of timers, 1 to 1,000,000; 1,000 by default. Beyond it, `setTimeout` throws a `RangeError`.
     public var timerLimit = 1_000
-    /// The most calls and messages from the program that wait for the page's thread, 1 to 1,000,000; 1,000 by default.
-    /// Beyond it a ``PageHandle`` answers `full`.
+    /// The maximum number of calls and messages from the program that wait for the page's thread, 1 to 1,000,000; 1,000
+    /// by default. Beyond it, a ``PageHandle`` throws `full`.
     public var messagesToPage = 1_000
-    /// The most messages that wait in the page for a listener of `signalbox.on`, 1 to 1,000,000; 256 by default. Beyond it
-    /// the oldest is dropped, which is logged; a call that waited for an answer gets an error.
+    /// The maximum number of messages that wait in the page for a listener of `signalbox.on`, 1 to 1,000,000; 256 by
+    /// default. Beyond it, the page logs and drops the oldest; a call waiting for its answer fails.
     public var messagesWithoutListener = 256
-    /// The most messages from the page that are submitted at once, 1 to 1,000; 256 by default. While the source's window is
-    /// full the script stands still in its `postMessage` or `call`.
+    /// The maximum number of messages in one batch from the page, 1 to 1,000; 256 by default. While the source's window
+    /// is full, the script blocks in its `postMessage` or `call`.
     public var batchMessages = 256
-    /// The bounds of one message, either way.
+    /// The limits of one message, in either direction.
     public var limits = MessageLimits()
-    /// The most lines a second that `console` may log, at least 1; 100 by default. What is over is counted and told in one
-    /// line.
+    /// The maximum number of `console` lines logged per second, at least 1; 100 by default. One line reports the rest.
     public var consoleLinesPerSecond = 100
 
-    /// The process in which the scripts run; `nil` (default): the program's own.
+    /// The process that runs the scripts, or `nil` for the program's own; `nil` by default.
     public var process: ScriptProcess?
 
-    /// A page of these scripts, with the defaults.
+    /// Creates the configuration of a page with these scripts and default limits.
     public init(source: SourceName, scripts: [PageScript]) {
         self.source = source
         self.scripts = scripts
@@ -46,9 +45,9 @@ public struct JavaScriptCoreConfiguration: Sendable {
 }
 
 extension JavaScriptCoreConfiguration {
-    /// Checks every range.
+    /// Validates the range of every value.
     ///
-    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first fault, with what to do.
+    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first fault, with its remedy.
     public func validate() throws(JSBridgeError) {
         guard executionTimeLimit > .zero, executionTimeLimit <= .seconds(3_600) else {
             throw fault("the execution time limit is above zero and at most 1 h")
@@ -76,14 +75,14 @@ extension JavaScriptCoreConfiguration {
     }
 }
 
-/// One script of a page: its source text and the name that errors show.
+/// A script of a page, with the name that errors show.
 public struct PageScript: Sendable, Hashable {
-    /// Shown in errors as `name:line:column`; for a file its path.
+    /// The name in errors, which have the form `name:line:column`; the path of a file.
     public let name: String
-    /// JavaScript, run as a classic script and not as a module.
+    /// The JavaScript text, run as a classic script instead of a module.
     public let source: String
 
-    /// A script made in the program.
+    /// Creates a script from text.
     public init(name: String, source: String) {
         self.name = name
         self.source = source

@@ -2,35 +2,37 @@ import AdapterThreads
 public import Logging
 public import SignalboxCore
 
-/// A page without a window: scripts in JavaScriptCore, with `signalbox`, `window.webkit.messageHandlers`, timers and
-/// `console`, and nothing else of a browser: no DOM, no `fetch`, no navigation, no modules.
+/// An engine for a page without a window. Scripts run in JavaScriptCore with `signalbox`, timers, `console` and
+/// `window.webkit.messageHandlers`, but without a DOM, `fetch`, navigation, modules or other browser features.
 ///
-/// One thread per run executes all of its JavaScript. A call is answered with its outcome; nothing is acknowledged and
-/// nothing comes again. While the source's window is full the script stands still in its call.
+/// One thread per run executes all JavaScript. Each call is answered with its outcome; messages are neither
+/// acknowledged nor redelivered. While the source's window is full, the script blocks in its call.
 ///
-/// The first page of a process takes about 25 MB of resident memory, most of it the library's; each further one about
-/// 2 MB and what its scripts keep.
+/// The first page of a process takes about 25 MB of resident memory, most of it the library's. Each further page takes
+/// about 2 MB plus its scripts' objects.
 public final class JavaScriptCoreEngine: Adapter {
-    /// What the engine was made with.
+    /// The engine's configuration.
     public let configuration: JavaScriptCoreConfiguration
-    /// The page, the same for all runs. What is sent while none runs waits for the next, bounded; after
-    /// ``PageHandle/close()`` nothing is taken until the next run begins.
+    /// The page, the same for all runs. Messages sent between runs wait for the next run, in a bounded queue. After
+    /// ``PageHandle/close()`` the page refuses messages until the next run begins.
     public let page: PageHandle
     private let mailbox: PageMailbox
     private let errors = ScriptErrorCount()
     private let logger: Logger
     private let endProcess: (@Sendable (JSBridgeError) -> Never)?
 
+    /// Creates an engine and validates its configuration.
+    ///
     /// - Parameters:
-    ///   - configuration: checked here.
-    ///   - logger: hears of script errors, of `console`, and of dropped messages.
+    ///   - configuration: The scripts and limits of the page.
+    ///   - logger: The destination of script errors, `console` output and reports of dropped messages.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
     public convenience init(_ configuration: JavaScriptCoreConfiguration, logger: Logger) throws(JSBridgeError) {
         try self.init(configuration, logger: logger, endProcess: nil)
     }
 
-    /// - Parameter endProcess: ends the process, which has only this page; called when a turn goes on although the library should
-    ///   have ended it.
+    /// - Parameter endProcess: A closure that ends the process, which has only this page. Called when the library fails
+    ///   to end a turn that exceeded its limit.
     init(
         _ configuration: JavaScriptCoreConfiguration,
         logger: Logger,
@@ -51,27 +53,28 @@ public final class JavaScriptCoreEngine: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// Every call is answered, and the program can send unasked.
+    /// Replies to each call, and pushes from the program.
     public var features: AdapterFeatures { [.replies, .pushes] }
 
-    /// How many scripts, timers and listeners threw, or were rejected without anybody looking, since the engine was made.
+    /// The number of script exceptions and unhandled promise rejections since the engine was created.
     public var scriptErrors: Int { errors.value }
 
-    /// Runs the scripts, and then timers and answers, until its task is cancelled, the page is closed, or it is idle and
-    /// ``JavaScriptCoreConfiguration/endsWhenIdle``.
+    /// Runs the scripts, then timers and answers, until the task is cancelled, the page is closed, or the page is idle
+    /// and ``JavaScriptCoreConfiguration/endsWhenIdle`` is set.
     ///
-    /// Each run is a new page. Cancellation is the graceful stop: calls made from then on are answered `drain`, those in
-    /// flight get their outcome, then the page ends. ``PageHandle/close()`` and the limits end it at once: its calls in
-    /// flight are rejected with `closed`. In each case it returns when everything submitted is settled.
+    /// Each run is a new page. Cancellation stops it gracefully: new calls are answered `drain`, calls in flight get
+    /// their outcome, then the page ends. ``PageHandle/close()`` and the limits end it immediately and reject calls in
+    /// flight with `closed`. In each case the function returns once everything submitted has settled.
     ///
-    /// - Throws: ``JSBridgeError`` `alreadyRunning`, `noResources`, `executionTimeLimit`, `heapLimit`. After
-    ///   `executionTimeLimit` the thread may be left behind, when the script is one that nothing can end.
+    /// - Throws: ``JSBridgeError`` `alreadyRunning`, `noResources`, `executionTimeLimit`, `heapLimit`; with a separate
+    ///   process also `pageFailed`. After `executionTimeLimit` the page's thread may remain, if its script cannot be
+    ///   ended.
     public func run(into intake: any Intake) async throws {
         guard mailbox.begin() else {
             throw JSBridgeError(.alreadyRunning, "the engine runs already; one engine is one page", source: source)
         }
         defer { mailbox.end() }
-        // A page that is not wanted any more sends nothing.
+        // A run cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }
         let control: PageControl
         let thread: OwnedThread
@@ -81,7 +84,7 @@ public final class JavaScriptCoreEngine: Adapter {
         } catch {
             throw JSBridgeError(.noResources, error.description, source: source)
         }
-        // Not a part of this task: it watches while this one is cancelled, too.
+        // An unstructured task, because the watch must continue while this task is cancelled.
         let watch = Task { [configuration, endProcess] in
             let limit = configuration.executionTimeLimit
             if let endProcess {
@@ -100,12 +103,12 @@ public final class JavaScriptCoreEngine: Adapter {
         }
     }
 
-    /// The page's answer to a call, as JSON.
+    /// Returns the page's answer to a call, as JSON.
     func answer(of action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes? {
         try await mailbox.call(action, body: body, timeout: timeout)
     }
 
-    /// The page's thread.
+    /// The body of the page's thread.
     private func runPage(_ control: PageControl, _ intake: any Intake) {
         control.processorTime.begin()
         do throws(JSBridgeError) {

@@ -1,8 +1,7 @@
 import AdapterThreads
 import SignalboxCore
 
-/// The page's messages on their way into the program, and which of them have no outcome yet. Belongs to the page's
-/// thread.
+/// The page's calls without an outcome, and the batch of messages to submit next. Confined to the page's thread.
 final class PageCalls {
     private let control: PageControl
     private let intake: any Intake
@@ -15,7 +14,7 @@ final class PageCalls {
     private var refused: [UInt64] = []
     private var buffer: [CChar] = []
     private var lastHandler: (text: String, envelope: Envelope)?
-    /// Whether messages are still taken: not in the page's last turn.
+    /// Whether messages are accepted; `false` in the page's last turn.
     var isOpen = true
 
     init(_ parts: HeadlessPage.Parts) {
@@ -31,30 +30,30 @@ final class PageCalls {
         )
     }
 
-    /// How many messages were submitted, or are about to be, and have no outcome.
+    /// The number of messages that are submitted or batched and have no outcome.
     var unsettled: Int { inFlight.count }
 
-    /// Whether messages were not taken, and the page has not been told.
+    /// Whether the page has yet to be notified of refused messages.
     var hasRefused: Bool { !refused.isEmpty }
 
-    /// The numbers of the messages that were not taken because the source ends.
+    /// Returns and clears the numbers of the messages refused because the source is stopping.
     func takeRefused() -> [UInt64] {
         defer { refused = [] }
         return refused
     }
 
-    /// - Returns: whether the number had no outcome before.
+    /// - Returns: Whether the number had no outcome before.
     func settle(_ number: UInt64) -> Bool {
         inFlight.remove(number) != nil
     }
 
-    // MARK: - Taking
+    // MARK: - Accepting messages
 
-    /// Takes a message from the page, and submits when the batch is full.
+    /// Accepts a message from the page, and submits the batch when it is full.
     ///
     /// - Parameters:
-    ///   - handler: what it was posted to, or `nil` when it is a standard envelope.
-    ///   - timeout: in milliseconds from now, or 0.
+    ///   - handler: The handler to which it was posted, or `nil` for a standard envelope.
+    ///   - timeout: The time from the call to its deadline, in milliseconds, or 0 for none.
     func post(_ handler: String?, _ json: borrowing ScriptText, number: UInt64, timeout: Double) {
         guard isOpen, !control.isClosing else { return }
         guard !control.isStopping else { return refused.append(number) }
@@ -63,7 +62,7 @@ final class PageCalls {
         if batch.count >= batchMessages || batch.byteCount >= PageCalls.batchBytes { submit() }
     }
 
-    /// A batch of large messages is submitted earlier.
+    /// The size, in bytes, at which a batch is submitted before it has the maximum number of messages.
     private static let batchBytes = 1_048_576
 
     private func append(
@@ -94,11 +93,11 @@ final class PageCalls {
         }
     }
 
-    // MARK: - Submitting
+    // MARK: - Submission
 
-    /// Submits what was taken. While the intake has no room the thread stands still here, and the script with it.
+    /// Submits the batch. Blocks the thread, and with it the script, while the intake has no room.
     ///
-    /// What is not taken any more is answered to the page, unless the page ends at once: then that answers it.
+    /// Messages refused by the intake are answered to the page. When the page closes, its end answers them instead.
     func submit() {
         guard batch.count > 0 else { return }
         let arrivals = batch.take()
@@ -117,16 +116,16 @@ final class PageCalls {
         }
     }
 
-    /// Never trusts the answer further than the batch reaches.
+    /// Submits arrivals and clamps the intake's answer to the batch size.
     private func take(_ arrivals: [Arrival]) -> Int {
         min(max(0, intake.submit(arrivals, to: control)), arrivals.count)
     }
 
-    /// - Returns: whether to try again; not when the page ends.
+    /// - Returns: Whether to submit again; `false` when the page ends.
     private func untilRoom() -> Bool {
         guard !control.isStopping, !control.isClosing else { return false }
         control.wantRoom()
-        // The wake-ups that were used up here may have been for what waits elsewhere.
+        // Wake-ups consumed here may have announced other work.
         defer { control.wake.wake() }
         while control.room == .unknown && !control.isStopping && !control.isClosing { control.wake.wait(for: nil) }
         return control.room == .free && !control.isStopping && !control.isClosing

@@ -2,25 +2,25 @@ import AdapterThreads
 import SignalboxCore
 import Synchronization
 
-/// Between a page's thread, which must not wait for Swift's tasks, and the task of its run, which must not wait for the
-/// thread; and where the thread hears what became of its messages. One object per run.
+/// The hand-off between a page's OS thread and the Swift task of its run; neither blocks on the other. It is also the
+/// sink for the outcomes of the page's messages. Each run has its own.
 final class PageControl: SettlementSink, MailboxReader {
-    /// What the thread asks of the task.
+    /// A request from the thread to the task.
     enum Event {
-        /// Wait until the intake has room.
+        /// Waits until the intake has room.
         case roomWanted
-        /// The thread returns now, so joining it does not wait.
+        /// The thread is about to return, so joining it does not block.
         case ended(JSBridgeError?)
-        /// The thread is in a turn that nothing can end; all it submitted is settled.
+        /// The thread is in a turn that cannot be ended; everything it submitted has settled.
         case leftBehind
     }
 
-    /// What the thread may do next.
+    /// The task's answer to a request for room.
     enum Room { case unknown, free, closed }
 
     private struct State {
         var settlements: [(token: UInt64, outcome: Outcome)] = []
-        /// How many arrivals were submitted and not settled.
+        /// The number of arrivals that are submitted and not settled.
         var outstanding = 0
         var isLeftBehind = false
         var room = Room.unknown
@@ -29,13 +29,13 @@ final class PageControl: SettlementSink, MailboxReader {
     }
 
     let wake: WakeSignal
-    /// The page ends when its calls in flight have their outcomes.
+    /// Whether the page ends once its calls in flight have their outcomes.
     private let stopping = Atomic(false)
-    /// The page ends now.
+    /// Whether the page ends immediately.
     private let closing = Atomic(false)
-    /// A turn lasts too long, and the engine has not ended it.
+    /// Whether a turn exceeded its limit without the engine ending it.
     private let overrun = Atomic(false)
-    /// The page's turns and the pauses between them, counted: odd within a turn.
+    /// The number of turn boundaries; odd within a turn.
     private let turns = Atomic(0)
     let processorTime = ThreadTime()
     private let state = Mutex(State())
@@ -50,9 +50,9 @@ final class PageControl: SettlementSink, MailboxReader {
     var hasOverrun: Bool { overrun.load(ordering: .relaxed) }
     var turn: Int { turns.load(ordering: .relaxed) }
 
-    // MARK: - The task's side
+    // MARK: - Called by the task
 
-    /// The thread's next wish. One caller at a time; cancellation does not end the wait, as the thread always answers.
+    /// Waits for the thread's next event, even after cancellation: the thread always posts one. One caller at a time.
     func nextEvent() async -> Event {
         await withCheckedContinuation { continuation in
             let event = state.withLock { state -> Event? in
@@ -72,13 +72,13 @@ final class PageControl: SettlementSink, MailboxReader {
         wake.wake()
     }
 
-    /// Asks the page to end gracefully; any number of times, from anywhere.
+    /// Requests a graceful end of the page. Idempotent and safe on any thread.
     func stop() {
         stopping.store(true, ordering: .relaxed)
         wake.wake()
     }
 
-    /// Asks the page to end at once; any number of times, from anywhere.
+    /// Requests the immediate end of the page. Idempotent and safe on any thread.
     func close() {
         closing.store(true, ordering: .relaxed)
         wake.wake()
@@ -88,13 +88,13 @@ final class PageControl: SettlementSink, MailboxReader {
         wake.wake()
     }
 
-    /// Asks the page to end at once because of the turn it is in.
+    /// Requests the immediate end of the page because its turn exceeded the limit.
     func endOverrun() {
         overrun.store(true, ordering: .relaxed)
         close()
     }
 
-    /// Gives the thread up, once what it submitted is settled.
+    /// Detaches the thread once everything it submitted has settled.
     func leaveBehind() {
         let isSettled = state.withLock { state in
             state.isLeftBehind = true
@@ -103,7 +103,7 @@ final class PageControl: SettlementSink, MailboxReader {
         if isSettled { post(.leftBehind) }
     }
 
-    // MARK: - The sink
+    // MARK: - SettlementSink
 
     func mayAcknowledge(_ token: UInt64) {}
 
@@ -117,7 +117,7 @@ final class PageControl: SettlementSink, MailboxReader {
         if isLast { post(.leftBehind) }
     }
 
-    // MARK: - The thread's side
+    // MARK: - Called by the thread
 
     var room: Room { state.withLock { $0.room } }
 
@@ -126,22 +126,22 @@ final class PageControl: SettlementSink, MailboxReader {
         post(.roomWanted)
     }
 
-    /// Takes what was settled since the last call, in order, in exchange for an empty array.
+    /// Takes the outcomes received since the last call, in order, in exchange for an empty array.
     func exchange(_ settlements: inout [(token: UInt64, outcome: Outcome)]) {
         state.withLock { swap(&$0.settlements, &settlements) }
     }
 
-    /// Notes that so many arrivals are about to be submitted, or were not taken after all.
+    /// Adds to the number of unsettled arrivals. A negative count withdraws arrivals that the intake refused.
     func expect(_ count: Int) {
         state.withLock { $0.outstanding += count }
     }
 
-    /// Says that JavaScript begins, or has ended.
+    /// Counts the begin or end of JavaScript execution.
     func countTurn() {
         turns.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// The thread's last act.
+    /// Posts the end of the run, as the thread's last action.
     func end(_ error: JSBridgeError?) {
         post(.ended(error))
     }
@@ -160,11 +160,11 @@ final class PageControl: SettlementSink, MailboxReader {
 }
 
 extension PageControl {
-    /// Ends the page when a turn goes on although the engine should have ended it, as it does not see a chain of promises
-    /// that never ends: each link enters it anew. A page that calls the program meanwhile can still be ended; the thread
-    /// of another is given up.
+    /// Ends the page when a turn exceeds its limit and the engine fails to end it. The engine misses endless promise
+    /// chains, because each link enters it again. The thread of a page that makes no calls meanwhile is detached.
     ///
-    /// - Parameter limit: processor time of a turn. It is looked at seldom, so a turn may have some times as much.
+    /// - Parameter limit: The maximum processor time of a turn. The check runs every `2 * limit`, so a turn may use
+    ///   several times as much.
     func watch(_ limit: Duration) async {
         var seen = (turn: 0, used: Duration.zero)
         while (try? await Task.sleep(for: limit * 2)) != nil {
@@ -173,15 +173,14 @@ extension PageControl {
             if now != seen.turn { seen = (now, used) }
             guard now % 2 == 1, used - seen.used > limit * 1.5 else { continue }
             endOverrun()
-            // A long call of the library's own, such as a regular expression, ends by itself.
+            // A long call within the library, such as a regular expression, ends by itself.
             if used - seen.used > limit * 1.5 + max(limit, .seconds(1)) { return leaveBehind() }
         }
     }
 
-    /// Returns when a turn has gone on for a second beyond the limit, which no script that the library can end does, or when
-    /// its task is cancelled.
+    /// Returns when a turn exceeds the limit by a second, which the library normally prevents, or upon cancellation.
     ///
-    /// - Parameter limit: processor time of a turn, which is checked ten times in that time, and at most ten times a second.
+    /// - Parameter limit: The maximum processor time of a turn, checked every tenth of it, at most ten times a second.
     func untilOverrun(_ limit: Duration) async {
         var seen = (turn: 0, used: Duration.zero)
         while (try? await Task.sleep(for: max(limit / 10, .milliseconds(100)))) != nil {

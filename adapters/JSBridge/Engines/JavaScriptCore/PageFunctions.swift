@@ -2,7 +2,7 @@ import AdapterThreads
 import Logging
 import SignalboxCore
 
-/// The functions of bridge.js and headless.js that a page's thread calls, and the natives they were given.
+/// The functions of bridge.js and headless.js that the page's thread calls, and the native functions that they use.
 struct PageFunctions {
     private let context: ScriptContext
     private let reply: ScriptObject
@@ -12,9 +12,9 @@ struct PageFunctions {
     private let fire: ScriptObject
     private let describing: ScriptObject
 
-    /// Sets a page's globals up.
+    /// Sets up a page's globals.
     ///
-    /// - Throws: `noResources` when there is no memory for them.
+    /// - Throws: `noResources` if there is no memory for them.
     init(_ page: HeadlessPage) throws(JSBridgeError) {
         context = page.context
         let natives = PageFunctions.natives(of: page)
@@ -93,7 +93,7 @@ struct PageFunctions {
         context.call(closeAll, .text("the page ends"))
     }
 
-    /// What was thrown, in words.
+    /// Returns a description of a thrown value.
     func describe(_ thrown: ScriptValue) -> String {
         guard case .returned(let value) = context.call(describing, .value(thrown)) else {
             return "an error without text"
@@ -103,14 +103,14 @@ struct PageFunctions {
 }
 
 extension PageFunctions {
-    /// What bridge.js and headless.js may call. They run on the page's thread, inside JavaScript.
+    /// Creates the native functions for bridge.js and headless.js. They run on the page's thread, inside JavaScript.
     static func natives(of page: HeadlessPage) -> ScriptObject? {
         let context = page.context
         guard let natives = context.makeObject() else { return nil }
         context.set("timerLimit", of: natives, to: .number(Double(page.configuration.timerLimit)))
         let held = Double(page.configuration.messagesWithoutListener)
         context.set("messagesWithoutListener", of: natives, to: .number(held))
-        // The page outlives its context, and so every call of these.
+        // The page outlives its context, and therefore all calls to these functions.
         addTimers(natives, page)
         addLog(natives, page)
         addMessages(natives, page)
@@ -130,7 +130,7 @@ extension PageFunctions {
         }
     }
 
-    /// In milliseconds: what browsers allow. The script has its own such bound, but it is the page's to break.
+    /// The maximum delay in milliseconds, as in browsers. The script has its own bound, but the page can change it.
     private static let longestDelay = 2_147_483_647.0
 
     private static func addLog(_ natives: ScriptObject, _ page: HeadlessPage) {
@@ -140,7 +140,7 @@ extension PageFunctions {
             page.heedClose()
         }
         page.context.set("failed", of: natives) { [unowned page] call in
-            // What the end of the page rejects is no error of the page.
+            // Rejections caused by the page's end are not script errors.
             guard !page.context.limit.isLastTurn, let text = call.text(0)?.text(atMost: LineText.longest) else {
                 return
             }

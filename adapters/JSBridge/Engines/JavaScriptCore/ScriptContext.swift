@@ -4,9 +4,9 @@ import JavaScriptCore
 import CJavaScriptCore
 #endif
 
-/// One global scope of JavaScript, with a heap of its own. Belongs to one thread.
+/// A JavaScript global scope with its own heap. Confined to one thread.
 ///
-/// What it made - texts, objects kept, native functions - is gone after ``release()``, which must be called.
+/// Texts, kept objects and native functions of the context are invalid after ``release()``, which must be called.
 final class ScriptContext {
     let group: JSContextGroupRef
     let reference: JSGlobalContextRef
@@ -16,7 +16,7 @@ final class ScriptContext {
     private var buffer: [CChar] = []
     let limit: TurnLimit
 
-    /// - Returns: `nil` when the library has no memory for it.
+    /// - Returns: `nil` if the library has no memory for the context.
     init?(limit: TurnLimit) {
         guard let group = JSContextGroupCreate() else { return nil }
         guard let functionClass = NativeFunction.makeClass() else {
@@ -35,7 +35,7 @@ final class ScriptContext {
         watch(slice: limit.slice)
     }
 
-    /// Ends the scope: finalizers have run, and nothing points to this object any more.
+    /// Releases the scope. On return its finalizers have run and nothing refers to this object.
     func release() {
         for object in kept { JSValueUnprotect(reference, object) }
         kept = []
@@ -47,7 +47,7 @@ final class ScriptContext {
 
     // MARK: - Calling JavaScript
 
-    /// Runs a script; what it threw has its name, as `sourceURL`.
+    /// Runs a script. Its errors have the script's name as `sourceURL`.
     func evaluate(_ source: String, name: String) -> ScriptResult {
         let script = ScriptText(source)
         let url = ScriptText(name)
@@ -58,7 +58,7 @@ final class ScriptContext {
 
     /// Calls a function with at most five arguments.
     func call(_ function: ScriptObject, _ arguments: ScriptArgument...) -> ScriptResult {
-        // Arguments lie on the stack: in an array the collector would not see them.
+        // The arguments lie on the stack, because the garbage collector does not scan an array's storage.
         withUnsafeTemporaryAllocation(of: JSValueRef?.self, capacity: 5) { room in
             var count = 0
             for argument in arguments.prefix(5) {
@@ -78,7 +78,7 @@ final class ScriptContext {
         }
     }
 
-    /// Makes JavaScript callable again after it was ended: when that happened in a microtask, the next call ends, too.
+    /// Makes JavaScript callable after its termination. A termination in a microtask also ends the next call.
     func forgetEnding() {
         if limit.hasEnded { _ = evaluate("0", name: "") }
     }
@@ -108,7 +108,7 @@ final class ScriptContext {
 
     // MARK: - Objects
 
-    /// The object that a value is, kept until the context is released; `nil` when the value is none.
+    /// Keeps the object of a value until the context is released; returns `nil` if the value is not an object.
     func keep(_ value: ScriptValue) -> ScriptObject? {
         guard JSValueIsObject(reference, value.reference) else { return nil }
         let object = JSValueToObject(reference, value.reference, nil)
@@ -118,12 +118,12 @@ final class ScriptContext {
         return ScriptObject(reference: object)
     }
 
-    /// An empty object, kept.
+    /// Creates an empty object and keeps it.
     func makeObject() -> ScriptObject? {
         JSObjectMake(reference, nil, nil).flatMap { keep(ScriptValue(reference: $0)) }
     }
 
-    /// A kept member of an object.
+    /// Returns a member of an object and keeps it.
     func member(_ name: String, of object: ScriptObject) -> ScriptObject? {
         let name = ScriptText(name)
         let value = JSObjectGetProperty(reference, object.reference, name.reference, nil)
@@ -135,9 +135,9 @@ final class ScriptContext {
         JSObjectSetProperty(reference, object.reference, name.reference, make(argument), 0, nil)
     }
 
-    /// Gives an object a member that calls the program.
+    /// Adds a member function that calls the program.
     ///
-    /// - Parameter body: called on this thread, inside whatever JavaScript calls it; released with the context.
+    /// - Parameter body: A closure called on this thread, inside the calling JavaScript; released with the context.
     func set(_ name: String, of object: ScriptObject, calling body: @escaping (NativeCall) -> Void) {
         let native = NativeFunction(body)
         natives.append(native)
@@ -146,15 +146,15 @@ final class ScriptContext {
         set(name, of: object, to: .value(ScriptValue(reference: function)))
     }
 
-    /// A string's text, or `nil` when the value is no string.
+    /// Returns the text of a string, or `nil` if the value is not a string.
     func text(of value: ScriptValue, atMost limit: Int) -> String? {
         guard JSValueIsString(reference, value.reference) else { return nil }
         return ScriptText(owning: JSValueToStringCopy(reference, value.reference, nil))?.text(atMost: limit)
     }
 }
 
-/// A function of the program that JavaScript calls. Its object in JavaScript points here, so the context that made it
-/// keeps it as long as anything can call it.
+/// A function of the program that JavaScript calls. Its JavaScript object points to this one, so the context keeps it
+/// as long as it can be called.
 final class NativeFunction {
     private let body: (NativeCall) -> Void
 
@@ -162,7 +162,7 @@ final class NativeFunction {
         self.body = body
     }
 
-    /// A class whose objects are such functions; to be released.
+    /// Creates the class of the JavaScript objects for such functions. The caller must release it.
     static func makeClass() -> JSClassRef? {
         var definition = JSClassDefinition()
         definition.callAsFunction = nativeFunctionCalled
@@ -188,18 +188,18 @@ private func nativeFunctionCalled(
     return JSValueMakeUndefined(context)
 }
 
-/// The arguments of a call from JavaScript to a native function; valid during the call only.
+/// The arguments of a call from JavaScript to a native function. Valid only during the call.
 struct NativeCall {
     let context: JSContextRef
     let arguments: UnsafeBufferPointer<JSValueRef?>
 
-    /// A number, or `nil` when there is none at this place.
+    /// Returns the number at a position, or `nil` if the argument is missing or not a number.
     func number(_ position: Int) -> Double? {
         guard let value = value(position), JSValueIsNumber(context, value) else { return nil }
         return JSValueToNumber(context, value, nil)
     }
 
-    /// A text, or `nil` when there is none at this place.
+    /// Returns the text at a position, or `nil` if the argument is missing or not a string.
     func text(_ position: Int) -> ScriptText? {
         guard let value = value(position), JSValueIsString(context, value) else { return nil }
         return ScriptText(owning: JSValueToStringCopy(context, value, nil))

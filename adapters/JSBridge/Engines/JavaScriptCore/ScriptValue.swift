@@ -6,24 +6,23 @@ import JavaScriptCore
 import CJavaScriptCore
 #endif
 
-/// A value of JavaScript. It lives as long as it is on the page's thread's stack, where the engine looks for it: it must
-/// not be kept anywhere else.
+/// A JavaScript value. It must stay on the stack of the page's thread, where the garbage collector finds it.
 struct ScriptValue {
     let reference: JSValueRef
 }
 
-/// What a call into JavaScript came to.
+/// The result of a call into JavaScript.
 enum ScriptResult {
     case returned(ScriptValue)
     case threw(ScriptValue)
 }
 
-/// An object of JavaScript that is kept until its context is released.
+/// A JavaScript object, kept until its context is released.
 struct ScriptObject {
     let reference: JSObjectRef
 }
 
-/// What a function of JavaScript is called with.
+/// An argument of a JavaScript function.
 enum ScriptArgument {
     case undefined
     case null
@@ -35,11 +34,11 @@ enum ScriptArgument {
     case object(ScriptObject)
 }
 
-/// A string of JavaScript, released with this value.
+/// A JavaScript string, released with this value.
 struct ScriptText: ~Copyable {
     let reference: JSStringRef
 
-    /// Takes over a reference.
+    /// Takes ownership of a reference.
     init?(owning reference: JSStringRef?) {
         guard let reference else { return nil }
         self.reference = reference
@@ -50,7 +49,7 @@ struct ScriptText: ~Copyable {
         reference = JSStringCreateWithCharacters(units, units.count)
     }
 
-    /// Text in UTF-8 without a NUL, as JSON is. `buffer` is used meanwhile.
+    /// Creates a string from UTF-8 without a NUL, such as JSON, with `buffer` as temporary storage.
     init(_ bytes: Bytes, by buffer: inout [CChar]) {
         buffer.removeAll(keepingCapacity: true)
         bytes.withUnsafeBytes { buffer.append(contentsOf: $0.lazy.map { CChar(bitPattern: $0) }) }
@@ -62,18 +61,18 @@ struct ScriptText: ~Copyable {
         JSStringRelease(reference)
     }
 
-    /// The number of UTF-16 code units: at least a third of the bytes in UTF-8, and at most all of them.
+    /// The number of UTF-16 code units: at least a third of the UTF-8 length in bytes, and at most all of it.
     var length: Int { JSStringGetLength(reference) }
 
-    /// The text, with U+FFFD for a surrogate that stands alone.
+    /// Returns the text, with U+FFFD for an unpaired surrogate.
     func text(atMost limit: Int = .max) -> String {
         let units = UnsafeBufferPointer(start: JSStringGetCharactersPtr(reference), count: min(length, limit))
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// The text in UTF-8, or nothing when a surrogate stands alone.
+    /// Calls a closure with the text in UTF-8, or with no bytes if it contains an unpaired surrogate.
     ///
-    /// - Parameter body: gets the bytes, which are valid during the call only.
+    /// - Parameter body: A closure that receives the bytes, valid only during the call.
     func withUTF8<Result>(in buffer: inout [CChar], _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let size = JSStringGetMaximumUTF8CStringSize(reference)
         if buffer.count < size { buffer = [CChar](repeating: 0, count: size) }

@@ -1,7 +1,7 @@
 #if canImport(JavaScriptCore)
 import JavaScriptCore
 
-// The calls are private there.
+// The functions that this requires are private on Apple platforms.
 extension ScriptContext {
     func watch(slice: Double) {}
     func endSoon() {}
@@ -13,24 +13,24 @@ extension ScriptContext {
 import CJavaScriptCore
 
 extension ScriptContext {
-    /// Has the turn limit asked after each slice of processor time, in seconds.
+    /// Sets the slice of processor time, in seconds, after which the library calls the turn limit.
     func watch(slice: Double) {
         // The limit belongs to this object, which is released after the group.
         let pointer = Unmanaged.passUnretained(limit).toOpaque()
         JSContextGroupSetExecutionTimeLimit(group, slice, sliceUsed, pointer)
     }
 
-    /// Has the turn limit asked as soon as JavaScript goes on; for a native function.
+    /// Makes the library call the turn limit as soon as JavaScript continues; for native functions.
     func endSoon() {
         watch(slice: 0)
     }
 
-    /// Calls the function with a promise that was rejected, and the reason, when nobody looked at it in the same turn.
+    /// Registers a function that receives the promise and reason of each rejection still unhandled after its turn.
     func callOnRejection(_ function: ScriptObject) {
         JSGlobalContextSetUnhandledRejectionCallback(reference, function.reference, nil)
     }
 
-    /// What the objects take, or `nil` when the library does not say. Its cost grows with the number of objects.
+    /// Returns the memory of the objects, or `nil` if the library does not report it. The cost grows with their number.
     func memoryInUse() -> ScriptMemory? {
         guard let statistics = JSGetMemoryUsageStatistics(reference),
             let size = number("heapSize", of: statistics), let capacity = number("heapCapacity", of: statistics)
@@ -38,7 +38,7 @@ extension ScriptContext {
         return ScriptMemory(sinceCollection: Int(max(size, capacity)), afterCollection: Int(size))
     }
 
-    /// Frees what nothing points to, now.
+    /// Frees unreachable objects immediately.
     func collectGarbage() {
         JSSynchronousGarbageCollectForDebugging(reference)
     }
@@ -55,45 +55,44 @@ private func sliceUsed(context: JSContextRef?, pointer: UnsafeMutableRawPointer?
     guard let pointer else { return false }
     let limit = Unmanaged<TurnLimit>.fromOpaque(pointer).takeUnretainedValue()
     if limit.sliceUsed() { return true }
-    // The library does not ask again by itself.
+    // The library does not repeat the call by itself.
     JSContextGroupSetExecutionTimeLimit(JSContextGetGroup(context), limit.slice, sliceUsed, pointer)
     return false
 }
 #endif
 
-/// What a page's objects take, in bytes.
+/// The memory of a page's objects, in bytes.
 struct ScriptMemory {
-    /// With what was freed since the last collection, and what the heap keeps ready.
+    /// The memory including objects freed since the last collection and the heap's reserve.
     let sinceCollection: Int
-    /// As the last collection found it.
+    /// The memory that the last collection found in use.
     let afterCollection: Int
 }
 
-/// Bounds how long JavaScript may run, and how much memory it may take, before it gives the thread back; says whether it was
-/// ended. Belongs to the page's thread.
+/// The time and memory limit of a turn. It records whether JavaScript was ended. Confined to the page's thread.
 ///
-/// The engine counts from each entry, and each microtask is one; so it is asked to come back after a slice of the time, and
-/// what counts is what the thread has used since the turn began.
+/// The engine restarts its own count at each entry, and each microtask is an entry. The library therefore calls this
+/// limit after each slice, and the limit compares the thread's processor time since the turn began.
 final class TurnLimit {
-    /// One slice, in seconds: how late a page that runs hears that it ends.
+    /// The length of a slice in seconds, which bounds the delay until a running page ends.
     let slice: Double
     private let limit: Duration
     private let mustEnd: () -> Bool
     private var began = Duration.zero
     /// Whether JavaScript was ended since the last ``begin()``.
     private(set) var hasEnded = false
-    /// Whether it was because the turn lasted too long.
+    /// Whether it ended because the turn exceeded the time limit.
     private(set) var wasReached = false
-    /// Whether it was because its objects took too much memory.
+    /// Whether it ended because its objects exceeded the memory limit.
     private(set) var wasOverMemory = false
-    /// Whether the objects take too much memory; asked between slices.
+    /// Returns whether the objects exceed the memory limit; called between slices.
     var isOverMemory: () -> Bool = { false }
-    /// The page's last turn is not ended by what ended the page.
+    /// Whether this is the page's last turn, which the cause of the page's end must not end.
     var isLastTurn = false
 
     /// - Parameters:
-    ///   - limit: processor time.
-    ///   - mustEnd: asked between slices.
+    ///   - limit: The maximum processor time.
+    ///   - mustEnd: A closure that returns whether the page must end; called between slices.
     init(_ limit: Duration, mustEnd: @escaping () -> Bool) {
         let seconds = Double(limit.components.seconds) + Double(limit.components.attoseconds) / 1e18
         slice = min(seconds, 0.02)
@@ -108,9 +107,9 @@ final class TurnLimit {
         wasOverMemory = false
     }
 
-    /// Called after each slice.
+    /// Checks the limits after a slice.
     ///
-    /// - Returns: whether JavaScript ends now.
+    /// - Returns: Whether to end JavaScript.
     func sliceUsed() -> Bool {
         wasReached = ThreadTime.ofThisThread - began >= limit
         wasOverMemory = wasOverMemory || (!wasReached && !isLastTurn && isOverMemory())
@@ -119,11 +118,11 @@ final class TurnLimit {
     }
 }
 
-/// Looks at a page's memory now and then. Belongs to the page's thread.
+/// A periodic check of a page's memory. Confined to the page's thread.
 struct HeapWatch {
     private let limit: Int
     private var next: ContinuousClock.Instant?
-    /// JavaScript has run since the last look.
+    /// Whether JavaScript has run since the last check.
     private var isDue = false
 
     init(limit: Int) {
@@ -134,13 +133,13 @@ struct HeapWatch {
         isDue = true
     }
 
-    /// When to look next, or `nil` when nothing can have changed.
+    /// The time of the next check, or `nil` if nothing can have changed.
     var nextLook: ContinuousClock.Instant? { isDue ? next : nil }
 
-    /// Whether the objects need more than the limit; what can be freed is freed first.
+    /// Returns whether the objects exceed the limit after garbage is freed.
     ///
-    /// Looks every 100 ms at most, and less often, down to once a second, where looking takes more than a fiftieth of the
-    /// time: its cost grows with the number of objects.
+    /// Checks at most every 100 ms, and down to once a second if checks would take more than a fiftieth of the time.
+    /// The cost of a check grows with the number of objects.
     mutating func isOver(_ context: ScriptContext, at now: ContinuousClock.Instant) -> Bool {
         guard isDue else { return false }
         guard let due = next else {

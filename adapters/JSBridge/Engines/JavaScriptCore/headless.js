@@ -1,5 +1,5 @@
-// What a page without a browser needs beside the language: timers, `queueMicrotask`, `console`. Evaluated before bridge.js
-// to a function that the engine calls once with its natives:
+// The globals of a page without a browser: timers, `queueMicrotask`, `console`. Evaluated before bridge.js to a
+// function that the engine calls once with its native functions:
 //   native.schedule(id, delay in ms), native.cancel(id), native.log(level, text), native.failed(text), native.timerLimit
 (function (native) {
   'use strict';
@@ -14,7 +14,7 @@
   const indexOf = method(String.prototype.indexOf);
   const slice = method(String.prototype.slice);
   const execute = method(RegExp.prototype.exec);
-  // `instanceof` asks the class first, which a page may change.
+  // `instanceof` calls a method that a page may override.
   const isInstance = method(Function.prototype[Symbol.hasInstance]);
   const resolved = Promise.resolve();
   // `then` must create a built-in promise, so the species lookup finds nothing here.
@@ -47,7 +47,7 @@
     native.cancel(id);
   }
 
-  // Called when a timer is due.
+  // Runs a timer that is due.
   function fire(id) {
     const { callback, values, repeats, wait } = timers.get(id);
     if (repeats) native.schedule(id, wait);
@@ -55,7 +55,7 @@
     apply(callback, undefined, values);
   }
 
-  // In place of `split`, which looks up `String.prototype[Symbol.split]` with each call.
+  // Replaces `split`, which looks up `String.prototype[Symbol.split]` in each call.
   function forEachLine(text, visit) {
     for (let start = 0, end; start <= text.length; start = end + 1) {
       end = indexOf(text, '\n', start);
@@ -64,7 +64,7 @@
     }
   }
 
-  // Skips the frames of the bridge: an error that it throws belongs to the page's script that called it.
+  // Skips the bridge's frames: an error that it throws belongs to the page's script that called it.
   function place(error) {
     const isOurs = (text) => indexOf(text, 'signalbox:') >= 0;
     let frame;
@@ -75,7 +75,7 @@
     return error.sourceURL && !isOurs(error.sourceURL) ? error.sourceURL + ':' + error.line + ': ' : '';
   }
 
-  // What was thrown, preceded by its place if it has one. It may be any value, even one that throws when it is read.
+  // The text of a thrown value, after its location if it has one. Reading the value may itself throw.
   function describe(thrown) {
     try {
       return isInstance(Error, thrown) ? place(thrown) + thrown : 'thrown: ' + shown(thrown);
@@ -120,7 +120,7 @@
     if (typeof callback !== 'function') throw new TypeError('queueMicrotask calls a function');
     apply(then, resolved, [() => void callback()]);
   });
-  // A page has one thread: a wait for another would never end. Nothing can interrupt such a wait, or a WebAssembly loop.
+  // A page has one thread, so a wait would never end. Nothing can interrupt such a wait, or a WebAssembly loop.
   delete Atomics.wait;
   delete globalThis.WebAssembly;
 
@@ -128,7 +128,7 @@
     fire,
     describe,
     rejected: (_, reason) => native.failed(describe(reason)),
-    // For the bridge: a call's timeout is not one of the page's timers.
+    // For the bridge: a call's timeout does not count as a page's timer.
     setTimeout: (callback, delay) => start(callback, delay, [], false, false),
     clearTimeout: stop,
   };

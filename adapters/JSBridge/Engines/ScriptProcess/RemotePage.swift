@@ -10,18 +10,18 @@ import Musl
 import Glibc
 #endif
 
-/// One run of a page in a separate process: passes calls to the intake and their outcomes back. Belongs to the page's thread.
+/// A run of a page in a separate process. Exchanges calls and outcomes with it. Confined to the page's thread.
 ///
-/// The process is not trusted: what it sends is bounded and parsed again here, and its end is noticed whatever it does.
+/// The process is not trusted: its data is bounded and parsed again here, and its end is always detected.
 final class RemotePage {
     private let parts: HeadlessPage.Parts
     private let limits: ScriptProcess
     private let child: ChildProcess
     private let calls: RemoteCalls
     private var reader: WorkerFrameReader
-    /// Whether the reader may have whole frames.
+    /// Whether the reader may hold complete frames.
     private var holdsFrames = false
-    /// Bytes that wait to be written.
+    /// The bytes to write.
     private var pending: [UInt8] = []
     private var settlements: [(token: UInt64, outcome: Outcome)] = []
     private var hasSaidStop = false
@@ -29,18 +29,18 @@ final class RemotePage {
     private var failure: JSBridgeError?
     private var lastLook = ContinuousClock.now
 
-    /// How often the memory is checked.
+    /// The interval between checks of the memory.
     private static let lookInterval: Duration = .milliseconds(50)
 
     private var control: PageControl { parts.control }
     private var configuration: JavaScriptCoreConfiguration { parts.configuration }
 
-    /// - Throws: `noResources` when the process cannot be started.
+    /// - Throws: `noResources` if the process cannot be started.
     init(_ parts: HeadlessPage.Parts, in process: ScriptProcess) throws(JSBridgeError) {
         self.parts = parts
         limits = process
         calls = RemoteCalls(parts)
-        // Room for a message, and beside it for a name, a sentence, escapes and numbers.
+        // The limit of a message, plus space for a name, a sentence, escapes and numbers.
         reader = WorkerFrameReader(limit: parts.configuration.limits.bytes + 65_536)
         do {
             child = try ChildProcess(process)
@@ -51,8 +51,8 @@ final class RemotePage {
 
     /// Runs the page to its end.
     ///
-    /// - Throws: `executionTimeLimit` and `heapLimit`, and `pageFailed` when its process ended by itself; only after everything
-    ///   it submitted is settled.
+    /// - Throws: `executionTimeLimit`, `heapLimit`, or `pageFailed` if the process fails; always after everything it
+    ///   submitted has settled.
     func run() throws(JSBridgeError) {
         var begin = WorkerFrame(kind: .begin)
         begin.texts = [Array((try? BodyWriter.write(WorkerOrder(configuration))) ?? Bytes([]))]
@@ -97,7 +97,7 @@ final class RemotePage {
         while !pending.isEmpty {
             let count = pending.withUnsafeBytes { child.offer($0) }
             if count < 0 && errno == EINTR { continue }
-            // If the process has ended, reading notices.
+            // If the process has ended, the next read detects it.
             guard count > 0 else { return }
             pending.removeFirst(count)
         }
@@ -106,11 +106,11 @@ final class RemotePage {
     // MARK: - From the page
 
     private func wait() {
-        // While the program has no room nothing is read, so that the page blocks in its calls.
+        // Reading pauses while the program has no room, so that the page blocks in its calls.
         let reads = !calls.isFull && !holdsFrames
         var entries = [
             pollfd(
-                // Left out while nothing is read: poll would report a closed socket at once, every time.
+                // Omitted while reading pauses, because poll would report a closed socket at once, every time.
                 fd: reads ? child.socket : -1,
                 events: Int16(POLLIN) | Int16(pending.isEmpty ? 0 : POLLOUT),
                 revents: 0
@@ -132,7 +132,7 @@ final class RemotePage {
         holdsFrames = true
     }
 
-    /// Takes what was read, up to as many calls as the intake gets at once.
+    /// Processes complete frames, up to as many calls as one batch of the intake holds.
     private func takeFrames() {
         do throws(WorkerFrameError) {
             while holdsFrames, !hasEnded, !calls.isFull {
@@ -183,7 +183,7 @@ final class RemotePage {
         }
     }
 
-    // MARK: - Bounds and the end
+    // MARK: - Limits and end
 
     private func look() {
         let now = ContinuousClock.now
@@ -201,7 +201,7 @@ final class RemotePage {
         if failure == nil { failure = JSBridgeError(code, detail, source: configuration.source) }
     }
 
-    /// Kills the process, and waits until the program has settled everything it submitted.
+    /// Kills the process and waits until the program has settled everything it submitted.
     private func finish() {
         calls.submit(isLast: true)
         child.end()
@@ -217,7 +217,7 @@ final class RemotePage {
 }
 
 extension JSBridgeError.Code {
-    /// Why a page's process says that it ended; `nil` for an orderly end.
+    /// Creates the reason with which a page's process ended, or `nil` for an orderly end.
     fileprivate init?(ofPage word: String) {
         switch word {
         case "": return nil
@@ -228,7 +228,7 @@ extension JSBridgeError.Code {
     }
 }
 
-/// Passes the messages of a page in a separate process to the intake. Belongs to the page's thread.
+/// Passes the messages of a page in a separate process to the intake. Confined to the page's thread.
 final class RemoteCalls {
     private let control: PageControl
     private let intake: any Intake
@@ -237,7 +237,7 @@ final class RemoteCalls {
     private let limits: MessageLimits
     private let batchMessages: Int
     private var batch: PageBatch
-    /// Arrivals that the intake had no room for.
+    /// The arrivals for which the intake had no room.
     private var waiting: ArraySlice<Arrival> = []
     private var inFlight: Set<UInt64> = []
     private var refused: [UInt64] = []
@@ -255,7 +255,7 @@ final class RemoteCalls {
         )
     }
 
-    /// How many messages, submitted or about to be, have no outcome yet.
+    /// The number of messages without an outcome, submitted or about to be.
     var unsettled: Int { inFlight.count }
 
     /// Whether reading must pause.
@@ -266,10 +266,10 @@ final class RemoteCalls {
         return refused
     }
 
-    /// - Returns: whether the number had no outcome before.
+    /// - Returns: Whether the number had no outcome before.
     func settle(_ number: UInt64) -> Bool { inFlight.remove(number) != nil }
 
-    /// Takes a call. Ignores a number that already stands for a call without an outcome.
+    /// Accepts a call. Ignores a number whose call has no outcome yet.
     func take(_ frame: WorkerFrame) {
         guard let json = frame.texts.first else { return }
         guard !control.isStopping else { return refused.append(frame.number) }
@@ -298,9 +298,9 @@ final class RemoteCalls {
         }
     }
 
-    /// Submits what the intake has room for, and asks for room for the rest.
+    /// Submits the arrivals for which the intake has room, and requests room for the rest.
     ///
-    /// - Parameter isLast: whether the rest is refused instead.
+    /// - Parameter isLast: Whether to refuse the rest instead.
     func submit(isLast: Bool = false) {
         if waiting.isEmpty {
             guard batch.count > 0 else { return }

@@ -10,32 +10,32 @@ import Glibc
 
 /// A separate process for a page's scripts.
 ///
-/// Inside the program, a script's memory is bounded only when the engine checks it, and a single call into the engine, such as
-/// sorting a huge array, can be neither interrupted nor bounded. A process can be killed: when its resident memory, checked 20
-/// times a second, exceeds a limit, when its page is closed, and when the program ends. Of the environment it inherits only the
-/// language, the time zone and the search paths; it has no file but standard error, and one socket.
+/// Inside the program, a script's memory is bounded only when the engine checks it. A single call into the engine, such
+/// as sorting a huge array, can be neither interrupted nor bounded. A process can be killed: when its resident memory
+/// exceeds a limit (checked 20 times a second), when its page is closed, or when the program ends. It inherits only the
+/// language, time zone and search paths of the environment. It has no file but standard error, and one socket.
 public struct ScriptProcess: Sendable, Hashable {
-    /// The absolute path of the program, which must call ``ScriptWorker/serve()`` first.
+    /// The absolute path of the program. It must call ``ScriptWorker/serve()`` first.
     public var program: String
     /// The program's arguments.
     public var arguments: [String]
-    /// The maximum resident memory in bytes, at least 64 MiB; 512 MiB by default. The library itself takes about 60 MiB. A page
-    /// whose process exceeds it ends with ``JSBridgeError/Code/heapLimit``.
+    /// The maximum resident memory in bytes, at least 64 MiB; 512 MiB by default. The library itself takes about 60
+    /// MiB. A page whose process exceeds the limit ends with ``JSBridgeError/Code/heapLimit``.
     public var memoryLimit = 512 << 20
 
-    /// A process that runs this program.
+    /// Creates the configuration of a process that runs this program.
     public init(program: String, arguments: [String] = []) {
         self.program = program
         self.arguments = arguments
     }
 }
 
-/// The program's side of a page's process: its socket, memory and exit. Belongs to the page's thread.
+/// The program's side of a page's process: its socket, memory and exit. Confined to the page's thread.
 final class ChildProcess {
-    /// The environment variables that it inherits.
+    /// The environment variables that the process inherits.
     private static let variables = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TZ"]
 
-    /// Non-blocking.
+    /// The program's end of the socket pair, in non-blocking mode.
     let socket: Int32
     private let id: pid_t
     private var status: Int32?
@@ -83,7 +83,7 @@ final class ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, socket, WorkerSocket.descriptor)
-        // Libraries open some without O_CLOEXEC. Closing what is closed is no error.
+        // Libraries open some descriptors without O_CLOEXEC. Closing a closed descriptor is no error.
         for descriptor in openDescriptors where descriptor > WorkerSocket.descriptor {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
@@ -126,15 +126,15 @@ final class ChildProcess {
         #endif
     }
 
-    /// Writes as much as the socket takes without blocking.
+    /// Writes as many bytes as the socket accepts without blocking.
     ///
-    /// - Returns: as send(2) does.
+    /// - Returns: The result of send(2).
     func offer(_ bytes: UnsafeRawBufferPointer) -> Int {
         #if canImport(Darwin)
         // The socket itself has SO_NOSIGPIPE.
         let flags: Int32 = 0
         #else
-        // Without it, a page's process that has ended would end this one (SIGPIPE).
+        // Without it, SIGPIPE would end this process once the page's process has ended.
         let flags = Int32(MSG_NOSIGNAL)
         #endif
         return send(socket, bytes.baseAddress, bytes.count, flags)
@@ -159,7 +159,7 @@ final class ChildProcess {
 
     /// Kills the process unless it has exited, and reaps it.
     ///
-    /// - Returns: how it ended, in words.
+    /// - Returns: A description of how the process ended.
     @discardableResult func end() -> String {
         if status == nil {
             kill(id, SIGKILL)
@@ -187,7 +187,7 @@ final class ChildProcess {
     }
 }
 
-/// The program of a page's process cannot be started.
+/// An error of a page's process whose program cannot be started.
 struct ProcessNotStarted: Error, CustomStringConvertible {
     let program: String
     let reason: String

@@ -11,10 +11,10 @@ import Musl
 import Glibc
 #endif
 
-/// What a page's process runs: see ``ScriptProcess``.
+/// The entry point of a page's process; see ``ScriptProcess``.
 public enum ScriptWorker {
-    /// Serves one page over descriptor 3, and exits when the page ends. Call it first in the program that ``ScriptProcess``
-    /// names, while no other thread runs.
+    /// Serves one page over descriptor 3, and exits when the page ends. The program that ``ScriptProcess`` names calls
+    /// it first, while no other thread runs.
     public static func serve() async -> Never {
         boundResources()
         let socket = WorkerSocket()
@@ -23,7 +23,7 @@ public enum ScriptWorker {
             let thread = try OwnedThread {
                 // The program's first frame may hold scripts of any length.
                 socket.readAll(limit: 1 << 30) { page.take($0) }
-                // The program is gone.
+                // The program has ended.
                 _exit(0)
             }
             thread.leave()
@@ -33,7 +33,7 @@ public enum ScriptWorker {
         leave(socket, await page.run())
     }
 
-    /// Says how the page ended, and ends the process.
+    /// Reports how the page ended, and ends the process.
     fileprivate static func leave(_ socket: WorkerSocket, _ failure: JSBridgeError?) -> Never {
         var end = WorkerFrame(kind: .ended)
         end.texts = [Array((failure?.code.description ?? "").utf8), Array((failure?.detail ?? "").utf8)]
@@ -41,7 +41,7 @@ public enum ScriptWorker {
         _exit(0)
     }
 
-    /// A page needs no files, and its memory must not end up in a core file.
+    /// Limits files and core dumps: a page needs no files, and its memory must not end up in a core file.
     private static func boundResources() {
         bound(RLIMIT_CORE, to: 0)
         bound(RLIMIT_FSIZE, to: 0)
@@ -64,12 +64,12 @@ public enum ScriptWorker {
     #endif
 }
 
-/// The page in its process: an engine whose intake is the program.
+/// The page in its process: an engine whose intake sends to the program.
 private final class WorkerPage: Sendable {
     private struct State {
         var engine: JavaScriptCoreEngine?
         var run: Task<JSBridgeError?, Never>?
-        /// Whether the program asked to stop, perhaps before the run began.
+        /// Whether the program requested a stop, perhaps before the run began.
         var isStopped = false
     }
 
@@ -83,7 +83,7 @@ private final class WorkerPage: Sendable {
         intake = WorkerIntake(socket)
     }
 
-    /// Waits until the program says what the page is, and runs it to its end.
+    /// Waits for the page's configuration from the program, and runs the page to its end.
     func run() async -> JSBridgeError? {
         for await made in begun.stream {
             switch made {
@@ -111,7 +111,7 @@ private final class WorkerPage: Sendable {
         return await run.value
     }
 
-    /// Handles a frame from the program. On the reading thread.
+    /// Handles a frame from the program. Called on the reading thread.
     func take(_ frame: WorkerFrame) {
         switch frame.kind {
         case .begin: begin(frame)
@@ -129,7 +129,7 @@ private final class WorkerPage: Sendable {
 
     private func begin(_ frame: WorkerFrame) {
         let json = Bytes(frame.texts.first ?? [])
-        // As long as it is: it comes from the program.
+        // Its own length is the limit, because the program is trusted.
         let limits = MessageLimits(bytes: max(json.count, 1))
         guard let order = try? Body(json: json, limits: limits).decode(WorkerOrder.self) else { _exit(1) }
         let logger = Logger(label: "page") { [socket] _ in WorkerLog(socket) }
@@ -137,7 +137,7 @@ private final class WorkerPage: Sendable {
             let engine = try JavaScriptCoreEngine(order.configuration, logger: logger) { [socket] error in
                 ScriptWorker.leave(socket, error)
             }
-            // Set before it runs, because the program's next frame may be a message for it.
+            // Set before it runs, because the program's next frame may be a message for the page.
             state.withLock { $0.engine = engine }
             begun.continuation.yield(.success(engine))
         } catch {
@@ -156,7 +156,7 @@ private final class WorkerPage: Sendable {
         Task { [socket] in
             var answer = WorkerFrame(kind: .answer, number: frame.number)
             do throws(PageCallError) {
-                // The program has its own timeout, and ignores late answers.
+                // The program has its own timeout and ignores late answers.
                 let reply = try await engine.answer(of: action, body: body, timeout: .seconds(86_400))
                 answer.texts = [Array("returned".utf8)] + (reply.map { [Array($0)] } ?? [])
             } catch {
@@ -167,7 +167,7 @@ private final class WorkerPage: Sendable {
     }
 }
 
-/// Sends log lines as frames.
+/// A log handler that sends its lines as frames.
 private struct WorkerLog: LogHandler {
     let socket: WorkerSocket
     var metadata: Logger.Metadata = [:]
@@ -190,7 +190,7 @@ private struct WorkerLog: LogHandler {
     }
 }
 
-/// The intake in the page's process: sends arrivals to the program. Takes everything, as writing blocks until there is room.
+/// The intake in the page's process. It accepts all arrivals, because a write blocks until the program has room.
 final class WorkerIntake: Intake {
     private let socket: WorkerSocket
     private let sinks = Mutex<[UInt64: any SettlementSink]>([:])
@@ -209,13 +209,13 @@ final class WorkerIntake: Intake {
 
     func room() async throws(SourceClosed) {}
 
-    /// Passes the outcome of a call to its sender.
+    /// Passes the outcome of a call to its sink.
     func settled(_ frame: WorkerFrame) {
         guard let sink = sinks.withLock({ $0.removeValue(forKey: frame.number) }) else { return }
         sink.settle(frame.number, WorkerOutcome.outcome(frame.texts))
     }
 
-    /// Carries the original bytes: the program parses them again, and ignores this process's reading.
+    /// Encodes the original bytes. The program parses them again and ignores this process's reading.
     private static func frame(_ arrival: Arrival) -> WorkerFrame {
         var frame = WorkerFrame(kind: .call, number: arrival.token)
         frame.texts = [Array(arrival.original), []]
@@ -228,10 +228,10 @@ final class WorkerIntake: Intake {
             }
         case .failure(let rejection):
             if let error = rejection.bodyError {
-                // A third text says that the message was cut. The program finds every other fault itself.
+                // A third text marks a truncated message. The program finds every other fault itself.
                 if error.code == .tooLarge { frame.texts.append([]) }
             } else {
-                // The handler's name names no action, and neither does this one.
+                // Neither the handler's name nor this one names an action.
                 frame.texts[1] = Array("?".utf8)
             }
         }
@@ -239,14 +239,14 @@ final class WorkerIntake: Intake {
     }
 }
 
-/// The socket as the page's process has it. Writing may block, and with it the script.
+/// The socket in the page's process. Writing may block, and with it the script.
 final class WorkerSocket: Sendable {
-    /// The number of its descriptor.
+    /// The socket's descriptor.
     static let descriptor: Int32 = 3
 
     private let writing = Mutex(())
 
-    /// Writes the whole frame. Any thread. Ignores errors: they mean that the program is gone.
+    /// Writes the whole frame. Safe on any thread. Ignores errors, which mean that the program has ended.
     func send(_ frame: WorkerFrame) {
         let bytes = frame.bytes
         writing.withLock { _ in
@@ -262,7 +262,7 @@ final class WorkerSocket: Sendable {
         }
     }
 
-    /// Reads frames on this thread until the socket ends, which means that the program is gone.
+    /// Reads frames on this thread until the socket closes, which means that the program has ended.
     func readAll(limit: Int, _ take: (WorkerFrame) -> Void) {
         var reader = WorkerFrameReader(limit: limit)
         var chunk = [UInt8](repeating: 0, count: 65_536)

@@ -1,7 +1,7 @@
 import AdapterThreads
 import SignalboxCore
 
-/// A message between the program and a page's process: a kind, two numbers, and up to four texts, each preceded by its length.
+/// A message between the program and a page's process: a kind, two numbers, and up to four texts with their lengths.
 struct WorkerFrame: Equatable {
     enum Kind: UInt8 {
         // From the program.
@@ -12,7 +12,7 @@ struct WorkerFrame: Equatable {
         case answer, log, ended
     }
 
-    /// The bytes before a frame's content: its length and its kind.
+    /// The number of bytes before a frame's content: its length and its kind.
     static let headBytes = 5
 
     let kind: Kind
@@ -21,7 +21,7 @@ struct WorkerFrame: Equatable {
     var value: UInt64 = 0
     var texts: [[UInt8]] = []
 
-    /// The encoded frame, which begins with its length.
+    /// The encoded frame, beginning with the length of its content.
     var bytes: [UInt8] {
         var content: [UInt8] = []
         content.reserveCapacity(texts.reduce(17) { $0 + $1.count + 4 })
@@ -39,15 +39,15 @@ struct WorkerFrame: Equatable {
         return bytes + content
     }
 
-    /// The text at an index; empty if there is none.
+    /// Returns the text at an index, or an empty text if the index is out of range.
     func text(_ place: Int) -> String {
         texts.indices.contains(place) ? String(decoding: texts[place], as: UTF8.self) : ""
     }
 }
 
-/// Reads frames from bytes that come in pieces. An attacker may control the process that wrote them.
+/// A reader of frames from a stream of bytes. An attacker may control the process that wrote them.
 struct WorkerFrameReader {
-    /// The maximum number of bytes of a frame's content.
+    /// The maximum length of a frame's content, in bytes.
     let limit: Int
     private var buffer: [UInt8] = []
     private var start = 0
@@ -64,9 +64,9 @@ struct WorkerFrameReader {
         buffer += bytes
     }
 
-    /// The next whole frame; `nil` until it has come.
+    /// Returns the next frame, or `nil` until it is complete.
     ///
-    /// - Throws: ``WorkerFrameError`` if the bytes are not a frame; nothing must be read after it.
+    /// - Throws: ``WorkerFrameError`` if the bytes are not a frame; the reader must not be used afterwards.
     mutating func next() throws(WorkerFrameError) -> WorkerFrame? {
         guard buffer.count - start >= WorkerFrame.headBytes else { return nil }
         let length = Int(UInt32(truncatingIfNeeded: littleEndian(start, bytes: 4)))
@@ -101,7 +101,7 @@ struct WorkerFrameReader {
     }
 }
 
-/// The bytes are not a frame.
+/// The error of bytes that are not a frame.
 struct WorkerFrameError: Error {}
 
 extension [UInt8] {
@@ -110,7 +110,7 @@ extension [UInt8] {
     }
 }
 
-/// What a page's process is told to run.
+/// The configuration that a page's process receives.
 struct WorkerOrder: Codable, Equatable {
     struct Script: Codable, Equatable {
         let name: String
@@ -146,7 +146,7 @@ struct WorkerOrder: Codable, Equatable {
         consoleLines = configuration.consoleLinesPerSecond
     }
 
-    /// The page as the process runs it. Only the program needs its source's name.
+    /// The configuration with which the process runs the page. Only the program needs the source's name.
     var configuration: JavaScriptCoreConfiguration {
         var configuration = JavaScriptCoreConfiguration(
             source: "page",
@@ -166,10 +166,10 @@ struct WorkerOrder: Codable, Equatable {
     }
 }
 
-/// What a page's process learns about a message: what the page is told, and nothing else about the program.
+/// The encoding of outcomes for a page's process. It contains only the facts that the page receives.
 enum WorkerOutcome {
-    /// The texts of a frame: `handled` and the reply; or `rejected`, `failed` or `abandoned`, the code, and for a rejection the
-    /// sentence and the path.
+    /// Returns the texts of a frame: `handled` and the reply; or `rejected`, `failed` or `abandoned`, then the code,
+    /// the message and the path.
     static func texts(_ outcome: Outcome) -> [[UInt8]] {
         if case .handled(let reply) = outcome {
             return [Array("handled".utf8)] + (reply.map { [Array($0)] } ?? [])
@@ -178,7 +178,7 @@ enum WorkerOutcome {
         return [refusal.outcome, refusal.code, refusal.message, refusal.path ?? ""].map { Array($0.utf8) }
     }
 
-    /// The outcome that tells the page the same. Texts in any other form are a failure.
+    /// Returns an outcome with the same result for the page. Texts in any other form are a failure.
     static func outcome(_ texts: [[UInt8]]) -> Outcome {
         func text(_ place: Int) -> String {
             texts.indices.contains(place) ? String(decoding: texts[place], as: UTF8.self) : ""

@@ -2,7 +2,7 @@
 import Foundation
 import WebKit
 
-/// Hears relay.js, in the private world. The content controller keeps it, and it does not keep the page.
+/// Receives relay.js messages from the private world. The content controller retains it; it does not retain the page.
 final class RelayReceiver: NSObject, WKScriptMessageHandler {
     private weak var page: WebViewPage?
 
@@ -21,13 +21,13 @@ final class RelayReceiver: NSObject, WKScriptMessageHandler {
     }
 }
 
-/// Hears calls of the handlers in the page's own world, from whatever frame, and settles their promises.
+/// Receives handler calls from the page's own world, from any frame, and settles their promises.
 final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
     private let run: WebViewRun
     private let counters: WebViewCounters
     private let depth: Int
 
-    /// - Parameter depth: how deep a value may be.
+    /// - Parameter depth: The maximum depth of a value.
     init(_ run: WebViewRun, counters: WebViewCounters, depth: Int) {
         self.run = run
         self.counters = counters
@@ -53,7 +53,7 @@ final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
         }
     }
 
-    /// A value as the engine gives it, or `nil` for one that is too deep or that JSON does not know, such as a date.
+    /// Returns the JSON of a value, or `nil` for one that is too deep or has no JSON form, such as a date.
     private func json(_ body: Any) -> String? {
         guard isShallow(body), JSONSerialization.isValidJSONObject([body]),
             let data = try? JSONSerialization.data(withJSONObject: body, options: .fragmentsAllowed)
@@ -61,7 +61,7 @@ final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Looked at first, as a writer that calls itself for each level could be made to use up its stack.
+    /// Returns whether a value is safe for a recursive JSON writer, whose stack a deep value could overflow.
     private func isShallow(_ body: Any) -> Bool {
         var left: [(value: Any, depth: Int)] = [(body, 1)]
         while let (value, level) = left.popLast() {
@@ -82,7 +82,7 @@ final class RawReceiver: NSObject, WKScriptMessageHandlerWithReply {
     }
 }
 
-/// Hears ``TitleScript``. The content controller keeps it, and it does not keep the page.
+/// Receives messages of ``TitleScript``. The content controller retains it; it does not retain the page.
 final class TitleReceiver: NSObject, WKScriptMessageHandler {
     private weak var page: WebViewPage?
 

@@ -1,28 +1,28 @@
 import SignalboxRoutes
 import Synchronization
 
-/// What a run, a program and a page want of a web view that lives on the main actor: the wishes wait here for the one task
-/// there that fulfils them. Any thread; nothing blocks.
+/// A queue of commands from the run, the program and the page for a web view on the main actor. One task there performs
+/// them. Safe on any thread; nothing blocks.
 final class PageWishes: WebViewSurface {
-    /// What is wanted.
+    /// A command for the view.
     enum Wish: Sendable, Hashable {
-        /// Evaluate what the run has.
+        /// Evaluates the run's scripts.
         case evaluate
         case load(URLText)
         case reload
-        /// Load the page again, as its process has ended.
+        /// Reloads the page because its process has ended.
         case recover(after: Duration)
-        /// A page asks for a window.
+        /// Opens a window that the page requested.
         case open(Popup)
-        /// Close the page. There is no other wish after it.
+        /// Closes the page. It is the last command.
         case end
     }
 
-    /// A window that a page asks for.
+    /// A window requested by a page.
     struct Popup: Sendable, Hashable {
-        /// The URL, as the engine has it.
+        /// The URL as the engine reports it.
         let text: String
-        /// The page that asks, where it is known.
+        /// The requesting page, if known.
         let page: URLText?
     }
 
@@ -30,7 +30,7 @@ final class PageWishes: WebViewSurface {
         var isEnded = false
         var isStopping = false
         var isEvaluationWanted = false
-        /// The last one wanted: one that came before it would be stopped by it.
+        /// The latest load, which replaces a pending one because it would stop it anyway.
         var load: Wish?
         var popups: [Popup] = []
         var reader: CheckedContinuation<Wish, Never>?
@@ -39,7 +39,7 @@ final class PageWishes: WebViewSurface {
     private let bound: Int
     private let state = Mutex(State())
 
-    /// - Parameter bound: the most windows that wait to be asked about.
+    /// - Parameter bound: The maximum number of requested windows that wait for a verdict.
     init(bound: Int) {
         self.bound = bound
     }
@@ -52,20 +52,20 @@ final class PageWishes: WebViewSurface {
         add { $0.isEnded = true }
     }
 
-    /// The graceful end has begun: nothing more is loaded.
+    /// Begins the graceful end, after which nothing more is loaded.
     func stop() {
         state.withLock { $0.isStopping = true }
     }
 
-    /// Whether nothing more is loaded.
+    /// Whether loading has stopped.
     var isStopping: Bool { state.withLock { $0.isStopping || $0.isEnded } }
 
-    /// - Parameter wish: a load, a reload or a recovery; one that waits still is forgotten.
+    /// - Parameter wish: A load, a reload or a recovery, which replaces a pending one.
     func load(_ wish: Wish) {
         add { $0.load = wish }
     }
 
-    /// - Returns: whether there was room.
+    /// - Returns: Whether there was room.
     func open(_ popup: Popup) -> Bool {
         var hasRoom = false
         add { state in
@@ -75,7 +75,7 @@ final class PageWishes: WebViewSurface {
         return hasRoom
     }
 
-    /// The next wish, whenever it comes, also when the task is cancelled. One reader at a time.
+    /// Waits for the next command, even after cancellation of the task. One reader at a time.
     func next() async -> Wish {
         await withCheckedContinuation { reader in
             let wish = state.withLock { state -> Wish? in

@@ -8,35 +8,37 @@ public import SignalboxRoutes
 import Synchronization
 public import WebKit
 
-/// A page in a `WKWebView`, on Apple platforms: what `WebKitGTKEngine` is on Linux, for the same pages.
+/// An engine for a page in a `WKWebView` on Apple platforms, the counterpart of `WebKitGTKEngine` on Linux.
 ///
-/// The view lives on the main actor, which must not be held up: a command-line program runs a main loop. Trusted messages come
-/// only through a script world of their own, from the main frame, when the origin that the script says is the frame's; a call of
-/// a handler by any other way has an unknown origin, and a rule that does not name such calls refuses it.
+/// The view lives on the main actor, which must not be blocked; a command-line program runs a main loop. Trusted
+/// messages come only through a separate script world, from the main frame, if the script and the frame report the same
+/// origin. Any other call of a handler has an unknown origin and is denied, unless a rule explicitly allows such calls.
 ///
-/// Compiled on Linux against a stand-in for WebKit, and not run anywhere yet: `docs/wkwebview.md` says what that proves.
+/// Compiled on Linux against a WebKit stub and untested at run time; `docs/wkwebview.md` describes the limits.
 public final class WKWebViewEngine: Adapter {
-    /// Hears of each URL that was asked about, on the task that asked; there is no request where the text is no URL. It must
-    /// not block.
+    /// An observer of navigation requests, called on the requesting task. The request is `nil` if the text is not a
+    /// URL. The observer must not block.
     public typealias NavigationObserver = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
 
-    /// What the engine was made with.
+    /// The engine's configuration.
     public let configuration: WebViewConfiguration
-    /// The page, the same for all runs. What is sent while no page with the bridge is there waits for the next, bounded.
+    /// The page, the same for all runs. Messages wait in a bounded queue until a page has the bridge.
     public let page: PageHandle
     private let mailbox: PageMailbox
     private let gate: NavigationGate
     private let counters = WebViewCounters()
     private let logger: Logger
-    /// Those of the run.
+    /// The commands of the current run.
     private let wishes = Mutex<PageWishes?>(nil)
     @MainActor private var made: WKWebView?
     @MainActor private var shown: WebViewPage?
 
+    /// Creates an engine and validates its configuration.
+    ///
     /// - Parameters:
-    ///   - configuration: checked here.
-    ///   - logger: hears of script errors, of failures of the page, and of what was dropped.
-    ///   - navigations: hears of each URL that was asked about.
+    ///   - configuration: The page and its limits.
+    ///   - logger: The destination of script errors, page failures and reports of dropped messages.
+    ///   - navigations: An observer of each navigation request.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
     public init(
         _ configuration: WebViewConfiguration,
@@ -58,18 +60,17 @@ public final class WKWebViewEngine: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// Every call is answered, the program can send unasked, and each navigation is asked about.
+    /// Replies to each call, pushes from the program, and verdicts on each navigation.
     public var features: AdapterFeatures { [.replies, .pushes, .navigates] }
 
-    /// What the engine had to count since it was made.
+    /// The faults counted since the engine was created.
     public var counts: WebViewCounts { counters.value }
 
-    /// How many errors of scripts nobody caught, since the engine was made.
+    /// The number of uncaught script errors since the engine was created.
     public var scriptErrors: Int { counters.value.scriptErrors }
 
-    /// The view, the same for all runs, of the size that the configuration says, and shown nowhere: put it where it is to be
-    /// seen. Its delegates and its content controller are the engine's while it runs. What its pages store is kept in memory, as
-    /// long as the engine.
+    /// The view, the same for all runs, with the configured size. The program adds it to a view hierarchy. A running
+    /// engine owns its delegates and content controller. Website data stays in memory as long as the engine exists.
     @MainActor public var view: WKWebView {
         if let made { return made }
         let (width, height) =
@@ -86,18 +87,18 @@ public final class WKWebViewEngine: Adapter {
 
     /// Loads the configuration's URL and serves the page until its task is cancelled, the page is closed, or it fails.
     ///
-    /// Cancellation is the graceful stop: calls made from then on are answered `drain`, those in flight get their outcome, nothing
-    /// more is loaded, then the page ends. ``PageHandle/close()`` ends it at once. In each case it returns when everything submitted is settled; the
-    /// view is then empty.
+    /// Cancellation stops it gracefully: new calls are answered `drain`, calls in flight get their outcome, and nothing
+    /// more is loaded; then the page ends. ``PageHandle/close()`` ends it immediately. In each case the function
+    /// returns once everything submitted has settled, with an empty view.
     ///
-    /// - Throws: ``JSBridgeError`` `alreadyRunning`; `pageFailed` when the page's process ended, or its first page could not be
-    ///   loaded, more often in a row than ``WebViewConfiguration/reloads``.
+    /// - Throws: ``JSBridgeError`` `alreadyRunning`; `pageFailed` when the page's process ended, or its first page
+    ///   failed to load, more often in a row than ``WebViewConfiguration/reloads``.
     public func run(into intake: any Intake) async throws {
         guard mailbox.begin() else {
             throw JSBridgeError(.alreadyRunning, "the engine runs already; one engine is one page", source: source)
         }
         defer { mailbox.end() }
-        // A page that is not wanted any more sends nothing.
+        // A run cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }
         let wishes = PageWishes(bound: configuration.navigationsWaiting)
         let run = WebViewRun(
@@ -114,7 +115,7 @@ public final class WKWebViewEngine: Adapter {
         )
         self.wishes.withLock { $0 = wishes }
         defer { self.wishes.withLock { $0 = nil } }
-        // Not a part of this task: it works while this one is cancelled, too.
+        // An unstructured task, because it must continue while this one is cancelled.
         let service = Task { await show(run, wishes) }
         let result = await withTaskCancellationHandler {
             await outcome(of: run)
@@ -150,24 +151,23 @@ public final class WKWebViewEngine: Adapter {
         shown = nil
     }
 
-    // MARK: - What the program asks for
+    // MARK: - Requests from the program
 
-    /// Loads the page that is shown, or was last, from its server, by a new request; nothing happens while none runs. About its
-    /// URL is asked as about every other. Returns at once.
+    /// Reloads the current or last page from its server with a new request, which is subject to the navigation chain.
+    /// Has no effect without a run. Returns immediately.
     public func reload() {
         wishes.withLock { $0 }?.load(.reload)
     }
 
-    /// Loads another page in place of the one that is shown, if the chain allows it; nothing happens while none runs. Returns at
-    /// once.
+    /// Replaces the current page if the navigation chain allows it. Has no effect without a run. Returns immediately.
     public func load(_ url: URLText) {
         wishes.withLock { $0 }?.load(.load(url))
     }
 
-    /// A picture of what the page shows now.
+    /// Captures an image of the page.
     ///
-    /// - Returns: a PNG (ISO/IEC 15948) of the view's size, in the pixels of its screen.
-    /// - Throws: ``JSBridgeError`` `notRunning`; `snapshotFailed` when WebKit gave none.
+    /// - Returns: A PNG (ISO/IEC 15948) with the view's size in pixels of its screen.
+    /// - Throws: ``JSBridgeError`` `notRunning`; `snapshotFailed` if WebKit returned no image.
     public func snapshot() async throws(JSBridgeError) -> [UInt8] {
         guard let page = await shown else { throw notRunning }
         guard let picture = await page.picture() else {
@@ -176,10 +176,10 @@ public final class WKWebViewEngine: Adapter {
         return picture
     }
 
-    /// Evaluates a script in the page's own world: for tests and examples that drive a page.
+    /// Evaluates a script in the page's own world, for tests and examples that drive a page.
     ///
-    /// - Returns: its value as text.
-    /// - Throws: what WebKit says of its error; an error when no page runs.
+    /// - Returns: The script's value as text.
+    /// - Throws: The error from WebKit; ``JSBridgeError`` `notRunning` without a page.
     package func evaluate(_ script: String) async throws -> String {
         guard let page = await shown else { throw notRunning }
         return try await page.evaluate(script)

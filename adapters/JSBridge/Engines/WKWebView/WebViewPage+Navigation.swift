@@ -6,7 +6,7 @@ import NavigationChain
 import SignalboxRoutes
 import WebKit
 
-/// Who asks, and how a verdict is carried out. What is returned can be neither forgotten nor given twice.
+/// Requests navigation verdicts and applies them. The delegate's return values ensure exactly one answer each.
 extension WebViewPage: WKNavigationDelegate {
     func webView(
         _ webView: WKWebView,
@@ -14,7 +14,7 @@ extension WebViewPage: WKNavigationDelegate {
     ) async -> WKNavigationActionPolicy {
         guard let text = navigationAction.request.url?.absoluteString else { return .cancel }
         guard let target = navigationAction.targetFrame else {
-            // No second view is made: what a new window is to show is asked about, and shown in this one.
+            // A new window's URL needs a verdict and is shown in this view; there is no second view.
             ask(toOpen: text)
             return .cancel
         }
@@ -27,7 +27,7 @@ extension WebViewPage: WKNavigationDelegate {
         decidePolicyFor navigationResponse: WKNavigationResponse
     ) async -> WKNavigationResponsePolicy {
         let response = navigationResponse.response
-        // The navigation that led here was asked about, and what came is shown.
+        // The navigation already has a verdict, and its content can be shown.
         if navigationResponse.canShowMIMEType, !WebViewPage.isAttachment(response) { return .allow }
         guard let text = response.url?.absoluteString else { return .cancel }
         _ = await mayLoad(text, kind: .download, frame: navigationResponse.isForMainFrame ? .main : .sub)
@@ -63,14 +63,14 @@ extension WebViewPage: WKNavigationDelegate {
         parts.counters.add(to: \.navigationsUndecided)
     }
 
-    /// Asks, and carries out what is neither to load the text nor to leave it.
+    /// Requests a verdict and returns whether to load the text. Performs any other consequence itself.
     private func mayLoad(_ text: String, kind: NavigationKind, frame: FrameRole) async -> Bool {
         guard let verdict = await verdict(about: text, kind: kind, frame: frame, page: url) else { return false }
         guard verdict.policy == .allow, kind != .download, let url = verdict.url else {
             refused(verdict)
             return false
         }
-        // What was decided about is what is loaded: the engine's text must be the normal form, or become it.
+        // Only the URL of the verdict may load, so the engine's text must be in normal form or be replaced by it.
         guard url.text == text else {
             if frame == .main, kind != .form { load(normalForm: url) }
             return false
@@ -78,7 +78,7 @@ extension WebViewPage: WKNavigationDelegate {
         return true
     }
 
-    /// What a page wanted to open in a window of its own takes its place; it is asked about as every load is.
+    /// Opens a page's new window in this view. The load is subject to the navigation chain like any other.
     func open(_ popup: PageWishes.Popup) async {
         guard let verdict = await verdict(about: popup.text, kind: .newWindow, frame: .main, page: popup.page) else {
             return
@@ -92,7 +92,7 @@ extension WebViewPage: WKNavigationDelegate {
         load(url.text)
     }
 
-    /// - Returns: `nil` when the page has ended, or ends, before there is a verdict or while it was made.
+    /// - Returns: `nil` if the page ends or is stopping before the verdict is used.
     private func verdict(
         about text: String,
         kind: NavigationKind,
@@ -122,7 +122,7 @@ extension WebViewPage: WKNavigationDelegate {
         }
     }
 
-    /// RFC 6266, section 4.2: what is not `inline` is to be stored.
+    /// Returns whether a response is a download: every disposition but `inline` is (RFC 6266, section 4.2).
     private static func isAttachment(_ response: URLResponse) -> Bool {
         guard let response = response as? HTTPURLResponse,
             let value = response.value(forHTTPHeaderField: "Content-Disposition")
@@ -134,7 +134,7 @@ extension WebViewPage: WKNavigationDelegate {
 }
 
 extension WebViewPage: WKUIDelegate {
-    /// A script asks for a window. Links that do are asked about before.
+    /// Handles a window that a script requests. Links that open windows are checked earlier.
     func webView(
         _ webView: WKWebView,
         createWebViewWith configuration: WKWebViewConfiguration,

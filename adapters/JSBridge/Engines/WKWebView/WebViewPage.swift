@@ -12,7 +12,7 @@ import UIKit
 import AppKit
 #endif
 
-/// The view during one run: what the run wants of it is done here, and what happens in it is told to the run.
+/// The view during a run. It performs the run's commands and reports the view's events to the run.
 @MainActor final class WebViewPage: NSObject {
     struct Parts {
         let view: WKWebView
@@ -27,13 +27,13 @@ import AppKit
     let parts: Parts
     private let world = WKContentWorld.world(name: WebViewScripts.world)
     private var plan: ReloadPlan
-    /// The page that was committed last, which asks for what follows.
+    /// The page committed last, which is the requesting page of later navigations.
     private(set) var url: URLText?
-    /// What was loaded last in the place of a text that was not in normal form.
+    /// The last URL loaded in place of a text that was not in normal form.
     private var replacement: URLText?
-    /// Whether the page is to be loaded again, some time from now.
+    /// Whether a reload of the page is scheduled.
     private var isRecovering = false
-    /// Whether the run may be told things.
+    /// Whether the run accepts events.
     private(set) var isOpen = true
 
     init(_ parts: Parts) {
@@ -42,7 +42,7 @@ import AppKit
         super.init()
     }
 
-    /// Loads the first page, and does what is wanted until the end is.
+    /// Loads the first page and performs commands until `end`.
     func serve() async {
         begin()
         await withDiscardingTaskGroup { group in
@@ -66,7 +66,7 @@ import AppKit
     private func begin() {
         let page = WebViewScripts(parts.configuration)
         let controller = parts.view.configuration.userContentController
-        // The engine's alone while it runs: what was left of another user would be a second way to the page.
+        // The engine has exclusive use while it runs: another user's scripts or handlers could reach the page.
         controller.removeAllUserScripts()
         controller.removeAllScriptMessageHandlers()
         add(page, to: controller)
@@ -82,7 +82,7 @@ import AppKit
     }
 
     private func add(_ scripts: WebViewScripts, to controller: WKUserContentController) {
-        // First the relay, which hears what the page's script says.
+        // The relay comes first, because it receives the messages of the page's script.
         controller.addUserScript(script(scripts.relay, .atDocumentStart, in: world))
         controller.addUserScript(script(scripts.page, .atDocumentStart, in: .page))
         if let zoom = scripts.zoom { controller.addUserScript(script(zoom, .atDocumentEnd, in: world)) }
@@ -121,7 +121,7 @@ import AppKit
         evaluateScripts()
     }
 
-    /// A text from the private world, which is believed only where the engine says the same of the frame.
+    /// Receives a text from the private world, if it is from the main frame and claims the origin that WebKit reports.
     func received(_ text: String, isMainFrame: Bool, from origin: WKSecurityOrigin) {
         guard isOpen else { return }
         let claim = ClaimedOrigin(in: text)
@@ -144,15 +144,15 @@ import AppKit
         parts.view.load(URLRequest(url: url))
     }
 
-    /// Loads the normal form of a URL, which was allowed, in the place of the text that the engine had. Once: where the engine
-    /// writes the normal form in another way again, nothing is loaded.
+    /// Loads the normal form of an allowed URL in place of the engine's text. Only once per URL: if the engine changes
+    /// the normal form again, nothing is loaded.
     func load(normalForm url: URLText) {
         guard replacement != url else { return }
         replacement = url
         load(url.text)
     }
 
-    /// By a new request: what a form sent is not sent again.
+    /// Sends a new request, so that form data is not sent again.
     private func reload() {
         load((url ?? parts.configuration.page.url).text)
     }
@@ -174,7 +174,7 @@ import AppKit
         parts.wishes.load(.recover(after: wait))
     }
 
-    // MARK: - What happens in the view
+    // MARK: - View events
 
     func committed() {
         guard isOpen else { return }
@@ -199,7 +199,7 @@ import AppKit
 
     func failed(_ error: any Error) {
         let error = error as NSError
-        // Whoever stopped or refused it has said so.
+        // Stopped and refused loads are not failures of the page.
         let isStopped = error.domain == NSURLErrorDomain && error.code == NSURLErrorCancelled
         let isRefused = error.domain == "WebKitErrorDomain" && error.code == 102
         guard isOpen, !isStopped, !isRefused else { return }
@@ -210,7 +210,7 @@ import AppKit
 }
 
 extension WebViewPage {
-    /// What is drawn, in PNG, or `nil`.
+    /// Returns an image of the view as PNG, or `nil`.
     func picture() async -> [UInt8]? {
         await withCheckedContinuation { waiting in
             parts.view.takeSnapshot(with: nil) { image, _ in
@@ -229,7 +229,7 @@ extension WebViewPage {
     }
     #endif
 
-    /// The value of a script in the page's own world, as text.
+    /// Returns the value of a script in the page's own world, as text.
     func evaluate(_ script: String) async throws -> String {
         let result = await withCheckedContinuation { waiting in
             parts.view.evaluateJavaScript(script, in: nil, in: .page) { result in

@@ -3,15 +3,15 @@ import AdapterThreads
 import CWebKitGTK
 import Synchronization
 
-/// The one thread of a process on which GTK and all web views live, as GTK knows only one: it is begun by the first view
-/// and lasts as long as the process.
+/// The only thread of a process for GTK and all web views, because GTK is confined to one thread. The first view starts
+/// it, and it lives as long as the process.
 @globalActor
 actor GLibThread {
-    /// Why there is no such thread, or no display.
+    /// An error that prevents the thread or the display from opening.
     enum Fault: Error {
-        /// The system gives no thread.
+        /// The system has no thread left.
         case noThread
-        /// Somebody else in the process runs GLib's default main context, as a GTK program does.
+        /// Another part of the process, such as a GTK program, runs GLib's default main context.
         case contextTaken
         /// GTK finds no display.
         case noDisplay
@@ -30,26 +30,26 @@ actor GLibThread {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { GLibThread.executor.asUnownedSerialExecutor() }
 
-    /// Begins the thread, unless it runs, and opens the display. Nothing else of this type is to be used before.
+    /// Starts the thread if necessary, and opens the display. Call it before any other function of this type.
     static func begin() async throws(Fault) {
         if let fault = await withCheckedContinuation({ beginThread($0) }) { throw fault }
         guard await openDisplay() else { throw .noDisplay }
     }
 
-    /// Whether this is the thread.
+    /// Whether the current thread is the GLib thread.
     static var isCurrent: Bool { executor.isCurrent }
 
-    /// Runs the closure on the thread, after what waits already.
+    /// Runs the closure on the thread, after work that already waits.
     static func post(_ work: @escaping @GLibThread @Sendable () -> Void) {
         executor.post { assumeIsolated { work() } }
     }
 
-    /// For callbacks of the library, which come on the thread without the compiler's knowing it.
+    /// Runs a closure of a library callback, which runs on the thread without static isolation.
     ///
-    /// - Precondition: this is the thread.
+    /// - Precondition: The current thread is the GLib thread.
     static func assumeIsolated<Value: Sendable>(_ work: @GLibThread () -> Value) -> Value {
         shared.preconditionIsolated()
-        // What `MainActor.assumeIsolated` does: the types differ in the isolation alone, which was checked.
+        // As in `MainActor.assumeIsolated`: the types differ only in their isolation, which has been checked.
         return withoutActuallyEscaping(work) { unsafeBitCast($0, to: (() -> Value).self)() }
     }
 
@@ -93,19 +93,19 @@ actor GLibThread {
         for waiter in waiters { waiter.resume(returning: fault) }
     }
 
-    /// Every GTK function ends the process when there is no display, but for this one. It may be tried again.
+    /// Opens the display; may be retried. Every other GTK function exits the process if there is no display.
     @GLibThread
     private static func openDisplay() -> Bool {
         if !isPrepared {
             isPrepared = true
-            // Else GTK would change how C functions of the whole process read and write numbers.
+            // GTK would otherwise change how C functions in the whole process read and write numbers.
             gtk_disable_setlocale()
         }
         return gtk_init_check(nil, nil) != 0
     }
 }
 
-/// Runs jobs on the thread that runs GLib's default main context, in order, between the library's own events.
+/// An executor of jobs on the thread of GLib's default main context, in order, between the library's own events.
 final class GLibExecutor: SerialExecutor {
     private enum Work {
         case job(UnownedJob)
@@ -118,12 +118,12 @@ final class GLibExecutor: SerialExecutor {
         add(.job(UnownedJob(job)))
     }
 
-    /// Runs the closure after what waits already.
+    /// Runs the closure after work that already waits.
     func post(_ call: @escaping @Sendable () -> Void) {
         add(.call(call))
     }
 
-    /// Whether this is the thread that runs the main context.
+    /// Whether the current thread runs the main context.
     var isCurrent: Bool { g_main_context_is_owner(nil) != 0 }
 
     func checkIsolated() {
@@ -136,12 +136,12 @@ final class GLibExecutor: SerialExecutor {
             return waiting.count == 1
         }
         guard isFirst else { return }
-        // The one executor of the process is never released.
+        // The process's only executor is never released.
         let executor = Unmanaged.passUnretained(self).toOpaque()
         g_idle_add_full(G_PRIORITY_DEFAULT, runWaitingWork, executor, nil)
     }
 
-    /// What comes meanwhile waits for the next turn of the loop, so that the library has its turns too.
+    /// Runs waiting work. Work added meanwhile waits for the next loop iteration, so that library events also run.
     fileprivate func runWaiting() {
         let works = waiting.withLock { waiting in
             defer { waiting = [] }
@@ -162,7 +162,7 @@ private func runWaitingWork(_ executor: gpointer?) -> gboolean {
     return 0
 }
 
-/// Calls a closure on the GLib thread after some time, once or again and again, until it is stopped; so long it keeps itself.
+/// A timer on the GLib thread, single or repeating. It retains itself until it is stopped or has fired once.
 @GLibThread
 final class GLibTimer {
     private let work: @GLibThread () -> Void
@@ -170,8 +170,8 @@ final class GLibTimer {
     private var source: guint = 0
 
     /// - Parameters:
-    ///   - time: rounded up to milliseconds, at most one day.
-    ///   - work: must not keep the timer's owner.
+    ///   - time: The delay, rounded up to milliseconds, at most one day.
+    ///   - work: A closure that must not retain the timer's owner.
     init(after time: Duration, repeats: Bool = false, _ work: @escaping @GLibThread () -> Void) {
         self.work = work
         self.repeats = repeats
@@ -185,14 +185,14 @@ final class GLibTimer {
         )
     }
 
-    /// From now on nothing is called.
+    /// Prevents all further calls.
     func stop() {
         guard source != 0 else { return }
         g_source_remove(source)
         source = 0
     }
 
-    /// - Returns: whether to come again.
+    /// - Returns: Whether to repeat.
     fileprivate func fire() -> Bool {
         if !repeats { source = 0 }
         work()

@@ -2,21 +2,21 @@
 import CWebKitGTK
 import Synchronization
 
-/// Holds a counted object of the C libraries; the holder is the one who calls anything of it.
+/// A strong reference to a reference-counted object of the C libraries. Its holder makes all calls on the object.
 final class ForeignReference: @unchecked Sendable {
-    // Counting is atomic in these libraries; everything else of the object is used on the GLib thread alone.
+    // Reference counting is atomic in these libraries; the object is otherwise used on the GLib thread only.
     let pointer: UnsafeMutableRawPointer
     private let release: @Sendable (UnsafeMutableRawPointer) -> Void
 
-    /// Holds an object of GObject's, one reference more than there were.
+    /// Retains a GObject.
     convenience init(object pointer: UnsafeMutableRawPointer) {
         g_object_ref(pointer)
         self.init(owned: pointer) { g_object_unref($0) }
     }
 
-    /// Takes over a reference.
+    /// Takes ownership of a reference.
     ///
-    /// - Parameter release: called once, on the thread that lets go last.
+    /// - Parameter release: A closure called once, on the thread that releases the last reference.
     init(owned pointer: UnsafeMutableRawPointer, release: @escaping @Sendable (UnsafeMutableRawPointer) -> Void) {
         self.pointer = pointer
         self.release = release
@@ -26,17 +26,17 @@ final class ForeignReference: @unchecked Sendable {
         release(pointer)
     }
 
-    /// The object as its C type.
+    /// Returns the object as its C type.
     func cast<Object>(to type: Object.Type) -> UnsafeMutablePointer<Object> {
         pointer.assumingMemoryBound(to: type)
     }
 }
 
-/// Connects C functions to the signals of the library's objects.
+/// Connects C functions to signals of the library's objects.
 enum Signal {
     /// - Parameters:
-    ///   - handler: a C function of exactly the signal's type, by `unsafeBitCast`.
-    ///   - receiver: what the function gets as its last argument. Not kept: ``disconnect(_:from:)`` must come before it goes.
+    ///   - handler: A C function of exactly the signal's type, converted with `unsafeBitCast`.
+    ///   - receiver: The function's last argument. Not retained: call ``disconnect(_:from:)`` before releasing it.
     static func connect(
         _ name: String,
         of object: UnsafeMutableRawPointer,
@@ -47,29 +47,29 @@ enum Signal {
         g_signal_connect_data(object, name, handler, receiver, nil, GConnectFlags(rawValue: 0))
     }
 
-    /// The object calls nothing of this receiver any more.
+    /// Disconnects all of the object's signals from this receiver.
     static func disconnect(_ receiver: AnyObject, from object: UnsafeMutableRawPointer) {
         let receiver = Unmanaged.passUnretained(receiver).toOpaque()
         g_signal_handlers_disconnect_matched(object, G_SIGNAL_MATCH_DATA, 0, 0, nil, nil, receiver)
     }
 }
 
-/// How many objects of a kind this process has, for tests that look for what is never let go. Any thread.
+/// The number of live objects of each kind, for tests that detect leaks. Safe on any thread.
 struct OpenObjects: Sendable, Hashable {
     private static let counts = Mutex(OpenObjects())
 
-    /// Web views of the library.
+    /// The library's web views.
     var views = 0
-    /// Questions about URLs that the library awaits an answer to.
+    /// Navigation questions that await an answer.
     var questions = 0
-    /// Promises of pages that the library awaits an answer to.
+    /// Promises of pages that await an answer.
     var replies = 0
-    /// Scripts whose end the library has not told.
+    /// Scripts whose end the library has not reported.
     var scripts = 0
-    /// Pages of engines that run.
+    /// Pages of running engines.
     var pages = 0
 
-    /// What there is now.
+    /// The current counts.
     static var now: OpenObjects { counts.withLock { $0 } }
 
     static func add(_ count: Int, to kind: WritableKeyPath<OpenObjects, Int>) {

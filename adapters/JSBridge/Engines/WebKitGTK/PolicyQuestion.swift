@@ -2,22 +2,22 @@
 import CWebKitGTK
 import NavigationChain
 
-/// What the library asks about one URL. It is answered exactly once: whoever lets go of it unanswered has refused, while the
-/// library would take its own silence for a yes.
+/// A question from the library about one URL, answered exactly once. A question released without an answer is refused,
+/// because the library would otherwise load the URL.
 @GLibThread
 final class PolicyQuestion {
-    /// What can be answered.
+    /// An answer to the question.
     enum Answer { case load, refuse, store }
 
-    /// The URL, as the library has it.
+    /// The URL as the library reports it.
     let text: String
     let kind: NavigationKind
     let frame: FrameRole
     /// A `WebKitPolicyDecision`.
     private var decision: ForeignReference?
 
-    /// - Parameter decision: the `WebKitPolicyDecision` that was read, or `nil` where the library has its answer already, as
-    ///   for a window that a script opens: that never opens, whatever is answered here.
+    /// - Parameter decision: The `WebKitPolicyDecision`, or `nil` if the library already has its answer, as for a
+    ///   window that a script opens. Such a window never opens, regardless of the answer.
     init(_ decision: ForeignReference?, _ reading: Reading) {
         self.decision = decision
         text = reading.text
@@ -30,7 +30,7 @@ final class PolicyQuestion {
         answer(.refuse)
     }
 
-    /// Answers; nothing happens when it was answered before.
+    /// Answers the question; has no effect if it already has an answer.
     func answer(_ answer: Answer) {
         guard let decision else { return }
         self.decision = nil
@@ -45,15 +45,15 @@ final class PolicyQuestion {
 }
 
 extension PolicyQuestion {
-    /// What a policy decision is about, read from the library's objects.
+    /// The contents of a policy decision, read from the library's objects.
     struct Reading: Sendable {
         let text: String
         let kind: NavigationKind
         let frame: FrameRole
-        /// Nobody need be asked: the navigation that led here was, and what came is shown.
+        /// Whether no verdict is needed: the navigation already has one, and its content can be shown.
         var isSettled = false
 
-        /// - Returns: `nil` when it is about something that these headers do not know.
+        /// - Returns: `nil` for a decision type that these headers do not define.
         init?(_ decision: UnsafeMutablePointer<WebKitPolicyDecision>, _ type: WebKitPolicyDecisionType) {
             let pointer = UnsafeMutableRawPointer(decision)
             switch type {
@@ -68,10 +68,10 @@ extension PolicyQuestion {
             }
         }
 
-        /// - Parameter action: a `WebKitNavigationAction`.
+        /// - Parameter action: A `WebKitNavigationAction`.
         init(_ action: OpaquePointer, opensWindow: Bool) {
             text = Reading.text(of: webkit_navigation_action_get_request(action))
-            // The library does not tell which frame asks, but no page is of this URL.
+            // The library does not report the requesting frame, but no page has this URL.
             frame = text == "about:srcdoc" ? .sub : .unknown
             if opensWindow {
                 kind = .newWindow
@@ -96,7 +96,7 @@ extension PolicyQuestion {
                 && !Reading.isAttachment(webkit_response_policy_decision_get_response(decision))
         }
 
-        /// RFC 6266, section 4.2: what is not `inline` is to be stored. The library stores without asking what is one.
+        /// Returns whether a response is not `inline` (RFC 6266, section 4.2). The library downloads it without asking.
         private static func isAttachment(_ response: UnsafeMutablePointer<WebKitURIResponse>?) -> Bool {
             guard let response, let headers = webkit_uri_response_get_http_headers(response),
                 let value = soup_message_headers_get_one(headers, "Content-Disposition")

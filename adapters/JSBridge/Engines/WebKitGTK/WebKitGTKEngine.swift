@@ -6,26 +6,26 @@ public import SignalboxCore
 public import SignalboxRoutes
 import Synchronization
 
-/// A page in a web view of WebKitGTK: a window, or off-screen.
+/// An engine for a page in a web view of WebKitGTK, in a window or off-screen.
 ///
-/// The origins of the configuration's page get the bridge: their calls come with the origin and are answered with their
-/// outcome. Everything else that reaches a handler - from a frame, from a page of another origin - comes with the origin
-/// unknown, which no rule allows that names one. What may be loaded, the configuration's chain decides.
+/// The origins of the configuration's page get the bridge. Their calls have an origin and are answered with their
+/// outcome. Any other call of a handler, such as from a frame or a page of another origin, has an unknown origin, which
+/// no rule that names an origin allows. The configuration's chain decides which URLs load.
 ///
-/// All views of a process live on one thread, which the first of them begins; a program that runs GTK itself can have none.
-/// Each run has its own storage, which is gone at its end, and its own web process. When the connection to the display is
-/// lost, GTK ends the program.
+/// All views of a process share one thread, which the first view starts. A program that runs GTK itself cannot have a
+/// view. Each run has its own web process and its own storage, which is deleted at its end. GTK ends the program if the
+/// connection to the display is lost.
 public final class WebKitGTKEngine: Adapter {
-    /// Hears of each URL that was asked about, on the task that asked; there is no request where the text is no URL. It must
-    /// not block.
+    /// An observer of navigation requests, called on the requesting task. The request is `nil` if the text is not a
+    /// URL. The observer must not block.
     public typealias NavigationObserver = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
 
-    /// What the engine was made with.
+    /// The engine's configuration.
     public let configuration: WebViewConfiguration
-    /// Whether the page's process is shut in.
+    /// The sandbox mode of the page's process.
     public let sandbox: WebKitGTKSandbox
-    /// The page, the same for all runs. What is sent while none runs waits for the next, bounded; after
-    /// ``PageHandle/close()`` nothing is taken until the next run begins.
+    /// The page, the same for all runs. Messages sent between runs wait for the next run, in a bounded queue. After
+    /// ``PageHandle/close()`` the page refuses messages until the next run begins.
     public let page: PageHandle
     private let mailbox: PageMailbox
     private let counters = WebViewCounters()
@@ -33,14 +33,16 @@ public final class WebKitGTKEngine: Adapter {
     private let log: AdapterLog
     private let navigations: NavigationObserver?
     private let current = Mutex<WebKitPage?>(nil)
-    /// The page of the run, when there is one.
+    /// The page of the current run, if any.
     var running: WebKitPage? { current.withLock { $0 } }
 
+    /// Creates an engine and validates its configuration.
+    ///
     /// - Parameters:
-    ///   - configuration: checked here.
-    ///   - sandbox: whether the page's process is shut in.
-    ///   - logger: hears of script errors, of processes that end, of what a page wanted and did not get.
-    ///   - navigations: hears of each URL that was asked about.
+    ///   - configuration: The page and its limits.
+    ///   - sandbox: The sandbox mode of the page's process.
+    ///   - logger: The destination of script errors, process failures and refused requests of the page.
+    ///   - navigations: An observer of each navigation request.
     /// - Throws: ``JSBridgeError`` `invalidConfiguration`.
     public init(
         _ configuration: WebViewConfiguration,
@@ -65,30 +67,31 @@ public final class WebKitGTKEngine: Adapter {
     /// The configured source.
     public var source: SourceName { configuration.source }
 
-    /// Every call is answered, the program can send unasked, and URLs are asked about before they are loaded.
+    /// Replies to each call, pushes from the program, and verdicts on URLs before they load.
     public var features: AdapterFeatures { [.replies, .pushes, .navigates] }
 
-    /// How many errors of the page's scripts nobody caught, since the engine was made.
+    /// The number of uncaught errors of the page's scripts since the engine was created.
     public var scriptErrors: Int { counters.value.scriptErrors }
 
-    /// What there was to count since the engine was made.
+    /// The faults counted since the engine was created.
     public var counts: WebViewCounts { counters.value }
 
     /// Shows the page until its task is cancelled, the page or its window is closed, or the page fails too often.
     ///
-    /// Each run is a new view. Cancellation is the graceful stop: calls made from then on are answered `drain`, or `closed`
-    /// once nothing is in flight, those in flight get their outcome, nothing more is loaded, then the page ends. ``PageHandle/close()`` ends it at once. In each
-    /// case it returns when everything submitted is settled.
+    /// Each run is a new view. Cancellation stops it gracefully: new calls are answered `drain`, or `closed` once
+    /// nothing is in flight, and calls in flight get their outcome. Nothing more is loaded; then the page ends.
+    /// ``PageHandle/close()`` ends it immediately. In each case the function returns once everything submitted has
+    /// settled.
     ///
-    /// - Throws: ``JSBridgeError`` `alreadyRunning`; `noDisplay`; `noSandbox`; `noResources` when the system gives no thread,
-    ///   or another part of the program runs GTK; `pageFailed` when the page's process ended, or its first page could not
-    ///   be loaded, more often in a row than ``WebViewConfiguration/reloads``.
+    /// - Throws: ``JSBridgeError`` `alreadyRunning`; `noDisplay`; `noSandbox`; `noResources` if the system has no
+    ///   thread left or another part of the program runs GTK; `pageFailed` when the page's process ended, or its first
+    ///   page failed to load, more often in a row than ``WebViewConfiguration/reloads``.
     public func run(into intake: any Intake) async throws {
         guard mailbox.begin() else {
             throw JSBridgeError(.alreadyRunning, "the engine runs already; one engine is one page", source: source)
         }
         defer { mailbox.end() }
-        // A page that is not wanted any more sends nothing.
+        // A run cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }
         try await openDisplay()
         let page = await WebKitPage(try await parts())
@@ -166,24 +169,23 @@ public final class WebKitGTKEngine: Adapter {
 }
 
 extension WebKitGTKEngine {
-    /// Loads the page that is shown, or was last, from its server, by a new request; nothing happens while none runs. About
-    /// its URL is asked as about every other. Returns at once.
+    /// Reloads the current or last page from its server with a new request, which is subject to the navigation chain.
+    /// Has no effect without a run. Returns immediately.
     public func reload() {
         guard let page = running else { return }
         GLibThread.post { page.reload() }
     }
 
-    /// Loads another page in place of the one that is shown, if the chain allows it; nothing happens while none runs.
-    /// Returns at once.
+    /// Replaces the current page if the navigation chain allows it. Has no effect without a run. Returns immediately.
     public func load(_ url: URLText) {
         guard let page = running else { return }
         GLibThread.post { page.load(url.text) }
     }
 
-    /// A picture of what the page shows now.
+    /// Captures an image of the page.
     ///
-    /// - Returns: a PNG (ISO/IEC 15948) of the display's size.
-    /// - Throws: ``JSBridgeError`` `notRunning`; `snapshotFailed` when the library gave none, or the run ended first.
+    /// - Returns: A PNG (ISO/IEC 15948) of the display's size.
+    /// - Throws: ``JSBridgeError`` `notRunning`; `snapshotFailed` if there is no image or the run ends first.
     public func snapshot() async throws(JSBridgeError) -> [UInt8] {
         guard let page = running else {
             throw JSBridgeError(.notRunning, "a picture is taken of a page that runs", source: source)
@@ -194,10 +196,10 @@ extension WebKitGTKEngine {
         return picture
     }
 
-    /// Evaluates a script in the page's own world: for tests and examples that drive a page.
+    /// Evaluates a script in the page's own world, for tests and examples that drive a page.
     ///
-    /// - Returns: its value as text.
-    /// - Throws: what it threw, in words; an error when no page runs.
+    /// - Returns: The script's value as text.
+    /// - Throws: The script's error as text; ``JSBridgeError`` `notRunning` without a page.
     package func evaluate(_ script: String) async throws -> String {
         guard let page = running else {
             throw JSBridgeError(.notRunning, "a script is evaluated in a page that runs", source: source)

@@ -1,24 +1,24 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// Whether the processes that run pages are shut in (bubblewrap: no files but the libraries, no other processes, no network
-/// but through the library's network process).
+/// The sandbox mode of the processes that run pages. With bubblewrap they have no files but the libraries, no other
+/// processes, and no network except through the library's network process.
 public enum WebKitGTKSandbox: Sendable, Hashable {
-    /// Shut in where the system allows it, and where it does not the log says so with its reason, as a warning.
+    /// Sandboxes the processes if the system allows it; otherwise logs a warning with the reason.
     case whereAllowed
-    /// Shut in, or the run ends with ``JSBridgeError`` `noSandbox`.
+    /// Requires a sandbox; without one the run ends with ``JSBridgeError`` `noSandbox`.
     case required
-    /// Not shut in: for trusted pages alone. The log says so.
+    /// Disables the sandbox, for trusted pages only, and logs a warning.
     case off
 }
 
-/// Whether the processes of pages can be shut in on this system. The library ends the whole process when it was told to and
-/// cannot, so it is tried before.
+/// A test whether the system can sandbox page processes. If the library is required to and cannot, it exits the
+/// process, so the check runs first.
 @GLibThread
 enum SandboxProbe {
     private static var known: String??
 
-    /// Why not, or `nil` when they can. The first call takes some tens of milliseconds.
+    /// Returns the reason why no sandbox is available, or `nil`. The first call takes tens of milliseconds.
     static func fault() -> String? {
         if let known { return known }
         let found = look()
@@ -42,7 +42,7 @@ enum SandboxProbe {
         return tryToShutIn()
     }
 
-    /// With what the library's own test uses.
+    /// Runs the same command as the library's own check.
     private static func tryToShutIn() -> String? {
         var (output, errors): (UnsafeMutablePointer<gchar>?, UnsafeMutablePointer<gchar>?)
         var status: gint = 0

@@ -5,11 +5,10 @@ import NavigationChain
 import SignalboxRoutes
 import Synchronization
 
-/// The page of one run: the view, what it is asked, and when it is loaded again. Its last act is to tell the run that it has
-/// ended.
+/// The page of one run: its view, navigation questions and reloads. Its last action is to notify the run of its end.
 @GLibThread
 final class WebKitPage: WebViewSurface {
-    /// What a page is made of.
+    /// The dependencies of a page.
     struct Parts: Sendable {
         let configuration: WebViewConfiguration
         let settings: WebKitView.Settings
@@ -19,19 +18,19 @@ final class WebKitPage: WebViewSurface {
     }
 
     let parts: Parts
-    /// What the run's task answers; beyond the bound it is refused unasked.
+    /// The questions for the run's task to answer; those beyond the bound are refused.
     nonisolated let questions: AsyncStream<PolicyQuestion>
     let asking: AsyncStream<PolicyQuestion>.Continuation
     private(set) var view: WebKitView?
     private(set) var run: WebViewRun?
-    /// The URL of the document that is there, once there is one.
+    /// The URL of the current document, if any.
     var current: String?
     var reloadPlan: ReloadPlan
     var reloadTimer: GLibTimer?
     var liveness: Liveness
     var processesEnded = 0
     var rawBudget = RawBudget()
-    /// Whether there is a process to ask whether it reacts.
+    /// Whether there is a process whose responsiveness can be checked.
     var hasProcess = true
     private var livenessTimer: GLibTimer?
     private var open: [ObjectIdentifier: PolicyQuestion] = [:]
@@ -52,7 +51,7 @@ final class WebKitPage: WebViewSurface {
         OpenObjects.add(-1, to: \.pages)
     }
 
-    /// Makes the view and loads the first page.
+    /// Creates the view and loads the first page.
     func begin(_ run: WebViewRun) {
         self.run = run
         let view = WebKitView(parts.settings, listener: self)
@@ -63,7 +62,7 @@ final class WebKitPage: WebViewSurface {
         view.load(parts.configuration.page.url.text)
     }
 
-    // MARK: - The surface
+    // MARK: - WebViewSurface
 
     nonisolated func wake() {
         guard !isAwake.exchange(true, ordering: .acquiringAndReleasing) else { return }
@@ -79,7 +78,7 @@ final class WebKitPage: WebViewSurface {
         guard let run, let view else { return }
         while let script = run.nextScript() {
             view.evaluate(script, world: WebViewScripts.world) { [weak self, processesEnded] _ in
-                // Of a process that has ended the run knows.
+                // The run has already discarded the scripts of an ended process.
                 guard let self, let run = self.run, self.processesEnded == processesEnded else { return }
                 self.liveness.reacted()
                 run.scriptDone()
@@ -127,13 +126,13 @@ final class WebKitPage: WebViewSurface {
         for question in questions { question.answer(.refuse) }
     }
 
-    // MARK: - Waiting
+    // MARK: - Callbacks
 
-    /// Waits for what the library calls back for, or for the end of the page.
+    /// Waits for a callback of the library or for the end of the page.
     ///
     /// - Parameters:
-    ///   - ended: the result when the page ends first.
-    ///   - begin: begins; what it is given is to be called once.
+    ///   - ended: The result if the page ends first.
+    ///   - begin: A closure that starts the operation and calls its argument once.
     func wait<Value: Sendable>(
         ended: Value,
         _ begin: (WebKitView, @escaping @GLibThread (Value) -> Void) -> Void
@@ -154,7 +153,7 @@ final class WebKitPage: WebViewSurface {
 extension WebKitPage: WebKitViewListener {
     func committed(_ url: String) {
         view?.openRawHandlers()
-        // The empty document is what the library shows when it has nothing to show.
+        // The library shows the empty document when it has nothing else to show.
         if url != "about:blank" { current = url }
         hasProcess = true
         liveness.reacted()
@@ -163,7 +162,7 @@ extension WebKitPage: WebKitViewListener {
     }
 
     func loadFailed(_ url: String, _ message: String, isRefusal: Bool) {
-        // Whoever refused it has said so.
+        // A refused load is not a failure of the page.
         guard !isRefusal else { return }
         let line = LineText.escaped(message)
         parts.log.say(.warning, "load", "a page cannot be loaded: \(line)")
@@ -178,7 +177,7 @@ extension WebKitPage: WebKitViewListener {
     func receivedRaw(_ post: RawPost, _ reply: RawReply) {
         guard let run else { return }
         if !rawBudget.take(post.json?.utf8.count ?? 0, in: post.time, at: .now) {
-            // Not within the signal of one of them.
+            // Posted, because handlers must not be closed within one of their signals.
             GLibThread.post { self.view?.closeRawHandlers() }
             let text = "a frame, or a page of another origin, posts too much to handlers; they are closed to it"
             parts.log.say(.warning, "flood", text)
@@ -216,7 +215,7 @@ extension WebKitPage: WebKitViewListener {
         parts.log.say(.info, wish, "the page wanted \(wish), which pages are not given")
     }
 
-    /// The window is called what the page is.
+    /// Sets the window's title to the page's.
     func showTitle() {
         view?.entitle(parts.handle.title ?? "")
     }
@@ -232,12 +231,12 @@ extension WebKitPage: WebKitViewListener {
         reloadTimer = GLibTimer(after: wait) { [weak self] in self?.reload() }
     }
 
-    /// Loads the page that is there, or was last, from its server.
+    /// Loads the current or last page from its server.
     func reload() {
         load(current ?? parts.configuration.page.url.text)
     }
 
-    /// Loads a page, also in place of one that was to be loaded again.
+    /// Loads a page and cancels a scheduled reload.
     func load(_ url: String) {
         reloadTimer?.stop()
         reloadTimer = nil
@@ -246,7 +245,7 @@ extension WebKitPage: WebKitViewListener {
         view?.load(url)
     }
 
-    /// Asks the process for a sign of life, and ends it when none came for too long.
+    /// Checks whether the process responds, and ends it after the time limit.
     func lookWhetherItReacts() {
         guard hasProcess, let view else { return }
         switch liveness.look(at: .now) {
@@ -261,7 +260,7 @@ extension WebKitPage: WebKitViewListener {
 }
 
 extension WebKitPage {
-    /// Answers the library's questions, each in its own time, until the page or the task ends; then they are refused.
+    /// Answers the library's questions concurrently until the page or the task ends, then refuses the rest.
     nonisolated func answerQuestions(_ gate: NavigationGate) async {
         await withDiscardingTaskGroup { group in
             for await question in questions {
@@ -272,7 +271,7 @@ extension WebKitPage {
         await stopAsking()
     }
 
-    /// Not on the library's thread: handlers of the chain, and whoever hears of verdicts, may take their time.
+    /// Answers a question outside the library's thread, because handlers and observers of the chain may take time.
     nonisolated private func answer(_ question: PolicyQuestion, _ gate: NavigationGate) async {
         let page = await currentURL
         let verdict = await gate.decide(question.text, kind: question.kind, frame: question.frame, page: page)
@@ -297,7 +296,7 @@ extension WebKitPage {
         }
     }
 
-    /// What a page wanted to open in a window of its own takes its place; it is asked about as every load is.
+    /// Opens a page's new window in this view. The load is subject to the navigation chain like any other.
     private func openHere(_ verdict: NavigationVerdict) {
         guard let url = verdict.url, url.scheme == "http" || url.scheme == "https" else {
             parts.log.say(.warning, "window", "only pages of the web are loaded in place of a new window: \(verdict)")

@@ -1,20 +1,20 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// Why a script gave no value.
+/// An error of a script without a value.
 struct ScriptFault: Error, CustomStringConvertible {
     let description: String
 }
 
 extension WebKitView {
-    /// What is called when a script has ended.
+    /// A closure called when a script has ended.
     typealias ScriptEnd = @GLibThread (Result<String, ScriptFault>) -> Void
 
-    /// Evaluates a script in the main frame of the document that is there when it comes to it.
+    /// Evaluates a script in the main frame of the document that is current when it runs.
     ///
     /// - Parameters:
-    ///   - world: the script world, or `nil` for the page's own.
-    ///   - end: gets the value as text, unless the view is closed before.
+    ///   - world: The script world, or `nil` for the page's own.
+    ///   - end: A closure that receives the value as text, unless the view is closed first.
     func evaluate(_ script: String, world: String?, _ end: @escaping ScriptEnd) {
         let box = Unmanaged.passRetained(ScriptCallback(view: self, end: end)).toOpaque()
         var script = script
@@ -35,7 +35,7 @@ extension WebKitView {
     }
 }
 
-/// Waits for a script's end. The library calls back once, also when the view is closed; then nobody is told.
+/// The pending end of a script. The library calls back once; if the view is closed, the result is discarded.
 @GLibThread
 private final class ScriptCallback {
     private weak var view: WebKitView?
@@ -80,9 +80,9 @@ private func scriptResult(_ view: UnsafeMutableRawPointer, _ result: OpaquePoint
 }
 
 extension WebKitView {
-    /// Draws what the view shows now.
+    /// Captures an image of the view.
     ///
-    /// - Parameter end: gets a PNG (ISO/IEC 15948), or `nil`; not called when the view is closed before.
+    /// - Parameter end: A closure that receives a PNG (ISO/IEC 15948) or `nil`. Not called if the view is closed first.
     func takeSnapshot(_ end: @escaping @GLibThread ([UInt8]?) -> Void) {
         let box = Unmanaged.passRetained(SnapshotCallback(end)).toOpaque()
         webkit_web_view_get_snapshot(

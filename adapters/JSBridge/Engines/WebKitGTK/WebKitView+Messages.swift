@@ -2,7 +2,7 @@
 import CWebKitGTK
 
 extension WebKitView {
-    /// Registers handlers and puts scripts in, before the first page.
+    /// Registers handlers and injects scripts before the first page.
     func add(_ scripts: WebViewScripts) {
         connectMessages()
         webkit_user_content_manager_register_script_message_handler_in_world(
@@ -11,14 +11,14 @@ extension WebKitView {
             WebViewScripts.world
         )
         openRawHandlers()
-        // Without an entry the library would take every page.
+        // The library would treat an empty list as every page.
         let patterns = scripts.patterns.isEmpty ? ["signalbox-none://none/"] : scripts.patterns
         inject(scripts.relay, world: WebViewScripts.world, patterns: patterns)
         inject(scripts.page, world: nil, patterns: patterns)
         if let zoom = scripts.zoom { inject(zoom, world: WebViewScripts.world, atEnd: true, patterns: nil) }
     }
 
-    /// Lets pages post past the bridge, unless they may already.
+    /// Opens the handlers that bypass the bridge, unless they are open.
     func openRawHandlers() {
         guard !areRawHandlersOpen else { return }
         areRawHandlersOpen = true
@@ -27,7 +27,7 @@ extension WebKitView {
         }
     }
 
-    /// What pages post past the bridge is not taken any more, nor what they have posted already.
+    /// Closes the handlers that bypass the bridge and discards messages already posted to them.
     func closeRawHandlers() {
         guard areRawHandlersOpen else { return }
         areRawHandlersOpen = false
@@ -71,7 +71,7 @@ extension WebKitView {
     }
 }
 
-/// A text of the private world; anything but a text is none of ours.
+/// Receives a text of the private world; the bridge posts no other type.
 private func messageReceived(
     _: UnsafeMutablePointer<WebKitUserContentManager>?,
     _ result: OpaquePointer?,
@@ -110,7 +110,7 @@ private func rawMessageReceived(
     return 1
 }
 
-/// One name that pages can post to in their own world; the library's signal does not tell it.
+/// A handler in the page's world. The library's signal does not report the handler's name.
 @GLibThread
 final class RawHandler {
     let name: String
@@ -122,24 +122,24 @@ final class RawHandler {
     }
 }
 
-/// What was posted in the page's world, from whatever frame.
+/// A message posted in the page's world, from any frame.
 struct RawPost: Sendable {
     let handler: String
-    /// `nil` for `undefined`.
+    /// The value, or `nil` for `undefined`.
     let json: String?
-    /// How much processor time it took to be read.
+    /// The processor time spent to read it.
     let time: Duration
 }
 
-/// The promise of a page-world call, settled exactly once: whoever lets go of it has rejected it.
+/// The promise of a call from the page's world, settled exactly once. Releasing it unsettled rejects it.
 @GLibThread
 final class RawReply {
     private var reply: ForeignReference?
     private let context: ForeignReference
 
     /// - Parameters:
-    ///   - reply: a `WebKitScriptMessageReply`.
-    ///   - context: the `JSCContext` of the value that was posted.
+    ///   - reply: A `WebKitScriptMessageReply`.
+    ///   - context: The `JSCContext` of the posted value.
     init(_ reply: ForeignReference, context: ForeignReference) {
         self.reply = reply
         self.context = context
@@ -150,7 +150,7 @@ final class RawReply {
         settle(.error("the page is gone"))
     }
 
-    /// Settles the promise; nothing happens when it was before.
+    /// Settles the promise; has no effect if it is already settled.
     func settle(_ answer: RawAnswer) {
         guard let reply else { return }
         self.reply = nil

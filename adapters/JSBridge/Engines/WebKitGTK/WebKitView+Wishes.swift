@@ -1,11 +1,11 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// A signal whose second argument is the wish, and that says whether it was dealt with.
+/// A signal handler whose second argument is the request. It returns whether it handled the request.
 private typealias Wish = @convention(c) (UnsafeMutablePointer<WebKitWebView>?, OpaquePointer?, gpointer?) -> gboolean
 
 extension WebKitView {
-    /// Refuses what no page gets. What only somebody who sits before it could answer is refused where there is no window.
+    /// Refuses requests that no page is granted and, without a window, those that only a user could answer.
     func connectWishes() {
         connect(wish: "permission-request", permissionWanted)
         connect(wish: "query-permission-state", permissionLookedAt)
@@ -40,7 +40,7 @@ private func refuse(_ wish: String, _ receiver: gpointer?) {
     GLibThread.assumeIsolated { view.listener?.refused(wish) }
 }
 
-/// Camera, microphone, place, notifications, others' cookies, pointer lock and the like.
+/// Denies camera, microphone, location, notifications, third-party cookies, pointer lock and similar permissions.
 private func permissionWanted(
     _: UnsafeMutablePointer<WebKitWebView>?,
     _ request: OpaquePointer?,
@@ -69,7 +69,7 @@ private func notificationWanted(
     return 1
 }
 
-/// `alert`, `confirm` and `prompt` return at once, as if the user had turned them down.
+/// Makes `alert`, `confirm` and `prompt` return immediately, as if the user had cancelled them.
 private func dialogWanted(
     _: UnsafeMutablePointer<WebKitWebView>?,
     _ dialog: OpaquePointer?,
@@ -83,7 +83,7 @@ private func dialogWanted(
     return 1
 }
 
-/// Its answer lets the library show the dialog.
+/// Notifies the listener and returns 0, which lets the library show the dialog.
 private func dialogOpened(
     _: UnsafeMutablePointer<WebKitWebView>?,
     _ dialog: OpaquePointer?,
@@ -148,7 +148,7 @@ private func menuWanted(
     1
 }
 
-/// Whatever made the library begin one, nothing is stored.
+/// Cancels every download, regardless of its cause.
 private func downloadStarted(
     _: UnsafeMutablePointer<WebKitWebContext>?,
     _ download: OpaquePointer?,

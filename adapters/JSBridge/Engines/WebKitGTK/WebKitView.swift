@@ -1,18 +1,17 @@
 #if WebKitGTK
 import CWebKitGTK
 
-/// A web view of the library with everything that is its own: window, context, content manager, settings. What it stores is
-/// gone with it.
+/// A web view with its own window, context, content manager and settings. Its storage is deleted with it.
 ///
-/// ``close()`` is to be called before it is let go.
+/// Call ``close()`` before releasing it.
 @GLibThread
 final class WebKitView {
-    /// What a view is made with.
+    /// The settings of a view.
     struct Settings: Sendable {
         let display: WebViewDisplay
         let scripts: WebViewScripts
         let userAgentSuffix: String?
-        /// Whether the processes of pages are shut in. Where the system does not allow it the library ends this process.
+        /// Whether page processes are sandboxed. If the system cannot do so, the library ends this process.
         let isSandboxed: Bool
     }
 
@@ -51,38 +50,38 @@ final class WebKitView {
         show(width: size.width, height: size.height)
     }
 
-    /// Loads a URL, about which is asked first.
+    /// Loads a URL, subject to a navigation verdict.
     func load(_ url: String) {
         guard !isClosed else { return }
         webkit_web_view_load_uri(view, url)
     }
 
-    /// Ends the page's process, which is told as every end is.
+    /// Terminates the page's process, which results in ``WebKitViewListener/processEnded(_:)``.
     func endProcess() {
         guard !isClosed else { return }
         webkit_web_view_terminate_web_process(view)
     }
 
-    /// What the window is called.
+    /// Sets the window's title.
     func entitle(_ title: String) {
         guard !isClosed, !isOffscreen else { return }
         gtk_window_set_title(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), title)
     }
 
-    /// Closes the page and lets go of everything; nothing is told any more. Any number of times.
+    /// Closes the page and releases all objects. The listener is not called afterwards. Idempotent.
     func close() {
         guard !isClosed else { return }
         isClosed = true
         disconnectSignals()
         webkit_user_content_manager_remove_all_scripts(manager)
-        // Takes the view with it, and that its page's process.
+        // Destroys the view as well, and with it the page's process.
         gtk_widget_destroy(window)
         g_object_unref(view)
         g_object_unref(manager)
         g_object_unref(context)
     }
 
-    // MARK: - Making
+    // MARK: - Creation
 
     private static func makeContext(isSandboxed: Bool) -> UnsafeMutablePointer<WebKitWebContext> {
         let data = webkit_website_data_manager_new_ephemeral()
@@ -108,7 +107,7 @@ final class WebKitView {
 
     private func configure(_ given: Settings) {
         guard let settings = webkit_web_view_get_settings(view) else { return }
-        // A document that comes back from this cache would have no bridge: scripts at its start do not run again.
+        // A document restored from this cache would have no bridge, because document-start scripts do not run again.
         webkit_settings_set_enable_page_cache(settings, 0)
         webkit_settings_set_enable_developer_extras(settings, 0)
         webkit_settings_set_enable_write_console_messages_to_stdout(settings, 0)
@@ -138,39 +137,39 @@ final class WebKitView {
     }
 }
 
-/// Who hears what happens in a ``WebKitView``. It must not close the view before it returns.
+/// A listener for events of a ``WebKitView``. It must not close the view before it returns.
 @GLibThread
 protocol WebKitViewListener: AnyObject {
-    /// Another document has taken the place of the one before, whose URL this is.
+    /// Reports that a document with this URL was committed in place of the previous one.
     func committed(_ url: String)
 
-    /// The main frame was not loaded; whatever was there is there still.
+    /// Reports a failed load in the main frame, which keeps its document.
     ///
-    /// - Parameter isRefusal: it was refused, or another load took its place.
+    /// - Parameter isRefusal: Whether the load was refused or another load replaced it.
     func loadFailed(_ url: String, _ message: String, isRefusal: Bool)
 
-    /// A text was posted in the private world.
+    /// Receives a text posted in the private world.
     func received(_ text: String)
 
-    /// A value was posted in the page's world.
+    /// Receives a value posted in the page's world.
     func receivedRaw(_ post: RawPost, _ reply: RawReply)
 
-    /// May this be loaded?
+    /// Requests a verdict for a navigation.
     func asked(_ question: PolicyQuestion)
 
-    /// The document's title has changed.
+    /// Reports a change of the document's title.
     func titleChanged(_ title: String?)
 
-    /// The page's process is gone, for this reason.
+    /// Reports the end of the page's process, with its reason.
     func processEnded(_ reason: String)
 
-    /// The page stands still until the user has answered a dialog.
+    /// Reports a dialog that blocks the page until the user answers.
     func dialogOpened()
 
-    /// The user has closed the window.
+    /// Reports that the user has closed the window.
     func windowClosed()
 
-    /// The page wanted something that no page gets, which the library has been refused.
+    /// Reports a request of the page that was refused because no page is granted it.
     func refused(_ wish: String)
 }
 
@@ -221,7 +220,7 @@ private func loadChanged(_ view: View?, _ event: WebKitLoadEvent, _ receiver: gp
     GLibThread.assumeIsolated { view.listener?.committed(url) }
 }
 
-/// Its answer keeps the library from showing a page of its own about the fault.
+/// Returns 1, which prevents the library from showing an error page.
 private func loadFailed(
     _: View?,
     _ event: WebKitLoadEvent,
@@ -262,7 +261,8 @@ private func decidePolicy(
     return 1
 }
 
-/// A script opens a window, for which the library asks no policy. It gets none, and is not told what is loaded instead.
+/// Handles a script's request for a window. The library requests no policy decision here. The script gets no window and
+/// no information about the page that loads instead.
 private func createView(
     _: View?,
     _ action: OpaquePointer?,
@@ -294,7 +294,7 @@ private func titleChanged(_ view: View?, _: UnsafeMutablePointer<GParamSpec>?, _
     GLibThread.assumeIsolated { view.listener?.titleChanged(title) }
 }
 
-/// Its answer keeps GTK from destroying the window, which is the view's.
+/// Returns 1, which prevents GTK from destroying the view's window.
 private func windowClosed(_: UnsafeMutablePointer<GtkWidget>?, _ event: gpointer?, _ receiver: gpointer?) -> gboolean {
     guard let receiver else { return 1 }
     let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()

@@ -1,10 +1,9 @@
-/// How much a page may send before it is told more: what is granted and what has no outcome never exceed the capacity
-/// together. Pure.
+/// The credit with which a page may send. Credit granted and not used, plus messages without an outcome, never exceeds
+/// the capacity. Pure.
 ///
-/// Documents come and go; what an earlier one sent still counts until it has its outcome, what it was granted and has not
-/// used does not.
+/// Messages of an earlier document count until they have their outcomes. Its unused credit does not count.
 struct FlowCredit {
-    /// Messages, and the UTF-16 code units of their JSON.
+    /// A number of messages, and the UTF-16 code units of their JSON.
     struct Amount: Hashable, Sendable {
         var messages: Int
         var units: Int
@@ -20,11 +19,11 @@ struct FlowCredit {
         }
     }
 
-    /// The most at once.
+    /// The maximum of granted and outstanding messages together.
     let capacity: Amount
-    /// What was sent and has no outcome, by all documents.
+    /// The messages of all documents without an outcome.
     private(set) var outstanding = Amount.none
-    /// What the document may send, and has sent, since it began.
+    /// The total granted to the document since it began.
     private(set) var granted = Amount.none
     private var used = Amount.none
 
@@ -32,15 +31,15 @@ struct FlowCredit {
         self.capacity = capacity
     }
 
-    /// A document begins, or the one there was is gone: nothing is granted.
+    /// Resets the grant because a document begins or has ended.
     mutating func begin() {
         granted = .none
         used = .none
     }
 
-    /// Takes a message of the document.
+    /// Counts a message of the document.
     ///
-    /// - Returns: whether it had leave to send it; if not, nothing is taken.
+    /// - Returns: Whether the document had credit for it; without credit, nothing is counted.
     mutating func take(units: Int) -> Bool {
         let message = Amount(messages: 1, units: units)
         let left = granted - used
@@ -50,22 +49,22 @@ struct FlowCredit {
         return true
     }
 
-    /// A message has its outcome.
+    /// Releases the credit of a message that has its outcome.
     mutating func release(units: Int) {
         outstanding = outstanding - Amount(messages: 1, units: units)
     }
 
-    /// Whether the document is to be told by itself that it may send more: a quarter of the capacity is free. The last
-    /// message that has its outcome is reason enough, as a large one may wait for all there is.
+    /// Whether to send the document a grant without another reason: a quarter of the capacity is free. The outcome of
+    /// the last message suffices too, because a large message may need the whole capacity.
     var isGrantDue: Bool {
         let free = free
         if outstanding.messages == 0 { return free.messages > 0 || free.units > 0 }
         return free.messages >= max(1, capacity.messages / 4) || free.units >= max(1, capacity.units / 4)
     }
 
-    /// Grants all that is free.
+    /// Grants all free capacity.
     ///
-    /// - Returns: what the document may send in all, since it began.
+    /// - Returns: The total granted to the document since it began.
     mutating func grant() -> Amount {
         granted = granted + free
         return granted

@@ -1,23 +1,23 @@
 import AdapterThreads
 
-/// Whether a page reacts: it is asked now and then, and has some time to answer. Pure: the caller says what time it is.
+/// A check whether a page responds within a time limit. Pure: the caller passes the time.
 struct Liveness {
-    /// What the caller does now.
+    /// The caller's next action.
     enum Step { case ask, wait, end }
 
     private let limit: Duration
     private var asked: ContinuousClock.Instant?
     private var waitsForUser = false
 
-    /// - Parameter limit: how long an answer may take.
+    /// - Parameter limit: The maximum time for an answer.
     init(limit: Duration) {
         self.limit = limit
     }
 
-    /// How often to ask for the next step: often enough that a page is ended within a quarter more than the limit.
+    /// The interval between checks. It ends a page within 125 % of the limit.
     var interval: Duration { min(limit / 8, .seconds(5)) }
 
-    /// It is time to look.
+    /// Returns the next step.
     mutating func look(at now: ContinuousClock.Instant) -> Step {
         guard !waitsForUser else { return .wait }
         guard let asked else {
@@ -27,21 +27,21 @@ struct Liveness {
         return now - asked >= limit ? .end : .wait
     }
 
-    /// The page stands still until its user has answered a dialog: nothing is held against it before it reacts again.
+    /// Suspends the check while a dialog blocks the page, until the page responds again.
     mutating func waitForUser() {
         waitsForUser = true
     }
 
-    /// The page has answered, or is another now.
+    /// Records that the page responded or was replaced.
     mutating func reacted() {
         asked = nil
         waitsForUser = false
     }
 }
 
-/// Whether and when a page whose process ended is loaded again. Pure: the caller says what time it is.
+/// A policy for reloading a page whose process ended. Pure: the caller passes the time.
 struct ReloadPlan {
-    /// A page that lived so long was well: what came before it is forgotten.
+    /// The lifetime after which earlier failures are forgotten.
     static let lasting = Duration.seconds(60)
 
     private let reloads: Int
@@ -58,15 +58,15 @@ struct ReloadPlan {
         backoff = ReconnectBackoff(first: first, cap: cap, slow: cap...cap)
     }
 
-    /// A page has begun to show: a load was committed. Said again of the same process, it changes nothing.
+    /// Records a committed load. Repeated calls for one process have no effect.
     mutating func lives(at now: ContinuousClock.Instant) {
         if began == nil { began = now }
     }
 
-    /// The page's process has ended.
+    /// Records the end of the page's process.
     ///
-    /// - Parameter share: drawn at random from 0 to 1: where in its range the wait lies.
-    /// - Returns: how long to wait before the page is loaded again, or `nil`: it failed too often.
+    /// - Parameter share: A random position from 0 to 1 in the range of the wait.
+    /// - Returns: The wait before the page is reloaded, or `nil` after too many failures in a row.
     mutating func ended(at now: ContinuousClock.Instant, share: Double) -> Duration? {
         if let began, now - began >= ReloadPlan.lasting {
             inRow = 0
@@ -79,17 +79,17 @@ struct ReloadPlan {
     }
 }
 
-/// How far the graceful end of a page has come, once all its messages have their outcomes.
+/// The progress of a page's graceful end after all its messages have their outcomes.
 struct LastWords {
-    /// How often a page that calls again when it is answered `drain` is answered.
+    /// The maximum number of rounds for a page that calls again on each `drain`.
     private static let mostRounds = 100
 
     private(set) var haveBegun = false
-    /// The page was told that it ends; it settles its calls by itself then.
+    /// Whether the page was notified of its end, after which it settles its calls by itself.
     private(set) var haveEnded = false
     private var rounds = 0
 
-    /// - Returns: whether they begin now.
+    /// - Returns: Whether this call begins the graceful end.
     mutating func begin() -> Bool {
         defer { haveBegun = true }
         return !haveBegun
@@ -99,7 +99,7 @@ struct LastWords {
         haveEnded = true
     }
 
-    /// One more script tells the page outcomes.
+    /// Counts another script that delivers outcomes.
     mutating func countRound() {
         if haveBegun { rounds += 1 }
     }

@@ -2,10 +2,10 @@ import NavigationChain
 import SignalboxRoutes
 import Synchronization
 
-/// Where a web view asks about URLs: exactly one verdict for each question, in time, and no more questions at once than
-/// the configuration says. Any thread.
+/// The gate between a web view and its navigation chain. It returns exactly one verdict per request before a deadline,
+/// and bounds the number of concurrent requests. Safe on any thread.
 final class NavigationGate: Sendable {
-    /// Hears of each question and its verdict; there is no request where the text is no URL.
+    /// An observer of requests and their verdicts. The request is `nil` if the text is not a URL.
     typealias Observer = @Sendable (NavigationRequest?, NavigationVerdict) -> Void
 
     private let router: NavigationRouter
@@ -17,8 +17,8 @@ final class NavigationGate: Sendable {
     private let waiting = Mutex(0)
 
     /// - Parameters:
-    ///   - observer: called on the task that asks, before the verdict is returned.
-    ///   - clock: what the deadline is measured with.
+    ///   - observer: A closure called on the requesting task before the verdict is returned.
+    ///   - clock: The clock of the deadline.
     init(
         _ configuration: WebViewConfiguration,
         counters: WebViewCounters,
@@ -33,13 +33,13 @@ final class NavigationGate: Sendable {
         self.observer = observer
     }
 
-    /// The verdict. What is to be opened is its `url`, and nothing else.
+    /// Returns the verdict. The caller must open only its `url`.
     ///
-    /// When the task is cancelled the verdict is to cancel, at once.
+    /// A cancelled task immediately gets a verdict that cancels the navigation.
     ///
     /// - Parameters:
-    ///   - text: the URL as the engine has it.
-    ///   - page: the page that asks, where there is one.
+    ///   - text: The URL as the engine reports it.
+    ///   - page: The requesting page, if any.
     func decide(_ text: String, kind: NavigationKind, frame: FrameRole, page: URLText?) async -> NavigationVerdict {
         let url: URLText
         do throws(URLTextError) {
@@ -69,11 +69,11 @@ final class NavigationGate: Sendable {
     private enum Race {
         case decided(NavigationVerdict)
         case late
-        /// The asker was cancelled, of which the chain hears, too, and answers at once.
+        /// The request was cancelled. The chain is cancelled too and answers immediately.
         case notTimed
     }
 
-    /// - Returns: `nil` when the deadline came first. The chain does not wait for a handler that is cancelled.
+    /// - Returns: `nil` if the deadline passed first. The chain does not wait for a cancelled handler.
     private func inTime(_ request: NavigationRequest) async -> NavigationVerdict? {
         await withTaskGroup(of: Race.self) { [router, clock, deadline] group in
             group.addTask { .decided(await router.decide(request)) }

@@ -2,28 +2,28 @@ import AdapterThreads
 import SignalboxCore
 import SignalboxRoutes
 
-/// Reads a text that relay.js posts: a line with the document's token and origin, then records of three lines each.
+/// A parser of relay.js texts: a line with the document's token and origin, then records of three lines each.
 ///
-/// The process that sent it may be in a stranger's hands. Each byte is looked at once, and nothing is kept.
+/// An attacker may control the process that sent it. The reader inspects each byte once and stores nothing.
 struct RelayReader {
     private let bytes: UnsafeRawBufferPointer
-    /// Where the next line begins; beyond the end when there is none.
+    /// The start of the next line; greater than the byte count at the end.
     private var next = 0
     private var line = 0
 
-    /// Hexadecimal digits of a token.
+    /// The length of a token, in hexadecimal digits.
     static let tokenLength = 16
-    /// The most bytes of an origin: a host has at most 253, and schemes are short.
+    /// The maximum length of an origin, in bytes: a host has at most 253, and schemes are short.
     static let longestOrigin = 512
-    /// The most bytes of a record's first line.
+    /// The maximum length of a record's first line, in bytes.
     static let longestHead = 128
 
-    /// - Parameter bytes: must outlive the reader.
+    /// - Parameter bytes: The text, which must outlive the reader.
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }
 
-    /// The first line. To be called once, before ``record()``.
+    /// Returns the first line. Call once, before ``record()``.
     mutating func header() throws(RelayTextError) -> (token: String, origin: String) {
         let words = try words(atMost: RelayReader.tokenLength + 1 + RelayReader.longestOrigin)
         guard words.count == 2, words[0].utf8.count == RelayReader.tokenLength, words[0].utf8.allSatisfy(\.isHexDigit)
@@ -31,7 +31,7 @@ struct RelayReader {
         return (words[0], words[1])
     }
 
-    /// The next record, or `nil` at the end.
+    /// Returns the next record, or `nil` at the end.
     mutating func record() throws(RelayTextError) -> RelayRecord? {
         guard next <= bytes.count else { return nil }
         let words = try words(atMost: RelayReader.longestHead)
@@ -78,7 +78,7 @@ struct RelayReader {
         RelayTextError(line: line, detail: detail)
     }
 
-    /// The next line without its end, or `nil` at the end of the text.
+    /// Returns the next line without its end, or `nil` at the end of the text.
     private mutating func nextLine() -> Range<Int>? {
         guard next <= bytes.count else { return nil }
         line += 1
@@ -88,7 +88,7 @@ struct RelayReader {
         return start..<end
     }
 
-    /// The words of the next line: at least one, in ASCII.
+    /// Returns the ASCII words of the next line, at least one.
     private mutating func words(atMost limit: Int) throws(RelayTextError) -> [String] {
         guard let range = nextLine(), range.count <= limit else { throw fault("a short line expected") }
         let text = UnsafeRawBufferPointer(rebasing: bytes[range])
@@ -96,13 +96,13 @@ struct RelayReader {
         return text.split(separator: 0x20, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// As JavaScript counts: at most 16 digits.
+    /// Parses a JavaScript integer of at most 16 digits.
     private static func number(_ text: String) -> UInt64? {
         guard (1...16).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit) else { return nil }
         return UInt64(text)
     }
 
-    /// In milliseconds, as JavaScript writes a number.
+    /// Parses a JavaScript number of milliseconds.
     private static func timeout(_ text: String) -> Double? {
         guard text.utf8.first?.isDigit == true, text.utf8.allSatisfy(\.isOfNumber), let value = Double(text),
             value.isFinite
@@ -122,44 +122,44 @@ extension UInt8 {
     }
 }
 
-/// One record of a text that relay.js posts. Ranges are places in the text, in bytes; a JSON string's with its quotes.
+/// A record of a relay.js text. Ranges are byte positions in the text; those of JSON strings include the quotes.
 enum RelayRecord: Hashable {
-    /// What a call from the program came to in the page.
+    /// The page's result for a call from the program.
     enum AnswerKind: String { case returned, threw, invalidReply, full }
 
-    /// The first of a document.
+    /// The first record of a document.
     case hello
-    /// A message. `units` is the length of all of its JSON in UTF-16 code units: more than `json` has when it was cut.
+    /// A message. `units` is the length of its JSON before truncation, in UTF-16 code units.
     case call(number: UInt64, timeout: Double, units: Int, handler: Range<Int>, json: Range<Int>)
-    /// JSON when it is `returned`, perhaps none; else a JSON string.
+    /// JSON, possibly empty, for `returned`; else a JSON string.
     case answer(number: UInt64, AnswerKind, text: Range<Int>)
-    /// A JSON string.
+    /// A warning, as a JSON string.
     case warn(Range<Int>)
-    /// A script error; a JSON string.
+    /// A script error, as a JSON string.
     case error(Range<Int>)
-    /// So many calls were rejected in the page, as too many waited.
+    /// The number of calls rejected in the page because too many waited.
     case full(Int)
-    /// So many lines were too many, so many of them script errors.
+    /// The number of withheld lines and the number of script errors among them.
     case withheld(lines: Int, errors: Int)
 }
 
-/// What relay.js never posts.
+/// An error of a text that relay.js never posts.
 struct RelayTextError: Error, Hashable, CustomStringConvertible {
-    /// Counted from 1.
+    /// The line number, counted from 1.
     let line: Int
     let detail: String
 
     var description: String { "line \(line): \(detail)" }
 }
 
-/// The origin that a text from the private world claims, beside that of the frame which posted it, as the engine knows it.
+/// The origin claimed by a text from the private world, to compare with the frame's origin that the engine reports.
 struct ClaimedOrigin {
-    /// The most bytes of a text's first line that are looked at; a token and the longest origin have fewer.
+    /// The maximum number of bytes searched in the first line, longer than a token with the longest origin.
     private static let longestLine = URLText.maximumLength + 64
 
     private let origin: WebOrigin?
 
-    /// - Parameter text: its first line is a token, a space, and the origin.
+    /// - Parameter text: A text whose first line contains a token, a space, and the origin.
     init(in text: String) {
         let line = text.utf8.prefix(ClaimedOrigin.longestLine).prefix { $0 != UInt8(ascii: "\n") }
         guard let space = line.firstIndex(of: UInt8(ascii: " ")) else {
@@ -169,12 +169,12 @@ struct ClaimedOrigin {
         origin = try? WebOrigin(String(Substring(line[line.index(after: space)...])))
     }
 
-    /// Whether it is the frame's. An opaque origin is nobody's.
+    /// Returns whether this is the frame's origin. An opaque origin equals no other.
     ///
     /// - Parameters:
-    ///   - scheme: empty where the frame's origin is opaque.
-    ///   - host: an IPv6 address with brackets or without.
-    ///   - port: 0 for the scheme's own.
+    ///   - scheme: The frame's scheme; empty if its origin is opaque.
+    ///   - host: The frame's host; an IPv6 address may have brackets.
+    ///   - port: The frame's port, or 0 for the scheme's default.
     func isThat(ofScheme scheme: String, host: String, port: Int) -> Bool {
         let needsBrackets = host.utf8.contains(UInt8(ascii: ":")) && host.utf8.first != UInt8(ascii: "[")
         let place = (needsBrackets ? "[\(host)]" : host) + (port == 0 ? "" : ":\(port)")
@@ -184,33 +184,33 @@ struct ClaimedOrigin {
 }
 
 extension UnsafeRawBufferPointer {
-    /// How many UTF-16 code units this text has, which is UTF-8: as JavaScript counts it.
+    /// The length of this UTF-8 text in UTF-16 code units, as JavaScript counts it.
     var utf16Length: Int {
         reduce(into: 0) { count, byte in
-            // A character's first byte; one of four bytes has two units.
+            // The first byte of a character; a character of four bytes has two units.
             if byte & 0xC0 != 0x80 { count += byte >= 0xF0 ? 2 : 1 }
         }
     }
 }
 
-/// Writes what the program evaluates in the private world: one call of relay.js with pieces for the page, as a JSON array
-/// within a string literal. Whatever a piece holds, it ends neither.
+/// A builder of the scripts that the program evaluates in the private world. Each is one call of relay.js with pieces
+/// for the page, a JSON array within a string literal. No content of a piece can end either.
 struct RelayScript {
     private var pieces: [UInt8] = []
 
-    /// How many pieces were added.
+    /// The number of pieces.
     private(set) var count = 0
-    /// The bytes of the pieces.
+    /// The size of the pieces in bytes.
     var byteCount: Int { pieces.count }
 
-    /// What became of a message: its reply, as JSON.
+    /// Adds the JSON reply to a message.
     mutating func add(reply: Bytes?, to number: UInt64) {
         begin("reply", number)
         if let reply { reply.withUnsafeBytes { add($0) } } else { add(plain: "null") }
         end()
     }
 
-    /// What became of a message: it was not handled.
+    /// Adds the refusal of a message.
     mutating func add(_ refusal: OutcomeRefusal, of number: UInt64) {
         begin("refuse", number)
         add(refusal.code)
@@ -220,7 +220,7 @@ struct RelayScript {
         end()
     }
 
-    /// A message from the program.
+    /// Adds a message from the program.
     mutating func add(_ message: PageMessage) {
         begin("receive")
         add(message.action.text, after: ",")
@@ -231,19 +231,19 @@ struct RelayScript {
         end()
     }
 
-    /// The page's calls settle with `closed`, also those it makes later.
+    /// Adds the end of the page: its calls, including later ones, settle with `closed`.
     mutating func addClose(_ message: String) {
         begin("close")
         add(message, after: ",")
         end()
     }
 
-    /// The script.
+    /// Returns the script.
     ///
     /// - Parameters:
-    ///   - token: the document that it is for; another ignores it.
-    ///   - grant: what that document may send in all.
-    ///   - answers: how many calls of the program it has been given in all.
+    ///   - token: The document that it is for; others ignore it.
+    ///   - grant: The document's total credit.
+    ///   - answers: The total number of the program's calls that the document has received.
     func text(to token: String, grant: FlowCredit.Amount, answers: Int) -> String {
         var text = Array("signalboxRelay('\(token)',\(grant.messages),\(grant.units),\(answers),'[".utf8)
         text += pieces
@@ -267,7 +267,7 @@ struct RelayScript {
         add(plain: "]")
     }
 
-    /// JSON that is a part of the array: without backslash, apostrophe and control characters.
+    /// Appends JSON of the array that contains no backslash, apostrophe or control character.
     private mutating func add(plain text: String) {
         pieces.append(contentsOf: text.utf8)
     }
@@ -278,7 +278,7 @@ struct RelayScript {
         text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
     }
 
-    /// A JSON string of the text: its escapes are escaped once more, for the literal.
+    /// Appends a JSON string. Its escapes are escaped again for the literal.
     private mutating func add(_ text: UnsafeRawBufferPointer) {
         pieces.append(UInt8(ascii: "\""))
         for byte in text {

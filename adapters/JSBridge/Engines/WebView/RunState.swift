@@ -1,17 +1,16 @@
 import SignalboxCore
 
-/// What a run of a web view knows, and what follows from what happens to it. Pure: what is to be done about it is noted in
-/// ``RunEffects``.
+/// The state machine of a web view's run. Pure: it returns the actions to perform as ``RunEffects``.
 struct RunState: Sendable {
     enum Life { case open, stopping, over }
 
-    /// What the task of the run is wanted for.
+    /// A request to the task of the run.
     enum Event: Sendable {
-        /// Wait until the intake has room.
+        /// Waits until the intake has room.
         case roomWanted
-        /// The page hears its last words now: it must not take long.
+        /// Starts the time limit for the page's graceful end.
         case lastWords
-        /// Everything is settled, and the surface has ended.
+        /// Everything has settled and the surface has ended.
         case over
     }
 
@@ -19,27 +18,27 @@ struct RunState: Sendable {
     struct Document {
         let token: String
         let origin: Origin
-        /// Which of the run's documents it is.
+        /// The document's ordinal in the run.
         let serial: Int
-        /// How many calls from the program it was given.
+        /// The number of calls from the program that it has received.
         var calls = 0
     }
 
-    /// A message that has no outcome yet.
+    /// A message without an outcome.
     enum Call {
         case page(number: UInt64, document: Int, units: Int)
         case raw(RunEffects.Reply)
-        /// Nobody waits for it any more.
+        /// A call whose caller has gone.
         case gone
     }
 
-    /// What the document is told next, beside messages from the program.
+    /// A notification for the document other than a message from the program.
     enum Piece {
         case outcome(number: UInt64, Outcome, units: Int)
         case close
     }
 
-    /// The most raw calls without an outcome.
+    /// The maximum number of raw calls without an outcome.
     static let mostRawCalls = 64
 
     var life = Life.open
@@ -51,7 +50,7 @@ struct RunState: Sendable {
     private var lastToken: UInt64 = 0
     private var rawCalls = 0
 
-    /// What waits for the intake, after the `rest` that it has not taken; their tokens are in `calls`.
+    /// The batches to submit after `rest`, which the intake has refused once. Their tokens are in `calls`.
     var batches = WaitingLine<[Arrival]>()
     var rest: [Arrival] = []
     var isSubmitting = false
@@ -59,11 +58,11 @@ struct RunState: Sendable {
     var wantsRoom = false
 
     var pieces = WaitingLine<Piece>()
-    /// Scripts under way.
+    /// The number of scripts in progress.
     var scripts = 0
     var hasMail = false
     var wantsWake = false
-    /// The surface was woken, and has not seen that there is nothing.
+    /// Whether the surface was woken and has not yet found that no script is left.
     var isAwake = false
 
     var lastWords = LastWords()
@@ -79,7 +78,7 @@ struct RunState: Sendable {
 
     // MARK: - Documents
 
-    /// A document says that it is there.
+    /// Registers a document that has announced itself.
     mutating func hello(_ token: String, _ origin: Origin, _ effects: inout RunEffects) {
         guard life != .over else { return }
         loseDocument(&effects)
@@ -88,7 +87,7 @@ struct RunState: Sendable {
         wantsWake = true
     }
 
-    /// The document is gone, when there was one.
+    /// Removes the current document, if any.
     mutating func loseDocument(_ effects: inout RunEffects) {
         guard document != nil else { return }
         document = nil
@@ -100,16 +99,16 @@ struct RunState: Sendable {
         effects.losesDocument = true
     }
 
-    // MARK: - Messages on their way in
+    // MARK: - Incoming messages
 
     enum Admission {
         case taken(token: UInt64, Origin)
-        /// The page is told, or needs not be.
+        /// The page receives an answer or needs none.
         case settled
         case beyondCredit
     }
 
-    /// A message of the document.
+    /// Admits a message of the document.
     mutating func admit(_ number: UInt64, units: Int) -> Admission {
         guard let document, life != .over, !lastWords.haveEnded else { return .settled }
         guard credit.take(units: units) else { return .beyondCredit }
@@ -128,7 +127,7 @@ struct RunState: Sendable {
         case full
     }
 
-    /// A call from who knows where.
+    /// Admits a call whose frame is unknown.
     mutating func admitRaw(_ reply: @escaping RunEffects.Reply) -> RawAdmission {
         guard life == .open else { return .refused(.abandoned(life == .over ? .stop : .drain)) }
         guard rawCalls < RunState.mostRawCalls else { return .full }
@@ -138,7 +137,7 @@ struct RunState: Sendable {
         return .taken(token: lastToken)
     }
 
-    /// A message has its outcome. What is not known is not heard: a sink may be told too much.
+    /// Settles a message with its outcome. Ignores unknown tokens, because a sink may be called too often.
     mutating func settle(_ token: UInt64, _ outcome: Outcome, _ effects: inout RunEffects) {
         switch calls.removeValue(forKey: token) {
         case .page(let number, document?.serial, let units):
@@ -158,15 +157,15 @@ struct RunState: Sendable {
         wantsWake = true
     }
 
-    // MARK: - Submitting
+    // MARK: - Submission
 
-    /// Arrivals are to be submitted, after those that wait.
+    /// Appends arrivals to submit after those already waiting.
     mutating func submit(_ arrivals: [Arrival], _ effects: inout RunEffects) {
         guard !arrivals.isEmpty else { return }
         if life == .open { batches.append(arrivals) } else { refuse(arrivals[...], &effects) }
     }
 
-    /// What is to be given to the intake now. Nothing more is, until ``submitted(_:_:_:)``.
+    /// Takes the batch to submit next, and returns no other until ``submitted(_:_:_:)``.
     mutating func takeBatch() -> [Arrival]? {
         guard !isSubmitting, !isWaitingForRoom else { return nil }
         let next = rest.isEmpty ? batches.take(atMost: 1, bytes: .max) { _ in 0 }.first : rest
@@ -175,7 +174,7 @@ struct RunState: Sendable {
         return next
     }
 
-    /// The intake has taken so many of the batch.
+    /// Records the number of arrivals that the intake accepted from the batch.
     mutating func submitted(_ batch: [Arrival], _ taken: Int, _ effects: inout RunEffects) {
         isSubmitting = false
         guard taken < batch.count else { return }
@@ -185,35 +184,35 @@ struct RunState: Sendable {
         wantsRoom = true
     }
 
-    /// What was not taken any more is answered `drain`.
+    /// Settles arrivals that were not submitted as `drain`.
     mutating func refuse(_ arrivals: ArraySlice<Arrival>, _ effects: inout RunEffects) {
         for arrival in arrivals { settle(arrival.token, .abandoned(.drain), &effects) }
     }
 }
 
 extension RunState {
-    /// The most scripts under way: a page that does not react makes the mailbox full, and not memory.
+    /// The maximum number of scripts in progress. An unresponsive page thus fills the mailbox instead of the memory.
     static let mostScripts = 4
-    /// The most pieces of one script, and the bytes after which it takes no more of them.
+    /// The maximum number of pieces in a script, and the size in bytes after which it takes no more.
     static let scriptPieces = 256
     static let scriptBytes = 1_048_576
 
-    /// What a script tells the document of its own messages, and whether it may tell more.
+    /// The document's own notifications in a script, and whether messages from the program may follow them.
     struct Beginning {
         let pieces: [Piece]
         let takesMail: Bool
     }
 
-    /// What becomes of a script that was written.
+    /// The result of writing a script.
     enum Script {
         case given(to: String, grant: FlowCredit.Amount, answers: Int)
-        /// There is nothing to say.
+        /// The script would be empty.
         case none
-        /// Something came meanwhile.
+        /// New work arrived meanwhile.
         case again
     }
 
-    /// Begins a script, if there may be one now.
+    /// Begins a script if the state permits one.
     mutating func beginScript() -> Beginning? {
         guard life != .over, document != nil, scripts < RunState.mostScripts else {
             isAwake = false
@@ -227,12 +226,12 @@ extension RunState {
         for piece in taken {
             if case .outcome(_, _, let units) = piece { credit.release(units: units) }
         }
-        // From now on: what was taken has not been told before the script is done.
+        // Counted from here, because the pieces taken are not delivered until the script is done.
         scripts += 1
         return Beginning(pieces: taken, takesMail: !lastWords.haveBegun)
     }
 
-    /// Ends a script that tells so many things, so many of them calls that the document may answer.
+    /// Ends a script of `count` pieces, of which `calls` are calls for the document to answer.
     mutating func endScript(telling count: Int, calls: Int) -> Script {
         guard life != .over, var document else {
             scripts = max(0, scripts - 1)
@@ -252,7 +251,7 @@ extension RunState {
     }
 
     mutating func scriptDone() {
-        // The process that was to say so may have ended.
+        // The process whose scripts were counted may have ended.
         scripts = max(0, scripts - 1)
         if document != nil { wantsWake = true }
     }
@@ -264,7 +263,7 @@ extension RunState {
 }
 
 extension RunState {
-    /// The graceful end begins.
+    /// Begins the graceful end.
     mutating func stop(_ effects: inout RunEffects) {
         guard life == .open else { return }
         life = .stopping
@@ -276,7 +275,7 @@ extension RunState {
         for batch in waiting { refuse(batch[...], &effects) }
     }
 
-    /// The end, now.
+    /// Ends the run immediately.
     mutating func end(_ error: JSBridgeError?, _ effects: inout RunEffects) {
         guard life != .over else { return }
         stop(&effects)
@@ -290,7 +289,7 @@ extension RunState {
         effects.endsSurface = true
     }
 
-    /// What follows from any change.
+    /// Derives the effects that follow from any change.
     mutating func conclude(_ effects: inout RunEffects) {
         if life == .stopping && calls.isEmpty && !isSubmitting { sayLastWords(&effects) }
         if wantsWake && !isAwake && life != .over {
@@ -304,7 +303,7 @@ extension RunState {
         }
     }
 
-    /// The page hears every outcome, then that it ends; then it ends.
+    /// Delivers every outcome and then `close` to the page, and ends the run after that.
     private mutating func sayLastWords(_ effects: inout RunEffects) {
         if lastWords.begin() { wantsTimer = true }
         let isSilent = pieces.isEmpty && scripts == 0
@@ -314,7 +313,7 @@ extension RunState {
         tell(.close)
     }
 
-    /// The next event for the task of the run.
+    /// Takes the next event for the task of the run.
     mutating func takeEvent() -> Event? {
         if life == .over && hasSurfaceEnded && calls.isEmpty && !isSubmitting { return .over }
         if wantsRoom {
@@ -329,18 +328,18 @@ extension RunState {
     }
 }
 
-/// What a change of a ``RunState`` asks for, to be done without its lock.
+/// The actions that a change of a ``RunState`` requires, performed outside its lock.
 struct RunEffects: Sendable {
     typealias Reply = @Sendable (RawAnswer) -> Void
 
-    /// The surface is to ask for scripts.
+    /// Whether to wake the surface for scripts.
     var wakes = false
-    /// The surface is to end.
+    /// Whether to end the surface.
     var endsSurface = false
-    /// A document is gone, and owes answers for ever.
+    /// Whether a document ended without answering its calls.
     var losesDocument = false
-    /// The raw calls that settle.
+    /// The raw calls to settle.
     var answers: [(reply: Reply, answer: RawAnswer)] = []
-    /// Whom the next event goes to.
+    /// The next event and the task that waits for it.
     var event: (waiter: CheckedContinuation<RunState.Event, Never>, event: RunState.Event)?
 }

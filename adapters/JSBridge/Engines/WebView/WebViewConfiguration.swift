@@ -1,47 +1,47 @@
 public import SignalboxCore
 
-/// A web view: its source, what its pages are told, and its bounds.
+/// The source, page and limits of a web view.
 public struct WebViewConfiguration: Sendable {
-    /// The configured source whose arrivals these are.
+    /// The configured source of the arrivals.
     public var source: SourceName
-    /// What is loaded, and what pages may do.
+    /// The first page, and the permissions of its pages.
     public var page: BridgeConfiguration
-    /// Where it is shown.
+    /// The display of the view.
     public var display = WebViewDisplay.offscreen(width: 1_024, height: 768)
-    /// How long a verdict about a URL may take in all, above zero and at most 1 h; 10 s by default. Then nothing is loaded.
+    /// The deadline of a navigation verdict, above zero and at most 1 h; 10 s by default. Without one, nothing loads.
     public var navigationDeadline: Duration = .seconds(10)
-    /// How many questions about URLs may wait for their verdicts, 1 to 10,000; 100 by default. Beyond it nothing is loaded.
+    /// The maximum number of navigations that wait for verdicts, 1 to 10,000; 100 by default. Others are cancelled.
     public var navigationsWaiting = 100
-    /// How many messages of the page may be without an outcome, 1 to 100,000; 1,000 by default. Further ones wait in the
-    /// page.
+    /// The maximum number of the page's messages without an outcome, 1 to 100,000; 1,000 by default. Further messages
+    /// wait in the page.
     public var messagesInFlight = 1_000
-    /// How many bytes they may have together, at least the limit of a message; 16 MiB by default. Counted as the page does,
-    /// by UTF-16 code units: text that is not ASCII may have up to three times as many bytes.
+    /// Their maximum total size, at least the limit of a message; 16 MiB by default. The page counts UTF-16 code units
+    /// as bytes, so text other than ASCII may have up to three times as many bytes.
     public var bytesInFlight = 16 * 1_024 * 1_024
-    /// How many messages may wait in the page for those before them, 1 to 1,000,000; 10,000 by default. A call beyond it is
-    /// rejected with `full` in the page, which is counted.
+    /// The maximum number of messages that wait in the page for earlier ones, 1 to 1,000,000; 10,000 by default. The
+    /// page rejects a call beyond it with `full`, and the engine counts it.
     public var messagesWaitingInPage = 10_000
-    /// The most calls and messages from the program that wait for the page, 1 to 1,000,000; 1,000 by default. Beyond it a
-    /// ``PageHandle`` answers `full`.
+    /// The maximum number of calls and messages from the program that wait for the page, 1 to 1,000,000; 1,000 by
+    /// default. Beyond it, a ``PageHandle`` throws `full`.
     public var messagesToPage = 1_000
-    /// The most messages that wait in the page for a listener of `signalbox.on`, 1 to 1,000,000; 256 by default. Beyond it
-    /// the oldest is dropped, which is logged; a call that waited for an answer gets an error.
+    /// The maximum number of messages that wait in the page for a listener of `signalbox.on`, 1 to 1,000,000; 256 by
+    /// default. Beyond it, the page logs and drops the oldest; a call waiting for its answer fails.
     public var messagesWithoutListener = 256
-    /// How long a page may not react before its process is ended, at least 1 s; 30 s by default.
+    /// The time after which the process of an unresponsive page is ended, at least 1 s; 30 s by default.
     public var unresponsiveLimit: Duration = .seconds(30)
-    /// How often in a row a page whose process ended is loaded again, 0 to 1,000; 5 by default. Then the run ends with
-    /// ``JSBridgeError`` `pageFailed`. A page that lasted a minute begins anew.
+    /// The maximum number of reloads in a row after the page's process ends, 0 to 1,000; 5 by default. Then the run
+    /// ends with ``JSBridgeError`` `pageFailed`. A page that lives a minute resets the count.
     public var reloads = 5
-    /// The longest wait before it is loaded again, above zero and at most 1 h; 30 s by default. The first is at most 1 s.
+    /// The maximum wait before a reload, above zero and at most 1 h; 30 s by default. The first wait is at most 1 s.
     public var reloadCap: Duration = .seconds(30)
-    /// The bounds of one message, either way.
+    /// The limits of one message, in either direction.
     public var limits = MessageLimits()
-    /// The most lines a second that script errors may log, at least 1; 100 by default. What is over is counted and told.
+    /// The maximum number of script errors logged per second, at least 1; 100 by default. One line reports the rest.
     public var consoleLinesPerSecond = 100
-    /// How long the last words to a page may take that does not react; 2 s unless a test says otherwise.
+    /// The time limit of a page's graceful end; 2 s unless a test changes it.
     var lastWords: Duration = .seconds(2)
 
-    /// A web view with the defaults.
+    /// Creates a configuration with default limits.
     public init(source: SourceName, page: BridgeConfiguration) {
         self.source = source
         self.page = page
@@ -49,9 +49,9 @@ public struct WebViewConfiguration: Sendable {
 }
 
 extension WebViewConfiguration {
-    /// Checks every range.
+    /// Validates the range of every value.
     ///
-    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first fault, with what to do.
+    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first fault, with its remedy.
     public func validate() throws(JSBridgeError) {
         try checkDisplay()
         try checkMessages()
@@ -98,10 +98,10 @@ extension WebViewConfiguration {
     }
 }
 
-/// Where a web view is shown.
+/// The display of a web view.
 public enum WebViewDisplay: Sendable, Hashable {
-    /// Nowhere: the page is drawn for snapshots only. Width and height in pixels, 1 to 16,384.
+    /// No display: the page is drawn for snapshots only. Width and height in pixels, 1 to 16,384.
     case offscreen(width: Int, height: Int)
-    /// In a window of its own, with the page's title. Width and height in pixels, 1 to 16,384.
+    /// A separate window with the page's title. Width and height in pixels, 1 to 16,384.
     case window(width: Int, height: Int)
 }

@@ -1,28 +1,28 @@
 import Synchronization
 
-/// What a web view had to count since it was made. Nothing of it reached a plugin.
+/// The faults that a web view has counted since it was created. None of them reached a plugin.
 public struct WebViewCounts: Sendable, Hashable {
-    /// How often the page's process ended by itself, or was ended because it did not react.
+    /// Page processes that ended by themselves, or were ended because they were unresponsive.
     public var processesEnded = 0
-    /// Errors of the page's scripts that nobody caught.
+    /// Uncaught errors of the page's scripts.
     public var scriptErrors = 0
-    /// Calls rejected with `full` in the page, as too many waited there.
+    /// Calls that the page rejected with `full` because too many waited there.
     public var callsFullInPage = 0
-    /// Calls of a handler by another way than the bridge that were rejected at once, as too many had no outcome.
+    /// Handler calls outside the bridge that were rejected because too many had no outcome.
     public var rawCallsRefused = 0
-    /// Texts from the page's process that are not what the bridge sends; nothing of what follows the fault was read.
+    /// Texts from the page's process that the bridge never sends. Each was read up to its fault.
     public var malformedTexts = 0
-    /// Texts of documents that had gone when they came.
+    /// Texts that arrived after their document had ended.
     public var lateTexts = 0
-    /// Questions about URLs that had no verdict in time, or were too many: nothing was loaded.
+    /// Navigation requests without a verdict, because of the deadline or the limit. They loaded nothing.
     public var navigationsUndecided = 0
 
     init() {}
 }
 
-/// What an engine counts, through all its runs. Any thread.
+/// The counters of an engine for all its runs. Safe on any thread.
 final class WebViewCounters: Sendable {
-    /// What a ``PageLog`` counts.
+    /// The errors that a ``PageLog`` counts.
     let scriptErrors = ScriptErrorCount()
     private let counts = Mutex(WebViewCounts())
 

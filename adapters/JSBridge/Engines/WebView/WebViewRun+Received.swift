@@ -1,9 +1,9 @@
 import AdapterThreads
 import SignalboxCore
 
-/// What the engine hears from the page, on its thread.
+/// Receives the page's texts and calls, on the engine's thread.
 extension WebViewRun {
-    /// A text that relay.js posted, from the private world and no other.
+    /// Receives a text that relay.js posted, from the private world only.
     func received(_ text: String) {
         var text = text
         var batch = PageBatch(limits: parts.configuration.limits, pool: pool)
@@ -18,12 +18,12 @@ extension WebViewRun {
         submit(batch.take())
     }
 
-    /// A page-world call of a handler, from whatever frame: nobody can tell from which.
+    /// Receives a handler call from the page's world. The library does not report the calling frame.
     ///
     /// - Parameters:
-    ///   - handler: what was posted to.
-    ///   - json: the value, or `nil` for `undefined`.
-    ///   - reply: called once, on any thread, perhaps within this call; must not block.
+    ///   - handler: The name of the handler.
+    ///   - json: The value, or `nil` for `undefined`.
+    ///   - reply: A closure called once, on any thread and possibly before this function returns. It must not block.
     func receivedRaw(_ handler: String, _ json: String?, reply: @escaping @Sendable (RawAnswer) -> Void) {
         guard let envelope = envelopes[handler] else {
             return reply(.error("unknownAction: the page has no such handler"))
@@ -82,7 +82,7 @@ extension WebViewRun {
         }
     }
 
-    /// - Returns: whether the document may send it.
+    /// - Returns: Whether the document may send the record.
     private func take(_ record: RelayRecord, of bytes: UnsafeRawBufferPointer, into batch: inout PageBatch) -> Bool {
         switch record {
         case .hello: break
@@ -144,7 +144,7 @@ extension WebViewRun {
         return .success(envelope)
     }
 
-    /// The page answers a call from the program.
+    /// Finishes a call from the program with the page's answer.
     private func answered(_ number: UInt64, _ kind: RelayRecord.AnswerKind, _ text: Bytes) {
         parts.mailbox.finish(number, answer(kind, text))
     }
@@ -161,7 +161,7 @@ extension WebViewRun {
 }
 
 extension RelayRecord {
-    /// The text of a JSON string, or what stands for it when it is none: a page can post anything.
+    /// Returns the text of a JSON string, or a placeholder if it is not one, because a page can post anything.
     fileprivate static func text(_ json: Slice<UnsafeRawBufferPointer>) -> String {
         let limits = MessageLimits(bytes: longestText)
         let text =
@@ -169,23 +169,23 @@ extension RelayRecord {
         return text ?? "[not a text]"
     }
 
-    /// In bytes: relay.js lets 8,000 units through, of which each may be an escape of six bytes, or three bytes.
+    /// The maximum length in bytes. relay.js permits 8,000 units; each may be an escape of six bytes, or three bytes.
     private static let longestText = 65_536
 }
 
-/// What the promise of a raw call is settled with.
+/// The result that settles the promise of a raw call.
 enum RawAnswer: Sendable, Hashable {
-    /// Resolved with this JSON.
+    /// Resolves the promise with this JSON.
     case reply(String)
-    /// Rejected with an error of this text: a code, a colon and a sentence.
+    /// Rejects the promise with an error of this text: a code, a colon and a sentence.
     case error(String)
 }
 
 extension RawAnswer {
-    /// The page ends before there is an outcome.
+    /// The page ends before the call has an outcome.
     static let closed = RawAnswer.error("closed: the page ends")
 
-    /// What the caller is told of an outcome.
+    /// Creates the answer for an outcome.
     init(_ outcome: Outcome) {
         guard case .handled(let reply) = outcome else {
             let refusal = OutcomeRefusal(outcome, to: "page")
@@ -196,16 +196,15 @@ extension RawAnswer {
     }
 }
 
-/// How much may be posted past the bridge: the library takes every such message, however many and large, on the thread that
-/// all views share. Pure: the caller says what time it is.
+/// A limit on posts outside the bridge. The library accepts all such messages, of any number and size, on the thread
+/// that all views share. Pure: the caller passes the time.
 struct RawBudget {
-    /// The most messages within a second.
+    /// The maximum number of messages per second.
     static let messages = 1_000
-    /// The most bytes of JSON within a second; the message that goes over it counts as the last.
+    /// The maximum size of their JSON per second, in bytes; the message that exceeds it is the last.
     static let bytes = 16 * 1_024 * 1_024
 
-    /// How much processor time they may take to be read within a second; the library has taken about as much before it
-    /// hands one over.
+    /// The maximum processor time spent to read them per second. The library uses about as much before it delivers one.
     static let time = Duration.milliseconds(100)
 
     private var began: ContinuousClock.Instant?
@@ -213,12 +212,12 @@ struct RawBudget {
     private var size = 0
     private var spent = Duration.zero
 
-    /// One more message has come.
+    /// Counts a message.
     ///
     /// - Parameters:
-    ///   - bytes: the length of its JSON.
-    ///   - time: how much processor time it took to be read.
-    /// - Returns: whether more may come in this second.
+    ///   - bytes: The length of its JSON.
+    ///   - time: The processor time spent to read it.
+    /// - Returns: Whether more messages may follow in this second.
     mutating func take(_ bytes: Int, in time: Duration, at now: ContinuousClock.Instant) -> Bool {
         if began.map({ now - $0 >= .seconds(1) }) ?? true {
             began = now

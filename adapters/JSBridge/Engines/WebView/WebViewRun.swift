@@ -4,16 +4,15 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 
-/// One run of a web view, whatever library shows it: messages on their way in and out, the documents that come and go,
-/// and the end.
+/// A run of a web view for any library: incoming and outgoing messages, documents, and the end of the page.
 ///
-/// An engine makes its surface and the run, begins to load, and awaits ``serve()``, which returns when everything
-/// submitted is settled and the surface has ended.
+/// An engine creates its surface and the run, starts loading, and awaits ``serve()``. That function returns once
+/// everything submitted has settled and the surface has ended.
 final class WebViewRun: SettlementSink, MailboxReader {
-    /// What a run is made of.
+    /// The dependencies of a run.
     struct Parts: Sendable {
         let configuration: WebViewConfiguration
-        /// As ``ScriptFacts/engine`` has it.
+        /// The name in ``ScriptFacts/engine``.
         let engine: String
         let mailbox: PageMailbox
         let handle: PageHandle
@@ -25,15 +24,15 @@ final class WebViewRun: SettlementSink, MailboxReader {
 
     let parts: Parts
     let log: WebViewLog
-    /// Of the pages that have the bridge, by their text.
+    /// The origins of pages with the bridge, by their text.
     let origins: [String: Origin]
-    /// Of raw calls.
+    /// The origin of raw calls.
     let unknownOrigin: Origin
     let envelopes: [String: Envelope]
     let pool = ArrivalPool()
     private let state: Mutex<RunState>
 
-    /// - Precondition: the configuration is valid.
+    /// - Precondition: The configuration is valid.
     init(_ parts: Parts) {
         self.parts = parts
         let configuration = parts.configuration
@@ -49,7 +48,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
         state = Mutex(RunState(configuration))
     }
 
-    /// Changes the state, and does what follows from it.
+    /// Changes the state and performs the resulting effects.
     func change<Result: Sendable>(_ body: (inout RunState, inout RunEffects) -> Result) -> Result {
         let (result, effects) = state.withLock { state in
             var effects = RunEffects()
@@ -69,11 +68,11 @@ final class WebViewRun: SettlementSink, MailboxReader {
         if let (waiter, event) = effects.event { waiter.resume(returning: event) }
     }
 
-    // MARK: - The task of the engine's run
+    // MARK: - Serving
 
-    /// Serves the page until its end. Cancellation of the task is ``stop()``. To be called once.
+    /// Serves the page until its end; call once. Cancellation of the task is ``stop()``.
     ///
-    /// - Throws: what ``fail(_:)`` was given.
+    /// - Throws: The error passed to ``fail(_:)``.
     func serve() async throws(JSBridgeError) {
         parts.mailbox.attach(self)
         await withTaskCancellationHandler {
@@ -101,7 +100,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
                     stop()
                 }
             case .lastWords:
-                // Not a part of this task, which is cancelled already.
+                // An unstructured task, because this one is already cancelled.
                 timer = Task { [self] in
                     if (try? await Task.sleep(for: parts.configuration.lastWords)) != nil { close() }
                 }
@@ -118,22 +117,22 @@ final class WebViewRun: SettlementSink, MailboxReader {
 
     // MARK: - Any thread
 
-    /// The graceful end: messages are answered `drain` from now on, those in flight get their outcome, then the surface ends.
+    /// Begins the graceful end: new messages are answered `drain`, the others get their outcome, then the surface ends.
     func stop() {
         change { state, effects in state.stop(&effects) }
     }
 
-    /// The end at once. Messages that were submitted still get their outcome, which nobody hears.
+    /// Ends the page immediately. Outcomes of messages already submitted are discarded.
     func close() {
         change { state, effects in state.end(nil, &effects) }
     }
 
-    /// The end at once, with an error, unless it ends already.
+    /// Ends the page immediately with an error, unless it has already ended.
     func fail(_ error: JSBridgeError) {
         change { state, effects in state.end(error, &effects) }
     }
 
-    /// The surface has ended; see ``WebViewSurface/end()``.
+    /// Records the end of the surface; see ``WebViewSurface/end()``.
     func surfaceEnded() {
         change { state, _ in state.hasSurfaceEnded = true }
     }
@@ -142,7 +141,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
         change { state, _ in state.mailArrived() }
     }
 
-    // MARK: - The sink
+    // MARK: - SettlementSink
 
     func mayAcknowledge(_ token: UInt64) {}
 
@@ -150,26 +149,26 @@ final class WebViewRun: SettlementSink, MailboxReader {
         change { state, effects in state.settle(token, outcome, &effects) }
     }
 
-    /// Gives the intake what it has room for, in order; from whatever thread has something to give.
+    /// Submits the batches for which the intake has room, in order. Safe on any thread.
     func submit() {
         while let batch = change({ state, _ in state.takeBatch() }) {
-            // Never trusts the answer further than the batch reaches.
+            // An intake may return a wrong number, so it is clamped to the batch size.
             let taken = min(max(0, parts.intake.submit(batch, to: self)), batch.count)
             change { state, effects in state.submitted(batch, taken, &effects) }
         }
     }
 }
 
-/// What the engine calls on its thread about the page, and what it takes for it.
+/// The functions that the engine calls on its thread for the page's events and scripts.
 extension WebViewRun {
-    /// A load was committed in the main frame: the document before it is gone. To be called before any text of the new
-    /// one is given to ``received(_:)``, as the library's signals come.
+    /// Records a load committed in the main frame, which ends the document before it. Call it before passing any text
+    /// of the new document to ``received(_:)``; the library's signals have this order.
     func committed() {
         change { state, effects in state.loseDocument(&effects) }
     }
 
-    /// What is to be evaluated next, in the private world of the main frame. For each, ``scriptDone()`` is to be called
-    /// when it was evaluated or has failed.
+    /// Returns the next script to evaluate in the private world of the main frame. Call ``scriptDone()`` for each one
+    /// after it was evaluated or has failed.
     func nextScript() -> String? {
         while let beginning = change({ state, _ in state.beginScript() }) {
             var script = RelayScript()
@@ -188,7 +187,7 @@ extension WebViewRun {
 
     /// Adds messages from the program.
     ///
-    /// - Returns: how many of them are calls.
+    /// - Returns: The number of calls among them.
     private func takeMail(into script: inout RelayScript) -> Int {
         let room = RunState.scriptPieces - script.count
         let bytes = RunState.scriptBytes - script.byteCount
@@ -198,12 +197,12 @@ extension WebViewRun {
         return messages.count { $0.number != 0 }
     }
 
-    /// A script is done, whether it failed or not.
+    /// Records the end of a script, whether it succeeded or failed.
     func scriptDone() {
         change { state, _ in state.scriptDone() }
     }
 
-    /// The page's process is gone, and every script under way with it.
+    /// Records the end of the page's process, which ends every script in progress.
     func processEnded() {
         parts.counters.add(to: \.processesEnded)
         change { state, effects in
@@ -212,7 +211,7 @@ extension WebViewRun {
         }
     }
 
-    /// The document's title has changed; `nil` and an empty one are none.
+    /// Sets the page's title from the document's; `nil` and an empty title restore the configured one.
     func titleChanged(_ title: String?) {
         let page = parts.configuration.page
         guard page.overridesTitle else { return }
@@ -220,7 +219,7 @@ extension WebViewRun {
         parts.mailbox.call(it: String(String.UnicodeScalarView(title.unicodeScalars.prefix(WebViewRun.longestTitle))))
     }
 
-    /// The most characters (Unicode scalars) of a title that are kept.
+    /// The maximum length of a title, in Unicode scalars.
     static let longestTitle = 1_000
 }
 
@@ -234,22 +233,22 @@ extension RelayScript {
     }
 }
 
-/// The view of a ``WebViewRun``, made by an engine and owned by the engine's thread.
+/// The view of a ``WebViewRun``. An engine creates it, and the engine's thread owns it.
 ///
-/// Both calls come from any thread, also from within a call of the run, and must not block or call the run before they
-/// return: they pass the wish on to the engine's thread.
+/// Both functions are called on any thread, even within a call of the run. They must not block or call the run before
+/// they return; they pass the request to the engine's thread.
 protocol WebViewSurface: AnyObject, Sendable {
-    /// There are scripts: call ``WebViewRun/nextScript()`` soon, until it is `nil`, and evaluate each.
+    /// Announces scripts. The surface calls ``WebViewRun/nextScript()`` until it returns `nil`, and evaluates each.
     func wake()
 
-    /// The run ends: the page is to be closed now. Called once. When no call of the run comes any more, not even of a
-    /// script under way, ``WebViewRun/surfaceEnded()`` is to be called, and the run let go.
+    /// Closes the page because the run ends. Called once. After its last call of the run, including those for scripts
+    /// in progress, the surface calls ``WebViewRun/surfaceEnded()`` and releases the run.
     func end()
 }
 
-/// What a run of a web view says to the log.
+/// The log of a web view's run.
 final class WebViewLog: Sendable {
-    /// Of the page's scripts.
+    /// The log of the page's scripts.
     let page: PageLog
     private let lines: AdapterLog
 
@@ -280,7 +279,7 @@ final class WebViewLog: Sendable {
         lines.say(.warning, "raw", "a call past the bridge was rejected: \(bound) such calls have no outcome yet")
     }
 
-    /// The run is over.
+    /// Logs pending reports at the end of the run.
     func end() {
         page.tellWithheld(isLast: true)
     }

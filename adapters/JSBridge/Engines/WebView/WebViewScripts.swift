@@ -1,24 +1,24 @@
 import SignalboxCore
 import SignalboxRoutes
 
-/// What a web view injects, and where. Nothing of it comes from outside the library but names, origins and numbers.
+/// The scripts that a web view injects. Only names, origins and numbers in them come from outside the library.
 struct WebViewScripts: Sendable {
     /// The name of the private script world.
     static let world = "signalbox"
-    /// The handler of the private world: the only one there is in it.
+    /// The only handler of the private world.
     static let handler = "signalbox"
 
-    /// At document start, main frame only, in the private world, for ``patterns`` where the engine takes such; it looks at
-    /// the origin itself, too.
+    /// Runs at document start in the main frame's private world, for ``patterns`` if the engine supports them. It also
+    /// checks the origin itself.
     let relay: String
-    /// At document start, main frame only, in the page's world, for ``patterns`` where the engine takes such; it looks at
-    /// the origin itself, too.
+    /// Runs at document start in the main frame's page world, for ``patterns`` if the engine supports them. It also
+    /// checks the origin itself.
     let page: String
-    /// At document end, main frame only, in the private world, on every page; `nil` where pages may zoom.
+    /// Runs at document end in the main frame's private world, on every page; `nil` if pages may zoom.
     let zoom: String?
-    /// URL patterns of the pages with the bridge, such as `https://app.example/*`. WebKit's patterns know no ports.
+    /// The URL patterns of pages with the bridge, such as `https://app.example/*`. WebKit's patterns have no ports.
     let patterns: [String]
-    /// What is registered in the page's world, with reply: see ``WebViewRun/receivedRaw(_:_:reply:)``.
+    /// The handlers with replies in the page's world; see ``WebViewRun/receivedRaw(_:_:reply:)``.
     let rawHandlers: [String]
 
     init(_ configuration: WebViewConfiguration) {
@@ -72,7 +72,7 @@ struct WebViewScripts: Sendable {
         "[\(texts.map(quoted).joined(separator: ","))]"
     }
 
-    /// A string of JavaScript.
+    /// Returns a JavaScript string literal.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -83,16 +83,16 @@ struct WebViewScripts: Sendable {
     }
 }
 
-/// Tells that a page's title may be another one, at most ten times a second; `WKWebView` itself tells that to observers of the
-/// Objective-C runtime alone. What the title is the engine is asked for, as a page can put anything in the place of what a
-/// document is asked for.
+/// A script that reports possible changes of a page's title, at most ten times a second. `WKWebView` reports them only
+/// to observers of the Objective-C runtime. The engine supplies the title, because a page can replace the properties of
+/// its document.
 enum TitleScript {
-    /// The script world that nothing else is in.
+    /// A script world used only by this script.
     static let world = "signalbox.title"
-    /// The handler in it.
+    /// The script's handler.
     static let handler = "title"
 
-    /// At document end, main frame only, on every page.
+    /// Runs at document end, main frame only, on every page.
     static let text = """
         (function () {
         'use strict';

@@ -1,9 +1,9 @@
-// In the page's world, top frame only, at document start, before any script of the page: bridge.js with relay.js as its
-// transport. Evaluated to a function of bridge.js and settings: origins, handlers, messagesWithoutListener.
+// Runs in the page's world, top frame only, at document start, before the page's scripts: bridge.js with relay.js as
+// its transport. Evaluates to a function of bridge.js and settings: origins, handlers, messagesWithoutListener.
 (function (bridge, settings) {
 'use strict';
-// After the page's document.open(), which removes the listeners, this may run again in the same document. By then the page
-// may have changed the prototypes. The key is a symbol: a named element shadows even own members of `document`.
+// After document.open(), which removes the listeners, this may run again in the same document, when the page may have
+// changed the prototypes. The key is a symbol: a named element shadows even own members of `document`.
 const listening = Symbol.for('signalbox:listen');
 if (Object.hasOwn(document, listening)) return void document[listening]();
 const { origin } = location;
@@ -43,7 +43,7 @@ const short = (text) => quote(slice(text, 0, 1000));
 // Numbers of calls without an outcome from the program.
 const pending = Object.defineProperties(new Set(), Object.getOwnPropertyDescriptors(Set.prototype));
 
-// Whether the relay took it.
+// Whether the relay accepted.
 function up(head, handler, json) {
   listen();
   const detail = head + '\n' + handler + '\n' + json;
@@ -88,7 +88,7 @@ function hear(event) {
   const records = parse(detailOf(event));
   for (let index = 0; index < records.length; index += 1) {
     const record = records[index];
-    // Each in its own `try`, as a listener of the page may throw.
+    // Each in its own `try`, as a page's listener may throw.
     try { words[record[0]](record); } catch (error) { setTimeout(() => { throw error; }, 0); }
   }
 }

@@ -1,18 +1,18 @@
-// In a private script world, top frame only, at document start: the one way between the page's world, which it hears and
-// tells by events of the document, and the program, which has a handler in this world alone. Evaluated to a function of
-// settings: origins, messagesInFlight, messagesWaiting, messageUnits, linesPerSecond.
+// Runs in a private script world, top frame only, at document start. The only link between the page's world, through
+// document events, and the program, whose handler is in this world only. Evaluates to a function of settings:
+// origins, messagesInFlight, messagesWaiting, messageUnits, linesPerSecond.
 (function (settings) {
 'use strict';
-// They differ where a policy (CSP sandbox) took the document its origin, or it has that of the document that made it.
+// They differ if a policy (CSP sandbox) removed the origin, or the document inherited its creator's.
 const origin = location.origin;
 if (globalThis.origin !== origin || !settings.origins.includes(origin)) return;
-// After the page's document.open(), which removes the listeners, this may run again in the same document.
+// After document.open(), which removes the listeners, this may run again in the same document.
 const isThere = Object.hasOwn(globalThis, 'signalboxRelay') && signalboxRelay.document === document;
 if (isThere) return void signalboxRelay.listen();
 
 // Captured from the prototype: a page's element named `dispatchEvent` shadows `document.dispatchEvent`, in this world
 // too (HTML, 3.1.6). On `window` an element answers only names that neither the object nor its prototypes have
-// (7.2.2.3), such as `signalboxRelay`. This world does not see what scripts of the page change.
+// (7.2.2.3), such as `signalboxRelay`. Changes by page scripts do not reach this world.
 const { addEventListener, dispatchEvent } = EventTarget.prototype;
 const port = webkit.messageHandlers.signalbox;
 const batchRecords = 256;
@@ -21,7 +21,7 @@ const longestLine = 8000;
 const calling = /^call \d{1,16} \d{1,30}(\.\d{1,30})?(e[+-]?\d{1,3})?$/;
 const answering = /^answer \d{1,16} (returned|threw|invalidReply|full)$/;
 
-// First in, first out; what has been taken costs nothing.
+// First in, first out; taken items are freed.
 class Queue {
   items = [];
   taken = 0;
@@ -41,15 +41,15 @@ class Queue {
 
 let token;
 let calls; // Need credit.
-let others; // Need none: each is bounded in its own way.
-let sent; // In all, as the credit is.
+let others; // Need none: each kind has its own bound.
+let sent; // A total, like the credit.
 let credit;
 let answers;
 let refused = 0;
 let isScheduled = false;
 let lines = { began: 0, count: 0, withheld: 0, errors: 0 };
 
-// The document's first words, also when it comes back from the cache of pages: to the program it is another one then.
+// Announces the document, also on return from the back/forward cache: the program treats it as a new one.
 function open() {
   token = Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
   calls = new Queue();
@@ -76,7 +76,7 @@ function hear(event) {
   if (take(text.slice(0, first), text.slice(first + 1, second), text.slice(second + 1))) event.preventDefault();
 }
 
-// Whether it is a record: a page can make such events itself.
+// Whether it is a valid record: a page can forge events.
 function take(head, handler, json) {
   const isShort = json.length <= longestLine;
   if (head.length > 100 || handler.length > longestLine) return false;
@@ -89,17 +89,17 @@ function take(head, handler, json) {
 }
 
 function addCall(head, handler, json) {
-  // Before the first grant it is not known how many need not wait.
+  // Before the first grant the number that need not wait is unknown.
   const free = credit.messages ? credit.messages - sent.messages : settings.messagesInFlight;
   if (calls.length >= settings.messagesWaiting + free) return refuse(+head.split(' ')[1]);
   const units = json.length;
-  // Enough to see what it was; the number of units says that it is not all.
+  // Enough to identify it; the number of units shows the truncation.
   if (units > settings.messageUnits) json = json.slice(0, settings.messageUnits / 3).replace(/[\ud800-\udbff]$/, '');
   calls.add({ text: head + ' ' + units + '\n' + handler + '\n' + json, units: json.length });
   schedule();
 }
 
-// By a timer: a page that tries again and again must not keep the answers of the program out.
+// By a timer: a page that retries in a loop must not block the program's answers.
 function refuse(number) {
   refused += 1;
   const why = 'too many messages wait in the page';
@@ -108,7 +108,7 @@ function refuse(number) {
 }
 
 function addAnswer(head, json) {
-  // One for each call of the program.
+  // One per call of the program.
   if (answers >= credit.answers) return;
   answers += 1;
   const isReply = head.endsWith(' returned');
@@ -197,7 +197,7 @@ function listen() {
   addEventListener.call(globalThis, 'pageshow', cameBack);
 }
 
-// What the program evaluates: for which document, what that may send in all, and what it is told.
+// Evaluated by the program: the document's token, its total credit, and records for the page.
 const relay = function (to, messages, units, answers, pieces) {
   if (to !== token) return;
   listen();
