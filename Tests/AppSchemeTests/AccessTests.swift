@@ -7,9 +7,9 @@ import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
-/// Who may call what: another application or page that opens our links must not reach more than the rules name.
+/// Access from links. Another application or page that opens a link must not reach more than the rules name.
 @Suite(.timeLimit(.minutes(10))) struct AccessTests {
-    /// One link each of what a source of links can bring, and what it is.
+    /// One link of each kind that a source of links can deliver.
     private static let links = [
         "myapp://do/": "own", "other://do/": "other", "https://shop.example/do/": "shop",
         "https://sub.shop.example/do/": "sub", "https://shop.example:8443/do/": "port",
@@ -19,7 +19,7 @@ import Testing
         try AppRoutes(links.keys.sorted().map { ("\($0){action}", nil) })
     }
 
-    /// The plugins' rules, and the links that each allows.
+    /// The plugins' rules, with the kinds of links that each allows.
     private static let rules: [(action: String, rule: AccessRule, allowed: Set<String>)] = [
         ("a.own", .link(scheme: "MyApp"), ["own"]),
         ("a.ownHere", .link(scheme: "myapp", source: "links"), ["own"]),
@@ -83,7 +83,7 @@ import Testing
         #expect(called.all.isEmpty)
     }
 
-    /// A link says what it likes about where it came from, and is not believed.
+    /// A link's own statements about its origin are not trusted.
     @Test func whatALinkSaysAboutItsOriginIsABodyAndNothingElse() async throws {
         let trial = LinkTrial(try Self.routes())
         let query = "source=push&origin=https://shop.example&scheme=https&universalHost=shop.example&facts=1"
@@ -99,7 +99,7 @@ import Testing
         #expect(AccessRule.universalLink(host: "A.example").description == "universal link of host a.example")
     }
 
-    /// Such a rule would let nothing in, and nobody would know why.
+    /// Such a rule would reject every link, and the reason would be hard to find.
     @Test func aRuleForLinksThatCannotExistTraps() async {
         for scheme in ["", "myapp:", "myapp://", "my app", "https", "HTTP", "1app", "m\u{FC}app"] {
             await #expect(processExitsWith: .failure, "\(scheme)") { [scheme = scheme as String] in

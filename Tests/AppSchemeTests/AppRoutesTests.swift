@@ -5,7 +5,7 @@ import SignalboxRoutes
 import Testing
 
 @Suite struct AppRoutesTests {
-    /// Each form of link is a route of its own; none is taken for another.
+    /// Each form of link is a separate route. No form matches another.
     @Test(
         arguments: [
             ("myapp://product/{id}", "myapp://product/42", "42"), ("myapp://product/{id}", "MyApp://product/42", "42"),
@@ -225,7 +225,7 @@ import Testing
     }
 }
 
-/// What `docs/links.md` says becomes of links is what becomes of them.
+/// The table in `docs/links.md` matches the real results of links.
 @Suite(.timeLimit(.minutes(10))) struct DocumentedLinksTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let pattern, action, link, result: String

@@ -24,7 +24,7 @@ struct ConformanceTests {
     private static let suite = AdapterConformance { source in try LinkSubject(source) }
 }
 
-/// Whoever opens links: the suite's messages as URLs, with the body's members in the query.
+/// A sender of links: the suite's messages as URLs, with the body's members in the query.
 struct LinkSubject: ConformanceSubject {
     private struct Members: Decodable {
         let number: Int
@@ -33,7 +33,7 @@ struct LinkSubject: ConformanceSubject {
 
     let adapter: any Adapter
     let batchBound = 1
-    /// A few links are in flight, which fill no window.
+    /// Only a few links are in flight, which do not fill a window.
     let waitsForEachBatch = true
     let submitsWhileOneRuns = true
     private let inbox: LinkInbox
@@ -60,7 +60,7 @@ struct LinkSubject: ConformanceSubject {
     }
 
     private static func link(_ message: ConformanceMessage) throws -> String {
-        // Half an escape is no URL, and the id stands before it.
+        // An incomplete escape is not a URL. The id precedes it.
         guard let action = message.action else { return "conformance://record/\(message.id)/%" }
         let members = try Body(json: Bytes(message.body)).decode(Members.self)
         return "conformance://\(action)/\(message.id)?number=\(members.number)&text=\(escaped(members.text))"

@@ -51,7 +51,7 @@ import Testing
 
     enum Stop: Sendable, CaseIterable { case cancellation, shutdown }
 
-    /// One link is with the plugin, one is on its way into a full window, one waits in the inbox.
+    /// The plugin has one link, a second waits for room in a full window, and a third is in the inbox.
     @Test(arguments: Stop.allCases)
     func aStopHandlesWhatWasTakenAndALinkInHandGoesBack(_ stop: Stop) async throws {
         let trial = try Self.trial()
@@ -115,7 +115,7 @@ import Testing
         #expect(trial.log.all.contains { $0.contains("2 links wait for the next run") })
     }
 
-    /// Returns when the supervisor drains. The window is full, so that there is no room before.
+    /// Returns when the supervisor drains. The window is full, so `room()` cannot return before.
     private static func shutDown(_ supervisor: Supervisor, _ intake: any Intake) async {
         supervisor.shutDown()
         do throws(SourceClosed) {
@@ -211,7 +211,7 @@ import Testing
         let supervisor = try Self.trial().makeSupervisor()
         let seen = try Self.register(Gate(isOpen: true), with: supervisor)
         try supervisor.add(adapter)
-        // Ends by itself, as its one source does.
+        // The run ends by itself, because its only source does.
         try await supervisor.run()
         #expect(seen.all == ["0", "1", "2"])
         #expect(told.all.sorted() == (0..<3).map { "\(Self.link($0)) handled" })
@@ -241,7 +241,7 @@ import Testing
         #expect(told.all == ["\(Self.link(1)) drain", "\(Self.link(0)) handled"])
     }
 
-    /// The links of a stream still come when its consumer is cancelled.
+    /// A stream still delivers its links after its consumer is cancelled.
     @Test func aCancelledRunTakesNoMoreLinksOfAStream() async throws {
         let told = EventList<String>()
         let (links, feed) = AsyncStream.makeStream(of: String.self)

@@ -13,7 +13,7 @@ import Testing
         ])
     }
 
-    /// A link, and the members of its body or the reason why it is none.
+    /// Each link has the expected members of its body, or the reason of its rejection.
     @Test(
         arguments: [
             ("myapp://open/a%2Fb", "name=a/b"), ("myapp://open/..%2F..%2Fadmin", "name=../../admin"),
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Strings that are hard on whoever handles them.
+    /// Returns strings that are difficult to process.
     private static func naughtyStrings() throws -> [String] {
         let own = [
             "", " ", ".", "..", "/", "\\", "%", "%00", "%2e", "null", "-1", "\u{0}", "\u{7}\u{1B}[31m", "\r\n",
@@ -71,7 +71,7 @@ import Testing
         text.utf8.contains { $0 < 0x20 || $0 == 0x7F }
     }
 
-    /// What the routes say of each link is what becomes of it, and each is told once.
+    /// Checks that each link has the outcome that its routes determine, and that the outcome is reported once.
     private static func checkEachHasItsOutcome(_ links: [String], _ routes: AppRoutes) async throws {
         let trial = LinkTrial(routes)
         let seen = CallList<[String]>()
@@ -100,7 +100,7 @@ import Testing
     @Test func anyTextIsALinkWithOneOutcome() async throws {
         let naughty = try Self.naughtyStrings()
         let inPlace = naughty.flatMap { ["myapp://open/\($0)", "myapp://browse/\(Self.escaped($0))"] }
-        // The one text that is a link of the routes.
+        // One of the texts is a link of the routes.
         let routes = try Self.routes()
         let opened = naughty.compactMap { try? routes.action($0).members }
         #expect(opened == [["name=x"]])
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// A fallback shows how a link was read: host, path and all else of its normal form.
+    /// A fallback shows how a link was read: host, path and all other parts of its normal form.
     @Test func aLinkIsReadAsOtherReadersOfURLsReadItOrNotAtAll() throws {
         guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
             return print("skipped url_app_scheme.dev.json: SIGNALBOX_CORPORA is not set")

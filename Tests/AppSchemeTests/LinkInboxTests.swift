@@ -6,7 +6,7 @@ import Testing
 @testable import AppScheme
 
 @Suite(.timeLimit(.minutes(10))) struct LinkInboxTests {
-    /// Reads so many links in an iteration of its own.
+    /// Reads up to `count` links with a new iterator.
     private static func read(_ count: Int, from inbox: LinkInbox) async -> [String] {
         var links: [String] = []
         var iterator = inbox.makeAsyncIterator()
@@ -50,7 +50,7 @@ import Testing
 
     enum Waking: Sendable, CaseIterable { case open, close, cancel }
 
-    /// Of two consumers of an empty inbox one ends because the other waits: when it has ended, the other does wait.
+    /// One of two consumers of an empty inbox ends because the other waits. Once it has ended, the other is waiting.
     @Test(arguments: Waking.allCases)
     func whoeverWaitsIsWoken(_ waking: Waking) async {
         let inbox = LinkInbox()
@@ -88,7 +88,7 @@ import Testing
         #expect(await Self.read(1, from: inbox) == ["a"])
     }
 
-    /// Links are opened by several tasks while consumers come and are cancelled.
+    /// Several tasks open links while consumers start and are cancelled.
     @Test func whatIsHeldIsDeliveredOnceWhoeverComesAndGoes() async {
         let inbox = LinkInbox(links: 20, bytes: 1_000)
         let seen = EventList<String>()
@@ -127,7 +127,7 @@ import Testing
     }
 }
 
-/// What an inbox decides, without tasks.
+/// The decisions of an inbox, without tasks.
 @Suite struct LinkInboxStateTests {
     @Test func aLinkThatComesBackIsTheNextEvenBeyondTheBounds() {
         var queue = LinkQueue(links: 2, bytes: 2)
@@ -187,7 +187,7 @@ import Testing
     }
 }
 
-/// What a run keeps beside the links: bounded, and quiet.
+/// The other parts of a run: bounded state, and few log lines.
 @Suite struct RunPartsTests {
     @Test func refusedLinksAreToldAtMostOnceAMinuteAndAllInTheEnd() {
         let lines = EventList<String>()
@@ -233,7 +233,7 @@ import Testing
         let settleAgain = Watched<LinkSink?>(nil)
         let sink = LinkSink { link, outcome in
             told.add("\(link) \(outcome.code)")
-            // As another thread could while the application is told.
+            // Another thread could do this while the application is notified.
             if told.all.count == 1 { settleAgain.value?.settle(1, .abandoned(.drain)) }
         }
         settleAgain.change { $0 = sink }
@@ -243,7 +243,7 @@ import Testing
         sink.settle(2, .handled(reply: nil))
         await sink.untilFewer(than: 1)
         #expect(told.all == ["a handled"])
-        // Else the two would keep each other.
+        // Breaks the retain cycle.
         settleAgain.change { $0 = nil }
     }
 

@@ -5,14 +5,14 @@ import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
 
-/// An adapter with its inbox, what a real supervisor makes of its links, and all that is said about them.
+/// An adapter with its inbox, and the outcomes, notifications and log lines of its links.
 struct LinkTrial: Sendable {
-    /// What became of one link, as the supervisor told it.
+    /// The outcome of one link, as the supervisor reported it.
     struct Settled: Sendable {
         let token: UInt64
         let origin: Origin
         let original: String
-        /// `nil` when the link is no action.
+        /// The action, or `nil` if the link does not make one.
         let action: Action?
         let outcome: Outcome
 
@@ -25,7 +25,7 @@ struct LinkTrial: Sendable {
         }
     }
 
-    /// What the application was told.
+    /// A notification of the application.
     struct Told: Sendable {
         let link: String
         let outcome: Outcome
@@ -54,7 +54,7 @@ struct LinkTrial: Sendable {
         )
     }
 
-    /// A supervisor that tells the trial of each outcome and logs into it.
+    /// Returns a supervisor that reports each outcome to the trial and logs to it.
     func makeSupervisor() -> Supervisor {
         var configuration = SupervisorConfiguration.patient
         configuration.onOutcome = { [settled] one in
@@ -71,9 +71,9 @@ struct LinkTrial: Sendable {
         return Supervisor(configuration: configuration, logger: Logger(label: "box") { [log] _ in RecordingLog(log) })
     }
 
-    /// Delivers links in a run of their own.
+    /// Delivers links in a separate run.
     ///
-    /// - Returns: what became of each, in the order of the links.
+    /// - Returns: The outcome of each link, in the order of the links.
     func deliver(
         _ links: [String],
         _ register: (Supervisor) throws -> Void = { _ in }
@@ -88,13 +88,13 @@ struct LinkTrial: Sendable {
         }
     }
 
-    /// Delivers one link.
+    /// Delivers one link and returns its outcome.
     func deliver(_ link: String) async throws -> Settled {
         try Missing.unwrap(try await deliver([link]).first)
     }
 }
 
-/// Something that a test needs is not there.
+/// An error for a missing value that a test requires.
 struct Missing: Error {
     static func unwrap<Value>(_ value: Value?) throws -> Value {
         guard let value else { throw Missing() }
@@ -103,7 +103,7 @@ struct Missing: Error {
 }
 
 extension AppRoutes {
-    /// Routes from texts: a pattern and its action, if it is fixed.
+    /// Creates routes from texts. Each has a pattern, and an action if it is fixed.
     init(
         _ routes: [(pattern: String, action: ActionName?)],
         once: Bool = false,
@@ -115,17 +115,17 @@ extension AppRoutes {
         )
     }
 
-    /// One route.
+    /// Creates one route.
     init(_ pattern: String, _ action: ActionName?, once: Bool = false) throws {
         try self.init([(pattern, action)], once: once)
     }
 
-    /// The action of a link.
+    /// Returns the action of a link.
     func action(_ link: String) throws -> LinkAction {
         try match(link).reading.get()
     }
 
-    /// Why a link is none.
+    /// Returns the rejection of a link, or `nil` if it has an action.
     func rejection(_ link: String) -> Outcome.Rejection? {
         guard case .failure(let rejection) = match(link).reading else { return nil }
         return rejection
@@ -137,8 +137,8 @@ extension LinkAction {
     var members: [String] { captures.map { "\($0.name)=\($0.value)" } }
 }
 
-/// A supervisor's intake that lets a test wait until an adapter has handed links over, asks for room, and is told that
-/// there is none.
+/// An intake with which a test can wait until an adapter has submitted links, calls `room()`, or finds the intake
+/// closed.
 struct ForwardingIntake: Intake {
     let intake: any Intake
     let taken = EventList<Void>()
@@ -162,7 +162,7 @@ struct ForwardingIntake: Intake {
     }
 }
 
-/// What a plugin was called with, in order.
+/// The values that a plugin was called with, in order.
 struct CallList<Value: Sendable>: Sendable {
     private let list = EventList<Value>()
 

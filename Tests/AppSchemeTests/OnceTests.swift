@@ -57,7 +57,7 @@ import Testing
         #expect(Set(ids).count == links.count)
     }
 
-    /// What runs together without lengths, and the letter case of what a capture stands for.
+    /// Pairs that would be equal without lengths, and pairs that differ in the letter case of a capture.
     @Test(
         arguments: [
             ("myapp://{a}/{b}", "myapp://ab/c", "myapp://a/bc"),
@@ -126,7 +126,7 @@ import Testing
     @Test func aLinkThatFailedRunsWhenItIsOpenedAgain() async throws {
         let trial = LinkTrial(try AppRoutes("myapp://invite/{token}", "join", once: true))
         let seen = CallList<String>()
-        // One after the other: what is opened while it runs has the same outcome.
+        // Opens the links one after another, because a link that is opened during a call shares its outcome.
         let supervisor = trial.makeSupervisor()
         try supervisor.register("join", as: RawBody.self, from: .link(scheme: "myapp")) { _, context in
             seen.add(context.id.text)

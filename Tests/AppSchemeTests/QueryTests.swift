@@ -91,7 +91,7 @@ import Testing
         func link(_ count: Int) -> String {
             "myapp://find/x?" + (0..<count).map { "n\($0)=\($0)" }.joined(separator: "&")
         }
-        // The first is hidden by the path's capture and does not count.
+        // The path's capture hides the first item, which does not count.
         #expect(try routes.action(link(AppRoutes.maximumItems + 1)).captures.count == AppRoutes.maximumItems + 1)
         let rejection = try Missing.unwrap(routes.rejection(link(AppRoutes.maximumItems + 2)))
         #expect(rejection.reason == .malformed)
@@ -141,7 +141,7 @@ import Testing
     }
 }
 
-/// Patterns and bodies read text of a URL by one rule, which each module has for itself.
+/// Patterns and bodies convert the text of a URL by one rule, which each module implements.
 @Suite struct ScalarAgreementTests {
     private static let signs = ["", "-", "+", " "]
     private static let numbers = [

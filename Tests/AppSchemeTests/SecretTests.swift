@@ -6,8 +6,8 @@ import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
-/// A link may hold a secret in a capture, in the value of an item or in its fragment: none of them is in a log line or an
-/// error.
+/// A link may hold a secret in a capture, in the value of an item or in its fragment. None of them appears in a log
+/// line or an error.
 @Suite(.timeLimit(.minutes(10))) struct SecretTests {
     private static let canary = "c4n4ry"
 
@@ -57,11 +57,11 @@ import Testing
             #expect(one.action?.id.text.contains(Self.canary) != true)
             #expect(!String(describing: one.facts).contains(Self.canary))
         }
-        // What is looked for was there.
+        // Every link held the secret.
         #expect(settled.count { $0.original.contains(Self.canary) } == Self.links.count)
     }
 
-    /// What is logged although a link says it: names of items, and what names an action or is an id.
+    /// The parts of a link that are logged: its host, names of items, and text that names an action or is an id.
     @Test func whatIsLoggedOfALinkIsItsHostItsActionItsIDAndNamesOfItems() async throws {
         let routes = try AppRoutes([
             ("myapp://join", "join"), ("myapp://named?code={code}", "named"),
@@ -82,7 +82,7 @@ import Testing
         let lines = trial.log.all
         for line in lines { #expect(!line.contains(Self.canary), "\(line)") }
         for said in ["act10n", "1dent", "h0st"] { #expect(lines.contains { $0.contains(said) }, "\(said)") }
-        // A name is said where a body's decoding fails at it, and where the pattern names no items: nowhere else.
+        // The name of an item appears only where decoding fails at it and where the pattern names no items.
         #expect(settled.map { $0.rejection?.bodyError?.path } == ["body.n4me", "body.code", nil, nil, nil])
         #expect(lines.count { $0.contains("n4me") } <= 1)
     }

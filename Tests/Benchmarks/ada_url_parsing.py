@@ -1,4 +1,4 @@
-"""Reads the URLs of the table with PyPI's ada-url: parsing alone, called from Python."""
+"""Parses the URLs of the table with PyPI's ada-url, called from Python."""
 import statistics
 import sys
 import time

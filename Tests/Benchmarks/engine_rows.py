@@ -1,9 +1,9 @@
-"""Runs the same page in each engine that this machine can run, beside the engine without Signalbox, and prints medians.
+"""Runs the same page in each engine that this machine can run, with and without Signalbox, and prints medians.
 
 usage: engine_rows.py PROGRAMS ROUNDS [ENGINE...]
 
 PROGRAMS is the folder of the built programs; the engines are jsc, webkitgtk and browser, all of them by default. Each page
-has a process of its own. The programs time it, see page_counter.h; a message that is missing or out of turn ends the run.
+has its own process. The programs time it, see page_counter.h; a missing or out-of-order message ends the run.
 """
 import http.server
 import os
@@ -21,7 +21,7 @@ PROGRAMS, ROUNDS, WANTED = sys.argv[1], int(sys.argv[2]), sys.argv[3:] or ["jsc"
 SECONDS = 60
 NAMES = {"jsc": "JavaScriptCore", "webkitgtk": "WebKitGTK", "browser": "Chromium"}
 BROWSERS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
-# Of Tests/BrokerKit/Chromium.
+# The flags of Tests/BrokerKit/Chromium.
 BROWSER_FLAGS = [
     "--remote-debugging-pipe", "--headless", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
     "--disable-breakpad", "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -29,13 +29,13 @@ BROWSER_FLAGS = [
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
 ]
 ONE_WAY, ONE_CALL, MANY_CALLS = "one way, `postMessage`", "`call`, 1 in flight", "`call`, 100 in flight"
-# Row: how many callers, each of which awaits its answer before it calls again; none send without waiting.
+# The number of callers by row. Each awaits its answer before it calls again; 0 sends without waiting.
 CALLERS = {ONE_WAY: 0, ONE_CALL: 1, MANY_CALLS: 100}
 MESSAGES = 20_000
-# A call that is awaited takes long where processes are changed.
+# An awaited call is slow when it switches processes.
 AWAITED = 5_000
 
-# What differs between engines: `send(body)`, and `call(body)`, a promise of the answer.
+# The part that differs between engines: `send(body)`, and `call(body)`, which returns a promise of the answer.
 SIGNALBOX = """
 const send = (body) => window.webkit.messageHandlers.payment.postMessage(body);
 const call = (body) => signalbox.call('payment', body);
@@ -65,7 +65,7 @@ const send = (body) => socket.send(JSON.stringify({ action: 'payment', body }));
 const call = (body) => new Promise((resolve) => { waiting.push(resolve); send(body); });
 """,
 }
-# 202 bytes of JSON as an envelope with an id; the number of a message is in its amount.
+# The body that makes an envelope with an id 202 bytes of JSON. The amount is the message's number.
 PAGE = """
 (async () => {
 const count = COUNT, callers = CALLERS;
@@ -125,7 +125,7 @@ class Site:
 
 
 class Running:
-    """A child process that is ended, by its id, whatever happens."""
+    """A child process that is always ended, by its id, on exit."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen(
@@ -143,7 +143,7 @@ class Running:
         return text.split()
 
     def finish(self):
-        """Lets it end by itself, which it does with status 0 when all messages came."""
+        """Waits until the process exits; its status is 0 if all messages arrived."""
         self.process.stdin.close()
         if self.process.wait(SECONDS) != 0:
             raise SystemExit(f"{self.process.args} ended with status {self.process.returncode}")
@@ -156,13 +156,13 @@ class Running:
 
 
 class Browser:
-    """A headless Chromium with one page, a process group of its own."""
+    """A headless Chromium with one page, in its own process group."""
 
     def __init__(self, url):
         self.profile = tempfile.mkdtemp(prefix="signalbox-benchmark-")
         own, given = os.pipe(), os.pipe()
         flags = BROWSER_FLAGS + (["--no-sandbox"] if os.geteuid() == 0 else [])
-        # It reads its debugging pipe as descriptor 3 and writes 4; when 3 ends, so does it.
+        # The browser reads its debugging pipe on descriptor 3 and writes on 4. It exits at the end of 3.
         command = f'exec "$@" 3<&{given[0]} 4>&{own[1]}'
         self.began = time.monotonic()
         self.process = subprocess.Popen(
@@ -180,7 +180,7 @@ class Browser:
     def __exit__(self, *_):
         for end in self.ends:
             os.close(end)
-        # Before its leader is reaped, so that the number is nobody else's.
+        # Before its leader is reaped, so that the id cannot be reused.
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
@@ -194,7 +194,7 @@ def browser_path():
 
 
 def children(process):
-    """The processes below it, however deep."""
+    """Returns all descendants of a process."""
     parents = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -211,13 +211,13 @@ def children(process):
 
 
 class Share:
-    """What a process has of the memory, in MB: its PSS, and the part of it that is of no file, as libraries are."""
+    """A process's memory, in MB: its PSS, and the part of it that is not backed by files such as libraries."""
 
     def __init__(self, process=None):
         self.all = self.own = 0
         if process is None:
             return
-        # What is resident where the PSS is not for this user's eyes; nothing when it has gone.
+        # The resident memory if this user may not read the PSS; nothing if the process has exited.
         for name, fields in (("smaps_rollup", ("Pss:", "Pss_Anon:")), ("status", ("VmRSS:", "RssAnon:"))):
             try:
                 with open(f"/proc/{process}/{name}") as file:
@@ -243,7 +243,7 @@ def is_page(process):
 
 
 def memory(host, browser):
-    """Of the program, of the process the page lives in, and of the engine's others."""
+    """Returns the memory of the program, of the page's process, and of the engine's other processes."""
     shares = {"program": Share(host), "page": Share(), "others": Share()}
     helpers = children(host) + ([browser, *children(browser)] if browser else [])
     for helper in helpers:
@@ -257,7 +257,7 @@ def memory(host, browser):
 class Result:
     def __init__(self, line, count, began=None):
         first, self.seconds, self.median, self.late, at = map(float, line)
-        # In a browser, from its start.
+        # In a browser, measured from its start.
         self.first = at - began if began else first
         self.rate = count / self.seconds
 
@@ -322,7 +322,7 @@ class Rounds:
         self.results = {(engine, row, bare): [] for engine in engines for row in CALLERS for bare in (True, False)}
 
     def of(self, engine, row, value):
-        """The bare engine's and ours."""
+        """Returns the bare engine's values and Signalbox's."""
         return [[value(one) for one in self.results[engine, row, bare]] for bare in (True, False)]
 
     def show(self):
@@ -372,7 +372,7 @@ class Rounds:
 
 
 def rounded(rates):
-    """Three digits are more than can be told apart."""
+    """Rounds the median to three digits, more than the measurement's precision."""
     value = statistics.median(rates)
     size = 10 ** max(0, len(str(int(value))) - 3)
     return f"{round(value / size) * size:,.0f}"
@@ -392,7 +392,7 @@ def can_run(engine):
 
 
 def main():
-    # So that what was started is ended as well.
+    # Exits through the context managers, which end the child processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if unknown := set(WANTED) - set(NAMES):
         raise SystemExit(f"no such engine: {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")

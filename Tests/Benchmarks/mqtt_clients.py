@@ -1,4 +1,4 @@
-"""The clients of PyPI that the MQTT rows stand beside.
+"""The PyPI clients that the MQTT rows compare with.
 
 usage: mqtt_clients.py paho|aiomqtt|gmqtt PORT TOPIC COUNT QOS
 
@@ -78,6 +78,6 @@ async def with_gmqtt(port, topic, quality, meter):
 
 CLIENTS = {"paho": with_paho, "aiomqtt": with_aiomqtt, "gmqtt": with_gmqtt}
 name, port, topic, count, quality = sys.argv[1:]
-# So that what hangs is ended.
+# Ends a client that hangs.
 signal.alarm(180)
 asyncio.run(CLIENTS[name](int(port), topic, int(quality), Meter(int(count))))

@@ -1,4 +1,4 @@
-"""What the MQTT rows start: a broker on loopback, publishers, and subscribers."""
+"""The processes of the MQTT rows: a broker on loopback, publishers, and subscribers."""
 import os
 import select
 import shutil
@@ -11,7 +11,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class Running:
-    """A child process that is ended, by its id, whatever happens."""
+    """A child process that is always ended, by its id, on exit."""
 
     def __init__(self, *command, **streams):
         streams.setdefault("stdout", subprocess.PIPE)
@@ -31,11 +31,11 @@ class Running:
         return [float(word) for word in self.line()]
 
     def rest(self):
-        """All further numbers, until it ends."""
+        """Returns all further numbers, until the process exits."""
         return [float(line) for line in self.process.stdout]
 
     def processor_seconds(self):
-        """Lets it end by itself, and says how long it used a processor, its start included."""
+        """Waits until the process exits, and returns its processor time, start-up included."""
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             process, status, usage = os.wait4(self.process.pid, os.WNOHANG)
@@ -47,7 +47,7 @@ class Running:
 
     def __exit__(self, *_):
         if self.process.poll() is None:
-            # One that is stopped would not hear a softer word.
+            # A stopped process would not handle SIGTERM.
             self.process.kill()
         self.process.wait(SECONDS)
         if self.process.stdout:
@@ -61,7 +61,7 @@ def free_port():
 
 
 class Broker:
-    """Debian's mosquitto, with and without TLS, on ports that were free a moment ago."""
+    """Debian's mosquitto, with and without TLS, on ports that were free when chosen."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -110,7 +110,7 @@ class Broker:
         return False
 
     def command(self, topic, count, quality, *more, output=subprocess.DEVNULL):
-        """A mosquitto_sub that has subscribed, as the broker's log says."""
+        """Returns a mosquitto_sub once the broker's log shows its subscription."""
         self.subscribers += 1
         name = f"rows-{self.subscribers}"
         running = Running(
@@ -119,7 +119,7 @@ class Broker:
         )
         end, has_ended = time.monotonic() + SECONDS, False
         while time.monotonic() < end and not has_ended:
-            # Looked at first: what it has logged it has logged by then.
+            # Checked before the log, which is complete once the process has exited.
             has_ended = running.process.poll() is not None
             with open(self.log) as log:
                 if f"{name} {quality} {topic}" in log.read():
@@ -129,13 +129,13 @@ class Broker:
         raise SystemExit("mosquitto_sub does not subscribe")
 
     def dropped(self):
-        """Of how many subscribers it has dropped messages, as it says once for each."""
+        """Returns the number of subscribers whose messages were dropped; the broker logs it once for each."""
         with open(self.log) as log:
             return sum("messages are being dropped" in line for line in log)
 
 
 def mosquitto():
-    """Debian keeps it where only root looks."""
+    """Returns the broker's path. Debian installs it in a folder that is only in root's PATH."""
     path = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/local/sbin:/usr/sbin")
     if path is None:
         raise SystemExit("there is no mosquitto: run make deps")
@@ -143,7 +143,7 @@ def mosquitto():
 
 
 def make_certificates(folder):
-    """An authority, whose file it returns, and a server's certificate for loopback."""
+    """Creates an authority, whose file it returns, and a server certificate for loopback."""
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     with open(os.path.join(folder, "names"), "w") as file:
         file.write(f"subjectAltName=IP:{LOOPBACK}\n")

@@ -1,11 +1,11 @@
-"""Runs MQTT subscribers side by side, on loopback beside one mosquitto, and prints medians as tables of Markdown.
+"""Compares MQTT subscribers on loopback with one mosquitto, and prints medians as Markdown tables.
 
 usage: mqtt_rows.py PROGRAMS PYTHON receive|latency|commit|ways ROUNDS|--quick
 
 PROGRAMS is the folder of the built programs, PYTHON an interpreter with the packages of mqtt_clients.py, or empty. --quick
-is one round of a tenth of the messages: it shows that all works and measures little. The rows of a round run one after the
-other, each with a publisher in a process of its own. Processor times are those of the subscribing process, all its threads
-together, from its first message to its last; those of mosquitto_sub are of the whole process, its start included.
+is one round with a tenth of the messages: a functional check rather than a measurement. The rows of a round run one after
+the other, each with a publisher in a separate process. Processor times are those of the subscribing process, all threads
+included, from its first message to its last; those of mosquitto_sub cover the whole process, start-up included.
 """
 import contextlib
 import operator
@@ -42,7 +42,7 @@ def messages(count):
 
 
 def publish(broker, topic, count, quality, what):
-    """Floods with a file, or at a rate, and then it returns how many seconds that took."""
+    """Publishes a file as fast as possible, or at a rate, in which case it returns the duration in seconds."""
     command = [program("RawPublisher"), broker.port, topic, count, quality, what]
     done = subprocess.run([str(part) for part in command], check=True, timeout=SECONDS, capture_output=True, text=True)
     return float(done.stdout) if done.stdout else None
@@ -86,7 +86,7 @@ def receiving_rows():
 
 
 def processor_time(broker, command, payload, quality):
-    """Nanoseconds a message."""
+    """Returns nanoseconds a message."""
     topic, path = f"bench/{payload}", os.path.join(broker.folder, payload)
     if command is None:
         count = messages(50_000)
@@ -132,12 +132,12 @@ def show_receiving(quality, times):
 
 
 def percentiles(latencies):
-    """p50, p99 and p99.9 of nanoseconds, in microseconds."""
+    """Returns p50, p99 and p99.9 of nanoseconds, in microseconds."""
     ordered = sorted(latencies)
     return [ordered[min(len(ordered) - 1, int(len(ordered) * part))] / 1e3 for part in (0.5, 0.99, 0.999)]
 
 
-# Each returns percentiles and processor time, in microseconds, and the rate.
+# The next two functions return percentiles and processor time, in microseconds, and the rate.
 def program_latency(broker, command, count, rate):
     with Running(*command, broker.port, "bench/paced", count, 1) as subscriber:
         subscriber.line()
@@ -147,7 +147,7 @@ def program_latency(broker, command, count, rate):
 
 
 def command_latency(broker, count, rate):
-    """To the time that mosquitto_sub itself writes before each payload."""
+    """Measures to the time that mosquitto_sub itself writes before each payload."""
     path = os.path.join(broker.folder, "lines")
     with open(path, "w") as file, broker.command("bench/paced", count, 1, "-F", "%U %p", output=file) as subscriber:
         seconds = publish(broker, "bench/paced", count, 1, f"{rate}/s")
@@ -188,7 +188,7 @@ def latency(broker):
 
 
 def commit_run(broker, command, batch, count):
-    """Messages a second and messages a batch. All wait at the broker first, so that the publisher is no bound."""
+    """Returns messages a second and a batch. All are queued at the broker first, so that the publisher is not the limit."""
     with Running(*command, f"batch={batch}", broker.port, "bench/small", count, 1) as subscriber:
         subscriber.line()
         subscriber.process.send_signal(signal.SIGSTOP)
@@ -236,7 +236,7 @@ def way_rows():
 
 
 def way_time(broker, way, number):
-    """Nanoseconds of processor time a message, all subscribers together. The broker deals evenly among a group."""
+    """Returns processor time a message for all subscribers, in nanoseconds. The broker distributes evenly within a group."""
     count, members = messages(60_000), max(1, way.members)
     topic = f"$share/group-{number}/bench/small" if way.members else "bench/small"
     port, more = (broker.tls_port, [f"ca={broker.authority}"]) if way.is_secure else (broker.port, [])
@@ -264,7 +264,7 @@ def ways(broker):
 
 
 def main():
-    # So that what was started is ended as well.
+    # Exits through the context managers, which end the child processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:

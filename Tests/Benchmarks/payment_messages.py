@@ -1,4 +1,4 @@
-"""The messages that adapters are measured with, in three shapes; one file each in a folder."""
+"""The messages for measuring adapters, in three shapes; one file each in a folder."""
 import os
 
 PAYMENT = (

@@ -1,4 +1,4 @@
-"""What a client of PyPI does with each message, beside the typed plugin, and how long it takes."""
+"""The handling of each message by the PyPI clients, comparable to the typed plugin, and its duration."""
 import time
 
 import orjson

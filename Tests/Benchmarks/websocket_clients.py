@@ -1,4 +1,4 @@
-"""The clients of PyPI that the WebSocket rows stand beside.
+"""The PyPI clients that the WebSocket rows compare with.
 
 usage: websocket_clients.py picows|websockets PORT COUNT
 

@@ -1,9 +1,9 @@
-"""Runs the programs of the WebSocket rows side by side, on loopback, and prints medians.
+"""Compares the programs of the WebSocket rows, on loopback, and prints medians.
 
 usage: websocket_rows.py PROGRAMS PYTHON client|server|broadcast|echo ROUNDS
 
 PROGRAMS is the folder of the built programs, PYTHON an interpreter with the packages of websocket_clients.py, or empty.
-Processor times are those of the process that is measured, all its threads together.
+Processor times are those of the measured process, all threads included.
 """
 import os
 import resource
@@ -18,7 +18,7 @@ from payment_messages import MESSAGES, PAYMENT, write_messages
 PROGRAMS, PYTHON, PART, ROUNDS = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 SECONDS = 60
 BAR = 1200
-# How many messages of a connection may wait for their answers, where the server sends any.
+# The maximum number of unanswered messages of a connection, for servers that answer.
 UNANSWERED = 32
 
 
@@ -27,7 +27,7 @@ def program(name):
 
 
 class Running:
-    """A child process that is ended, by its id, whatever happens."""
+    """A child process that is always ended, by its id, on exit."""
 
     def __init__(self, *command):
         self.process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)

@@ -1,16 +1,16 @@
 public import Foundation
 import Synchronization
 
-/// A real mosquitto on a free loopback port, with its files in a temporary folder.
+/// A real mosquitto broker on a free loopback port, with its files in a temporary folder.
 public final class Broker: Sendable {
-    /// The port, the same after each restart.
+    /// The port, which restarts preserve.
     public let port: Int
-    /// A port for publishers alone, where everyone may do everything without TLS; the same as ``port`` where that is so too.
+    /// A port for publishers, without TLS, login or access list; equal to ``port`` if that has none of them either.
     public let openPort: Int
-    /// The folder with configuration, passwords, persistent queues and the broker's log.
+    /// The folder with the configuration, passwords, persistent queues and log.
     public let folder: URL
     private let program: Mutex<RunningProgram>
-    /// Without them another test's server could have a port while the broker starts, or is away.
+    /// The reservations, which keep other tests' servers off the ports while the broker starts or is down.
     private let reservations: [PortReservation]
 
     private init(_ reservations: [PortReservation], port: Int, openPort: Int, folder: URL, program: RunningProgram) {
@@ -21,9 +21,9 @@ public final class Broker: Sendable {
         self.program = Mutex(program)
     }
 
-    /// Runs `body` with a broker that is ended afterwards, and its folder removed.
+    /// Runs `body` with a broker, then ends the broker and removes its folder.
     ///
-    /// - Throws: ``BrokerKitError`` when mosquitto is missing or does not start, and what `body` throws.
+    /// - Throws: ``BrokerKitError`` if mosquitto is missing or does not start; any error of `body`.
     public static func with<Result>(
         _ options: BrokerOptions = BrokerOptions(),
         _ body: (Broker) async throws -> Result
@@ -39,13 +39,13 @@ public final class Broker: Sendable {
         }
     }
 
-    /// Starts a broker; ``remove()`` must be called in the end.
+    /// Starts a broker. The caller must call ``remove()`` afterwards.
     public static func start(_ options: BrokerOptions = BrokerOptions()) async throws -> Broker {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("broker-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try await writePasswords(options, in: folder)
         try writeAccess(options, in: folder)
-        // Where ports cannot be reserved somebody else may take one before the broker does: then another one is tried.
+        // If ports cannot be reserved, another process may take one first; then another port is tried.
         for _ in 0..<5 {
             let reservations = try options.isOpen ? [PortReservation()] : [PortReservation(), PortReservation()]
             guard let port = reservations.first?.port, let openPort = reservations.last?.port else { continue }
@@ -65,17 +65,17 @@ public final class Broker: Sendable {
     /// `mqtts://localhost:PORT`, for a broker with TLS.
     public var secureURL: String { "mqtts://localhost:\(port)" }
 
-    /// Ends the broker in order, so that it saves its queues; returns when it has ended.
+    /// Shuts the broker down, so that it saves its queues, and waits until it has ended.
     public func stop() async {
         await end(with: SIGTERM)
     }
 
-    /// Ends the broker at once, without a chance to save anything; returns when it has ended.
+    /// Kills the broker, so that it saves nothing, and waits until it has ended.
     public func kill() async {
         await end(with: SIGKILL)
     }
 
-    /// Starts the broker again after ``stop()`` or ``kill()``: same port, same configuration, same files.
+    /// Restarts the broker after ``stop()`` or ``kill()`` with the same port, configuration and files.
     public func restart() async throws {
         let next = try Broker.launch(in: folder)
         program.withLock { $0 = next }
@@ -84,13 +84,13 @@ public final class Broker: Sendable {
         }
     }
 
-    /// Makes a broker that has ended forget all sessions, queues and stored messages.
+    /// Deletes all sessions, queues and retained messages of a broker that has ended.
     public func forget() throws {
         let database = folder.appendingPathComponent("mosquitto.db")
         if FileManager.default.fileExists(atPath: database.path) { try FileManager.default.removeItem(at: database) }
     }
 
-    /// What the broker has logged so far.
+    /// The contents of the broker's log.
     public var log: String { Broker.log(in: folder) }
 
     /// Ends the broker and removes its folder.
@@ -130,7 +130,7 @@ public final class Broker: Sendable {
 
     private static func configuration(_ options: BrokerOptions, port: Int, openPort: Int, folder: URL) -> String {
         var lines = ["per_listener_settings true", "max_queued_messages \(options.maximumQueued)"]
-        // As root mosquitto changes to another user, who cannot read the folder.
+        // Run as root, mosquitto switches to another user, who cannot read the folder.
         if getuid() == 0 { lines.append("user root") }
         lines.append("persistence \(options.isPersistent)")
         if options.isPersistent { lines += ["persistence_location \(folder.path)/", "autosave_interval 1"] }
@@ -165,13 +165,13 @@ public final class Broker: Sendable {
 }
 
 extension Broker {
-    /// Publishes one message with `mosquitto_pub` at MQTT 5 and returns when the broker has acknowledged it.
+    /// Publishes one message with `mosquitto_pub` at MQTT 5 and waits until the broker acknowledges it.
     ///
     /// - Parameters:
-    ///   - payload: the message's bytes; it goes through a file, so any bytes will do.
+    ///   - payload: The message's bytes; any bytes are valid, because they are passed in a file.
     ///   - qos: 0, 1 or 2.
-    ///   - properties: as `mosquitto_pub -D publish` takes them, such as `["content-type", "text/plain"]`.
-    /// - Throws: ``BrokerKitError`` when the broker did not take it.
+    ///   - properties: Arguments of `mosquitto_pub -D publish`, such as `["content-type", "text/plain"]`.
+    /// - Throws: ``BrokerKitError`` if the broker refuses the message.
     public func publish(
         _ payload: [UInt8],
         to topic: String,
@@ -195,10 +195,10 @@ extension Broker {
         try await publish(Array(text.utf8), to: topic, retain: retain)
     }
 
-    /// Publishes each text, which has one line, as a message of its own with QoS 1, in this order over one connection;
-    /// returns when the broker has acknowledged all.
+    /// Publishes each single-line text as a separate message with QoS 1, in order over one connection. Waits until the
+    /// broker has acknowledged all.
     ///
-    /// - Throws: ``BrokerKitError`` when the broker did not take them.
+    /// - Throws: ``BrokerKitError`` if the broker refuses them.
     public func publish(lines: [String], to topic: String) async throws {
         guard !lines.isEmpty else { return }
         let file = folder.appendingPathComponent("lines-\(UUID().uuidString)")
@@ -210,22 +210,22 @@ extension Broker {
     }
 }
 
-/// How a test's broker is configured.
+/// The configuration of a test's broker.
 public struct BrokerOptions: Sendable {
-    /// Who may connect, by name, with which password; empty for everyone.
+    /// The passwords of the users who may connect, by name; empty for anonymous access.
     public var users: [String: String]
     /// Whether sessions and queues survive a restart.
     public var isPersistent: Bool
-    /// How many messages wait per client, 0 for any number: what at-least-once needs.
+    /// The maximum number of queued messages per client; 0, for no limit, is required for at-least-once delivery.
     public var maximumQueued: Int
-    /// How the broker's listener is protected; the port for publishers is not.
+    /// The security of the broker's listener, but not of the port for publishers.
     public var security = BrokerSecurity.none
     /// The lines of an access list, such as `user anna` and `topic read news/#`; empty for no list.
     public var access: [String] = []
-    /// More lines for mosquitto's configuration, such as `max_inflight_messages 1000`.
+    /// Additional lines of mosquitto's configuration, such as `max_inflight_messages 1000`.
     public var lines: [String]
 
-    /// A broker for everyone that keeps all messages.
+    /// Creates options for a broker with anonymous access and unlimited queues.
     public init(
         users: [String: String] = [:],
         isPersistent: Bool = true,
@@ -238,22 +238,22 @@ public struct BrokerOptions: Sendable {
         self.lines = lines
     }
 
-    /// Whether everyone may do everything without TLS.
+    /// Whether the listener has no TLS, login or access list.
     var isOpen: Bool {
         if case .none = security { return users.isEmpty && access.isEmpty }
         return false
     }
 }
 
-/// How a test's broker protects its listener.
+/// The security of a test broker's listener.
 public enum BrokerSecurity: Sendable {
-    /// Not at all.
+    /// No security.
     case none
-    /// By TLS with the authority's server certificate.
+    /// TLS with the authority's server certificate.
     case tls(TestAuthority)
-    /// The same, and clients must have a certificate of the authority; its common name is their user name.
+    /// TLS with client certificates of the authority; the common name is the user name.
     case mutual(TestAuthority)
-    /// By TLS with keys, hexadecimal, by identity, which is the user name.
+    /// TLS with pre-shared keys, in hexadecimal, by identity; the identity is the user name.
     case sharedKeys([String: String])
 
     func lines(in folder: String) -> [String] {
@@ -273,12 +273,12 @@ public enum BrokerSecurity: Sendable {
     }
 }
 
-/// What kept a test from having its broker.
+/// An error of a test's broker, browser or other helper.
 public struct BrokerKitError: Error, CustomStringConvertible {
-    /// What is missing or went wrong.
+    /// A description of the error.
     public let description: String
 
-    /// What is missing or went wrong, in words.
+    /// Creates an error with this description.
     public init(_ description: String) {
         self.description = description
     }

@@ -1,21 +1,21 @@
 import Foundation
 import SignalboxTesting
 
-/// A headless Chromium of a test: a process group and a profile of its own, which end with the test.
+/// A test's headless Chromium, with a separate process group and profile that end with the test.
 ///
-/// It is spoken to over its debugging pipe, so no port is open. Debian's package is `chromium-headless-shell`.
+/// The test controls it over a debugging pipe, so no port is open. Debian's package is `chromium-headless-shell`.
 public final class Chromium: Sendable {
-    /// Set where the tests must not pass without a browser, as in continuous integration.
+    /// The variable that makes a missing browser an error, for continuous integration.
     public static let needed = "SIGNALBOX_NEEDS_CHROMIUM"
     private static let names = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]
 
     private let process: ChromiumProcess
     let pipe: ChromiumPipe
 
-    /// Runs `body` with a browser, which is ended with it. Where none is installed it prints so and runs nothing.
+    /// Runs `body` with a browser, then closes the browser. If no browser is installed, prints a note and skips `body`.
     ///
-    /// - Throws: what `body` throws; ``BrokerKitError`` when there is no browser although ``needed`` is set, or when it
-    ///   does not start.
+    /// - Throws: Any error of `body`; ``BrokerKitError`` if ``needed`` is set without a browser, or if the browser does
+    ///   not start.
     public static func with(_ body: (Chromium) async throws -> Void) async throws {
         guard let path else {
             guard ProcessInfo.processInfo.environment[needed] == nil else {
@@ -45,11 +45,11 @@ public final class Chromium: Sendable {
             "--remote-debugging-pipe", "--headless", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage",
             "--disable-breakpad", "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--disable-default-apps", "--disable-extensions", "--mute-audio", "--no-proxy-server",
-            // Pages that nobody looks at are not slowed down.
+            // Do not slow down background pages.
             "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
             "--disable-backgrounding-occluded-windows",
         ]
-        // It refuses to run as root otherwise; the pages are the test's own.
+        // As root, Chromium requires this; only the test's own pages run in it.
         if geteuid() == 0 { arguments.append("--no-sandbox") }
         process = try ChromiumProcess(path, arguments)
         pipe = ChromiumPipe(process)
@@ -57,14 +57,14 @@ public final class Chromium: Sendable {
 
     private func close() async {
         process.endLater()
-        // Also when the test was cancelled. It answers, or it is gone.
+        // A new task, because the test may be cancelled. The browser answers, or the pipe closes.
         await Task { [pipe] in _ = try? await pipe.call("Browser.close") }.value
         await process.ended()
     }
 
     /// Opens an empty tab.
     ///
-    /// - Parameter isPrivate: whether it shares nothing with the other tabs, such as storage.
+    /// - Parameter isPrivate: Whether the tab is isolated from the other tabs, for example in its storage.
     public func openTab(isPrivate: Bool = false) async throws -> ChromiumTab {
         var target: [String: ChromiumValue] = ["url": "about:blank"]
         if isPrivate {
@@ -79,7 +79,7 @@ public final class Chromium: Sendable {
         return tab
     }
 
-    /// Opens a tab and loads a page in it; see ``ChromiumTab/load(_:)``.
+    /// Opens a tab and loads a page; see ``ChromiumTab/load(_:)``.
     public func open(_ url: String) async throws -> ChromiumTab {
         let tab = try await openTab()
         try await tab.load(url)
@@ -90,7 +90,7 @@ public final class Chromium: Sendable {
 /// A tab of a headless Chromium.
 public final class ChromiumTab: Sendable {
     private struct State: Sendable {
-        /// What the browser calls the documents of the main frame that have loaded.
+        /// The browser's ids of the main frame's documents that have loaded.
         var loaded: Set<String> = []
         var console: [String] = []
         var hasCrashed = false
@@ -105,7 +105,7 @@ public final class ChromiumTab: Sendable {
         self.pipe = pipe
         self.session = session
         self.target = target
-        // A target is called as its main frame.
+        // A target has the id of its main frame.
         pipe.hear(session) { [state] in ChromiumTab.heard($0, $1, state, frame: target) }
     }
 
@@ -139,16 +139,16 @@ public final class ChromiumTab: Sendable {
 
     // MARK: - Pages
 
-    /// Loads a page and waits for its `load` event; for another fragment of the same document only until that is there.
+    /// Loads a page and waits for its `load` event. Returns after navigation if only the fragment differs.
     ///
-    /// - Throws: ``BrokerKitError`` when the browser cannot load it.
+    /// - Throws: ``BrokerKitError`` if the browser cannot load the page.
     public func load(_ url: String) async throws {
         let answer = try await call("Page.navigate", ["url": .text(url)])
         if let fault = answer["errorText"].text { throw BrokerKitError("\(url) cannot be loaded: \(fault)") }
         if let loader = answer["loaderId"].text { try await untilLoaded { $0.contains(loader) } }
     }
 
-    /// Loads the page again and waits for its `load` event.
+    /// Reloads the page and waits for its `load` event.
     public func reload() async throws {
         let before = state.value.loaded
         try await call("Page.reload")
@@ -168,10 +168,10 @@ public final class ChromiumTab: Sendable {
 
     // MARK: - Scripts
 
-    /// Evaluates an expression in the page's main frame, waits for it when it is a promise, and gives it as JSON;
-    /// `undefined` for what has no JSON form.
+    /// Evaluates an expression in the page's main frame, awaits its promise if it is one, and returns the value as
+    /// JSON; `undefined` if it has no JSON form.
     ///
-    /// - Throws: ``BrokerKitError`` with what was thrown.
+    /// - Throws: ``BrokerKitError`` with the exception.
     @discardableResult
     public func evaluate(_ expression: String) async throws -> String {
         let wrapped = "(async () => JSON.stringify(await (\(expression))))()"
@@ -186,11 +186,11 @@ public final class ChromiumTab: Sendable {
         return answer["result"]["value"].text ?? "undefined"
     }
 
-    /// What the page, and its frames of the same site, wrote to the console so far, with uncaught errors and the browser's
-    /// own complaints, such as about a policy.
+    /// The console output of the page and its frames of the same site, including uncaught errors and messages of the
+    /// browser, such as policy violations.
     public var console: [String] { state.value.console }
 
-    /// Waits for a line of the console with the text, `count` times, and gives the last of them.
+    /// Waits for `count` console lines that contain the text, and returns the last.
     @discardableResult
     public func console(containing text: String, times count: Int = 1) async throws -> String {
         let isThere = await state.until { $0.console.count { $0.contains(text) } >= count }
@@ -198,9 +198,7 @@ public final class ChromiumTab: Sendable {
         return state.value.console.filter { $0.contains(text) }[count - 1]
     }
 
-    /// Calls a method of the debugging protocol that has no answer of interest, such as `Network.enable`.
-    ///
-    /// - Parameter parameters: whose values are texts or truth values.
+    /// Calls a method of the debugging protocol and ignores its result, such as `Network.enable`.
     public func command(_ method: String, texts: [String: String] = [:], flags: [String: Bool] = [:]) async throws {
         let parameters = texts.mapValues { ChromiumValue.text($0) }.merging(flags.mapValues { .bool($0) }) { $1 }
         try await call(method, .object(parameters))

@@ -2,23 +2,23 @@ import Foundation
 import SignalboxTesting
 import Synchronization
 
-/// The browser's process, the leader of a group of its own that all its helpers belong to, and the ends of two pipes to it.
+/// The browser's process, which leads the process group of its helpers, and the ends of two pipes to it.
 final class ChromiumProcess: Sendable {
     private enum Life: Equatable { case running, ended }
 
     let id: pid_t
-    /// What is written here the browser reads.
+    /// The end from which the browser reads.
     let writeEnd: Int32
-    /// What the browser writes is read here.
+    /// The end to which the browser writes.
     let readEnd: Int32
     private let profile: URL
     private let life = Watched(Life.running)
     private let reaping = Mutex(false)
 
-    /// How long the browser may take to close itself.
+    /// The time the browser has to close itself.
     private static let closingSeconds = 10.0
 
-    /// Starts it.
+    /// Starts the browser.
     init(_ path: String, _ arguments: [String]) throws {
         profile = FileManager.default.temporaryDirectory.appendingPathComponent("chromium-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: profile, withIntermediateDirectories: true)
@@ -41,7 +41,7 @@ final class ChromiumProcess: Sendable {
         Thread.detachNewThread { [self] in reap() }
     }
 
-    // Above the two numbers that the browser gets its ends as, and none of a program that is started meanwhile.
+    // Keeps the descriptors above the browser's 3 and 4, and out of programs that start concurrently.
     private static func pipe() throws -> (read: Int32, write: Int32) {
         let moved = try ProcessStart.alone {
             var ends: [Int32] = [-1, -1]
@@ -73,7 +73,8 @@ final class ChromiumProcess: Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        // https://chromium.googlesource.com/chromium/src/+/HEAD/content/public/common/content_switches.cc: the numbers are fixed.
+        // The numbers are fixed:
+        // https://chromium.googlesource.com/chromium/src/+/HEAD/content/public/common/content_switches.cc
         posix_spawn_file_actions_adddup2(&actions, reading, 3)
         posix_spawn_file_actions_adddup2(&actions, writing, 4)
         var noSignals = sigset_t()
@@ -89,7 +90,7 @@ final class ChromiumProcess: Sendable {
         return id
     }
 
-    // The group is ended before its leader's number can be anybody else's.
+    // Kills the group before the system can reuse the leader's id.
     private func reap() {
         var information = siginfo_t()
         while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
@@ -102,29 +103,29 @@ final class ChromiumProcess: Sendable {
         life.change { $0 = .ended }
     }
 
-    /// Ends the whole group at once.
+    /// Kills the whole group.
     func end() {
         reaping.withLock { isReaped in
             if !isReaped { kill(-id, SIGKILL) }
         }
     }
 
-    /// Ends the whole group unless it has ended by itself by then.
+    /// Kills the whole group after a delay, unless the browser has ended.
     func endLater() {
         DispatchQueue.global().asyncAfter(deadline: .now() + ChromiumProcess.closingSeconds) { [weak self] in
             self?.end()
         }
     }
 
-    /// Waits until the process has ended, after ``endLater()``, and removes what it left behind.
+    /// Waits until the process has ended, after ``endLater()``, and removes its profile.
     func ended() async {
-        // Also when the test was cancelled: the wait is bounded.
+        // The wait is bounded, so it ignores cancellation.
         await life.untilUncancelled { $0 == .ended }
         try? FileManager.default.removeItem(at: profile)
     }
 }
 
-/// Chromium's debugging protocol over two pipes: JSON, each message ended by a NUL.
+/// Chromium's debugging protocol over two pipes: JSON messages, each terminated by a NUL.
 /// https://chromedevtools.github.io/devtools-protocol/
 final class ChromiumPipe: Sendable {
     typealias Hearer = @Sendable (_ method: String, _ parameters: ChromiumValue) -> Void
@@ -143,11 +144,11 @@ final class ChromiumPipe: Sendable {
 
     init(_ process: ChromiumProcess) {
         self.process = process
-        // The thread holds the object until the browser has ended.
+        // The thread retains the object until the browser has ended.
         Thread.detachNewThread { self.read() }
     }
 
-    /// Tells of a session's events from now on, on the pipe's thread, in order.
+    /// Sets the handler of a session's events, which runs on the pipe's thread, in order.
     func hear(_ session: String, _ hearer: @escaping Hearer) {
         state.withLock { $0.hearers[session] = hearer }
     }
@@ -158,7 +159,7 @@ final class ChromiumPipe: Sendable {
 
     /// Calls a method.
     ///
-    /// - Throws: what the browser answers, and when it is gone.
+    /// - Throws: The error in the browser's answer, or an error if the browser has ended.
     @discardableResult
     func call(
         _ method: String,
@@ -208,7 +209,7 @@ final class ChromiumPipe: Sendable {
         }
     }
 
-    // MARK: - The thread
+    // MARK: - Reading thread
 
     private func read() {
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -256,7 +257,7 @@ enum ChromiumValue: Sendable, Equatable {
     case list([ChromiumValue])
     case object([String: ChromiumValue])
 
-    /// `null` for what is no JSON.
+    /// Parses JSON; invalid JSON becomes `null`.
     init(_ bytes: Data) {
         self.init(any: try? JSONSerialization.jsonObject(with: bytes, options: .fragmentsAllowed))
     }
@@ -273,7 +274,7 @@ enum ChromiumValue: Sendable, Equatable {
         }
     }
 
-    /// As JSON.
+    /// The value as JSON.
     var bytes: Data {
         (try? JSONSerialization.data(withJSONObject: any, options: .fragmentsAllowed)) ?? Data()
     }
@@ -289,7 +290,7 @@ enum ChromiumValue: Sendable, Equatable {
         }
     }
 
-    /// A member of an object; `null` where there is none.
+    /// Returns a member of an object, or `null` if it is missing.
     subscript(name: String) -> ChromiumValue {
         if case .object(let members) = self { members[name] ?? .null } else { .null }
     }
@@ -298,7 +299,7 @@ enum ChromiumValue: Sendable, Equatable {
     var number: Double? { if case .number(let number) = self { number } else { nil } }
     var list: [ChromiumValue] { if case .list(let list) = self { list } else { [] } }
 
-    /// For people: a string as it is, else as JSON.
+    /// A form for display: a string unquoted, any other value as JSON.
     var shown: String { text ?? String(decoding: bytes, as: UTF8.self) }
 }
 

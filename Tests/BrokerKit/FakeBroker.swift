@@ -1,16 +1,16 @@
 import Foundation
 import Synchronization
 
-/// A server that speaks what it is told instead of MQTT: for clients that must survive hostile brokers.
+/// A server that sends scripted bytes instead of MQTT, for clients that must withstand hostile brokers.
 ///
-/// Each connection gets the next script: one answer per packet read from the client, in order; after the last the
-/// connection stays until the client ends it, or is ended where `hangUps` says so. Connections beyond the last script are
-/// closed at once.
+/// Each connection gets the next script: one answer per packet read from the client, in order. After the last answer
+/// the connection stays open until the client ends it, unless `hangUps` ends it. Connections after the last script are
+/// closed immediately.
 public final class FakeBroker: Sendable {
-    /// What is sent to one client: the first answer follows its CONNECT.
+    /// The answers to one client; the first follows its CONNECT.
     public typealias Script = [[UInt8]]
 
-    /// The port it listens on.
+    /// The listening port.
     public let port: Int
     private let listener: Int32
     private struct Program {
@@ -20,22 +20,22 @@ public final class FakeBroker: Sendable {
 
     private let program: Mutex<Program>
 
-    /// Starts to listen.
+    /// Starts listening.
     ///
     /// - Parameters:
-    ///   - scripts: one for each connection to come.
-    ///   - hangUps: how many connections, from the first, are ended after their last answer. Later ones last until the
-    ///     client ends them.
+    ///   - scripts: The scripts, one per connection.
+    ///   - hangUps: The number of connections, from the first, to end after their last answer. Later ones last until
+    ///     the client ends them.
     public init(_ scripts: [Script], hangUps: Int = 0) throws {
         let (listener, port) = try LoopbackPort.listening()
         self.port = Int(port)
         self.listener = listener
         program = Mutex(Program(scripts: scripts, hangUps: hangUps))
-        // The thread holds the object until `close()` ends it.
+        // The thread retains the object until `close()` ends it.
         Thread.detachNewThread { self.serve() }
     }
 
-    /// Stops listening; a connection in progress is not ended.
+    /// Stops listening. A connection in progress continues.
     public func close() {
         shutdown(listener, Int32(SHUT_RDWR))
     }
@@ -51,7 +51,7 @@ public final class FakeBroker: Sendable {
             let client = LoopbackPort.accept(on: listener)
             guard client >= 0 else { break }
             var buffer = [UInt8](repeating: 0, count: 4_096)
-            // Who only looks whether somebody listens, as a test does that wants a port, has no script.
+            // A client that only checks whether the port is open, as a test does, uses up no script.
             guard recv(client, &buffer, buffer.count, 0) > 0 else {
                 Foundation.close(client)
                 continue
@@ -64,7 +64,7 @@ public final class FakeBroker: Sendable {
                 guard index == 0 || recv(client, &buffer, buffer.count, 0) > 0 else { break }
                 _ = send(client, answer, answer.count, FakeBroker.noSignal)
             }
-            // Not closed at once: the system would throw away what the client has not read yet.
+            // Does not close yet: the system would discard data that the client has not read.
             if hangsUp { shutdown(client, Int32(SHUT_WR)) }
             if !script.isEmpty { while recv(client, &buffer, buffer.count, 0) > 0 {} }
             Foundation.close(client)

@@ -1,6 +1,6 @@
 /// Markup and scripts that try to break the bridge.
 public enum HostilePage {
-    /// A kind of element that has a name. `document` finds it by that name before its own members, and `window` where
+    /// A kind of element with a name. `document` resolves the name before its own members. `window` resolves it if
     /// neither the object nor its prototypes have such a member (HTML, 3.1.6 and 7.2.2.3).
     public enum Element: CaseIterable, Sendable {
         case image, form, formWithFields, frame, object, embed, anchor, twoAnchors
@@ -22,13 +22,13 @@ public enum HostilePage {
     private static let fields = ["call", "on", "messageHandlers", "document", "src"].map { "<input name=\($0)>" }
         .joined()
 
-    /// Members that the language itself looks up, even if no script names them.
+    /// The members that the language looks up without a script naming them.
     private static let implicit: Set = [
         "then", "toJSON", "toString", "valueOf", "constructor", "length", "hasOwnProperty", "nodeType",
     ]
 
-    /// The identifiers of a script, and the members that the language looks up. Words in comments are left out, as each
-    /// name costs a page one element of each kind.
+    /// Returns the identifiers of a script, and the members that the language looks up. Words in comments are excluded,
+    /// because each name costs a page one element of each kind.
     public static func names(in script: [UInt8]) -> Set<String> {
         let lines = String(decoding: script, as: UTF8.self).split(separator: "\n")
         let code = lines.filter { !$0.drop(while: { $0 == " " }).hasPrefix("//") }.joined(separator: "\n")
@@ -36,19 +36,20 @@ public enum HostilePage {
         return implicit.union(bare.matches(of: /[A-Za-z_$][A-Za-z0-9_$]*/).map { String($0.output) })
     }
 
-    /// One element for each name.
+    /// Returns one element for each name.
     ///
-    /// - Parameter url: where the element `currentScript` points. The others point nowhere, as browsers load each image.
+    /// - Parameter url: The URL of the element `currentScript`. The others have an empty one: browsers load each image.
     public static func html(_ element: Element, named names: Set<String>, url: String) -> String {
         names.sorted().map { element.html($0, url: $0 == "currentScript" ? url : "data:,") }.joined()
     }
 
-    /// A script that makes the globals and members that bridges use throw, and every object inherit options. After it, a
-    /// value that settles a promise or is written as JSON must not be an object, as the language asks an object for
-    /// `then` and `toJSON`.
+    /// A script that makes the globals and members used by bridges throw, and makes every object inherit options. After
+    /// it, a value that settles a promise or is written as JSON must not be an object, because the language looks up
+    /// `then` and `toJSON` on objects.
     ///
-    /// It spares what a test or an injected script needs to start: `JSON`, `Object`, `Symbol`, and the `then` of
-    /// promises, for which see ``thenPollution``. A script of the page must capture beforehand whatever else it uses.
+    /// The script spares what a test or an injected script needs to start: `JSON`, `Object`, `Symbol`, and the `then`
+    /// of promises, for which see ``thenPollution``. A page's script must capture everything else that it uses
+    /// beforehand.
     public static let pollution = """
         (() => {
           const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, hasOwn } = Object;
@@ -107,8 +108,8 @@ public enum HostilePage {
         })();
         """
 
-    /// Completes ``pollution``, but not in Chromium: its debugger settles one promise with another, which the language
-    /// then asks for `then`.
+    /// Completes ``pollution``, except in Chromium: its debugger resolves one promise with another, and the language
+    /// then looks up `then`.
     public static let thenPollution = """
         Object.getPrototypeOf((async () => {})()).then = () => { throw 'polluted'; };
         """

@@ -1,8 +1,8 @@
 import Foundation
 
-/// TCP ports of the loopback interface.
+/// Helpers for TCP sockets on the loopback interface.
 public enum LoopbackPort {
-    /// A socket that listens, which the caller closes, and its port.
+    /// Returns a listening socket, which the caller closes, and its port.
     public static func listening(backlog: Int32 = 128) throws -> (socket: Int32, port: UInt16) {
         let (socket, port) = try bound(isShared: false)
         guard listen(socket, backlog) == 0 else {
@@ -12,9 +12,9 @@ public enum LoopbackPort {
         return (socket, port)
     }
 
-    /// A socket that the caller closes, and a port that was free until then.
+    /// Returns a bound socket, which the caller closes, and its port, which was free before.
     ///
-    /// - Parameter isShared: whether one more socket may be bound to the port, which says so too (socket(7), SO_REUSEADDR).
+    /// - Parameter isShared: Whether one more socket with this option may bind to the port (socket(7), SO_REUSEADDR).
     static func bound(isShared: Bool) throws -> (socket: Int32, port: UInt16) {
         let socket = try makeSocket()
         var share: Int32 = isShared ? 1 : 0
@@ -33,14 +33,14 @@ public enum LoopbackPort {
         return (socket, UInt16(bigEndian: address.sin_port))
     }
 
-    /// Whether somebody listens now.
+    /// Returns whether a server listens on the port.
     static func isOpen(_ port: Int) throws -> Bool {
         let socket = try makeSocket()
         defer { close(socket) }
         return connects(socket, to: UInt16(port))
     }
 
-    /// Connects a socket; waits for it.
+    /// Connects a socket, waiting until it is connected.
     public static func connects(_ socket: Int32, to port: UInt16) -> Bool {
         var address = loopback(port: port)
         return withUnsafePointer(to: &address) { pointer in
@@ -50,7 +50,7 @@ public enum LoopbackPort {
         }
     }
 
-    /// Binds a socket to 127.0.0.`host`. On Linux all these addresses are this machine.
+    /// Binds a socket to 127.0.0.`host`. On Linux all these addresses are local.
     static func binds(_ socket: Int32, toHost host: UInt8) -> Bool {
         var address = loopback(port: 0)
         address.sin_addr.s_addr = (0x7F00_0000 | in_addr_t(host)).bigEndian
@@ -61,7 +61,7 @@ public enum LoopbackPort {
         }
     }
 
-    /// A TCP socket for IPv4, which the caller closes; no program that is started gets it.
+    /// Returns a TCP socket for IPv4, which the caller closes. Programs started later do not inherit it.
     public static func makeSocket() throws -> Int32 {
         #if os(Linux)
         let kind = Int32(SOCK_STREAM.rawValue)
@@ -74,9 +74,9 @@ public enum LoopbackPort {
         return made
     }
 
-    /// The next connection, for the caller alone: no program that is started gets it.
+    /// Accepts the next connection. Programs started later do not inherit it.
     ///
-    /// - Returns: less than 0 when the socket was shut down.
+    /// - Returns: The connection's descriptor; less than 0 if the socket was shut down.
     public static func accept(on socket: Int32) -> Int32 {
         while true {
             let accepted = Foundation.accept(socket, nil, nil)
@@ -97,21 +97,21 @@ public enum LoopbackPort {
     }
 }
 
-/// Keeps a loopback port for a test's server. On Linux the system gives the port to no other socket while this object lives, before
-/// the server starts and after it ends too.
+/// Reserves a loopback port for a test's server. On Linux the system gives the port to no other socket while this
+/// object exists, even before the server starts and after it ends.
 public final class PortReservation: Sendable {
     /// The port.
     public let port: Int
     private let socket: Int32
 
-    /// - Throws: ``BrokerKitError`` when the system has no port left.
+    /// - Throws: ``BrokerKitError`` if the system has no free port.
     public init() throws {
         let (socket, port) = try LoopbackPort.bound(isShared: true)
         self.port = Int(port)
         #if os(Linux)
         self.socket = socket
         #else
-        // Elsewhere a server could not bind to it either.
+        // On other systems the socket would keep the server itself from binding.
         close(socket)
         self.socket = -1
         #endif
@@ -122,13 +122,13 @@ public final class PortReservation: Sendable {
     }
 }
 
-/// A loopback port on which something listens and nobody answers: for programs that must not connect.
+/// A loopback listener that never answers, for tests of programs that must not connect.
 public final class QuietListener: Sendable {
-    /// The port it listens on.
+    /// The listening port.
     public let port: Int
     private let listener: Int32
 
-    /// Starts to listen.
+    /// Starts listening.
     public init() throws {
         let (listener, port) = try LoopbackPort.listening()
         _ = fcntl(listener, F_SETFL, O_NONBLOCK)
@@ -140,7 +140,7 @@ public final class QuietListener: Sendable {
         close(listener)
     }
 
-    /// Whether somebody has connected since the last call.
+    /// Returns whether a client has connected since the last call.
     public func takeConnection() -> Bool {
         let client = accept(listener, nil, nil)
         guard client >= 0 else { return false }
@@ -148,6 +148,6 @@ public final class QuietListener: Sendable {
         return true
     }
 
-    /// Connects to it, as a program would.
+    /// Connects to the listener, as a program under test would.
     public func connect() throws -> Bool { try LoopbackPort.isOpen(port) }
 }

@@ -8,20 +8,20 @@ import Musl
 import Glibc
 #endif
 
-/// A plain socket to a server of this machine, for what no proper client sends.
+/// A plain socket to a local server, for bytes that no correct client sends.
 final class RawPeer: Sendable {
-    /// In seconds: what does not come by then never comes, and the test shall fail and not hang.
+    /// The maximum wait for data in seconds, after which a test fails instead of hanging.
     static let patience = 60
     let socket: Int32
 
-    /// A connection that is there already, which this closes.
+    /// Wraps an open connection, which this object closes.
     init(socket: Int32) {
         self.socket = socket
     }
 
     /// - Parameters:
-    ///   - address: the last number of the loopback address to connect from, 1 for 127.0.0.1; the system's choice if `nil`.
-    ///   - receiveBytes: roughly how many unread bytes the system buffers; its default if `nil`.
+    ///   - address: The last number of the loopback address to connect from, such as 1; the system's choice if `nil`.
+    ///   - receiveBytes: The approximate size of the system's receive buffer in bytes; its default if `nil`.
     init?(port: UInt16, from address: UInt8? = nil, receiveBytes: Int32? = nil) {
         guard let socket = try? LoopbackPort.makeSocket() else { return nil }
         self.socket = socket
@@ -49,7 +49,7 @@ final class RawPeer: Sendable {
         write(Array(text.utf8))
     }
 
-    /// Writes on a thread of its own: whoever is not read stands still.
+    /// Writes on a separate thread, because a write blocks while the other side does not read.
     func pour(_ bytes: [UInt8], times: Int = 1) async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
@@ -59,16 +59,16 @@ final class RawPeer: Sendable {
         }
     }
 
-    /// Each byte in a segment of its own.
+    /// Writes each byte in a separate segment.
     func trickle(_ bytes: [UInt8]) {
         var on: Int32 = 1
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         for byte in bytes { write([byte]) }
     }
 
-    /// A byte each tenth of a second, until the other side closes.
+    /// Writes a byte every 100 ms until the other side closes the connection.
     ///
-    /// - Returns: whether it closed before all were written.
+    /// - Returns: Whether the other side closed before all bytes were written.
     func drip(_ bytes: [UInt8]) async -> Bool {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
@@ -85,27 +85,27 @@ final class RawPeer: Sendable {
         }
     }
 
-    /// Closes with a reset instead of an end.
+    /// Closes the connection with a reset.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
-        // The descriptor itself is closed once, when nobody can use it any more.
+        // `deinit` closes the descriptor, when no other thread can use it.
         var place = sockaddr()
         place.sa_family = sa_family_t(AF_UNSPEC)
         connect(socket, &place, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
-    /// Sends no more, and reads on.
+    /// Ends the sending direction; reading continues.
     func finish() {
         shutdown(socket, Int32(SHUT_WR))
     }
 
-    /// An upgrade as every server takes it, unless headers are replaced (`nil` leaves one out) or added.
+    /// Sends a valid upgrade request, with some headers replaced (`nil` omits one) or added.
     func upgrade(_ path: String = "/chat", _ changes: [String: String?] = [:], adding more: [String] = []) {
         write(RawPeer.request(path, changes, adding: more))
     }
 
-    /// An upgrade, and the server's answer to it: what comes before that is not for the server to keep (RFC 6455, 4.1).
+    /// Sends an upgrade request and waits for the response: a server need not keep data sent before it (RFC 6455, 4.1).
     func open(adding more: [String] = []) async {
         upgrade(adding: more)
         _ = await read { $0.suffix(4) == Array("\r\n\r\n".utf8)[...] }
@@ -126,7 +126,7 @@ final class RawPeer: Sendable {
         return Array(("GET \(path) HTTP/1.1\r\n" + (lines + more).joined(separator: "\r\n") + "\r\n\r\n").utf8)
     }
 
-    /// A frame, of a client masked with the mask 0.
+    /// Returns a frame; a client's frame has the mask 0.
     static func frame(_ head: UInt8, _ payload: [UInt8], isMasked: Bool = true) -> [UInt8] {
         let mask: UInt8 = isMasked ? 0x80 : 0
         let count = payload.count
@@ -143,7 +143,7 @@ final class RawPeer: Sendable {
         write(RawPeer.frame(head, payload))
     }
 
-    /// What comes until `isEnough`, until the other side closes, or says nothing for longer than a test lasts.
+    /// Reads until `isEnough` returns true, the other side closes, or no data arrives for ``patience`` seconds.
     func read(until isEnough: @escaping @Sendable ([UInt8]) -> Bool) async -> [UInt8] {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
@@ -162,17 +162,17 @@ final class RawPeer: Sendable {
     }
 }
 
-/// The other side said nothing for so long that a test gives up.
+/// No data arrived within the wait limit.
 struct Silence: Error {}
 
 extension RawPeer {
-    /// Each write leaves at once, so that single bytes are segments of their own.
+    /// Sends each write immediately, so that single bytes are separate segments.
     func hurry() {
         var yes: Int32 = 1
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
     }
 
-    /// What comes next; empty when the other side has closed, or reset, the connection.
+    /// Returns the next data; empty if the other side has closed or reset the connection.
     func chunk() async throws -> [UInt8] {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { [self] in
@@ -191,7 +191,7 @@ extension RawPeer {
 }
 
 extension RawPeer {
-    /// Writes the block again and again on a thread that may wait, until `isEnough` or the other side takes no more.
+    /// Writes the block repeatedly on a thread that may block, until `isEnough` returns true.
     func writing(
         _ block: [UInt8],
         until isEnough: @escaping @Sendable () -> Bool,
@@ -204,7 +204,7 @@ extension RawPeer {
     }
 }
 
-/// A plain socket that takes the connections of clients of this machine, for what no proper server sends.
+/// A plain listening socket for local clients, for bytes that no correct server sends.
 final class RawHost: Sendable {
     let port: UInt16
     private let socket: Int32
@@ -219,9 +219,9 @@ final class RawHost: Sendable {
         close(socket)
     }
 
-    /// The next connection; `nil` when none comes for longer than a test lasts.
+    /// Accepts the next connection; returns `nil` if none arrives within the wait limit.
     func accept() async -> RawPeer? {
-        // The thread sanitizer does not see that a continuation hands an object over: so it is made here.
+        // The thread sanitizer does not recognise that a continuation transfers an object, so the peer is created here.
         let connection = await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
                 var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
@@ -236,7 +236,7 @@ final class RawHost: Sendable {
 extension RawPeer {
     /// Reads a client's request.
     ///
-    /// - Returns: the answer that it waits for.
+    /// - Returns: The response to the request.
     func upgradeAnswer(adding more: [String] = []) async -> [UInt8] {
         let end = Array("\r\n\r\n".utf8)
         let request = String(decoding: await read { $0.suffix(4) == end[...] }, as: UTF8.self)
@@ -248,9 +248,9 @@ extension RawPeer {
     }
 }
 
-/// A server's proper answer to a request for an upgrade (RFC 6455, 4.2.2).
+/// A server's valid response to an upgrade request (RFC 6455, 4.2.2).
 enum UpgradeAnswer {
-    /// - Parameter more: further header lines.
+    /// - Parameter more: Additional header lines.
     static func text(to request: String, adding more: [String] = []) -> String {
         let head = "sec-websocket-key:"
         let line = request.split(separator: "\r\n").first { $0.lowercased().hasPrefix(head) } ?? ""
@@ -264,7 +264,7 @@ enum UpgradeAnswer {
     }
 }
 
-/// SHA-1 (RFC 3174), which a server's answer to an upgrade is made with.
+/// SHA-1 (RFC 3174), which the response to an upgrade request requires.
 enum SecureHash {
     static func of(_ bytes: [UInt8]) -> [UInt8] {
         var message = bytes + [0x80]

@@ -2,35 +2,35 @@ import Foundation
 import SignalboxTesting
 import Synchronization
 
-/// Passes what comes to a port of its own on to another one and back, until a test cuts it.
+/// A TCP relay from its own port to another one, which a test can cut.
 public final class Relay: Sendable {
     private struct State {
         var sockets: Set<Int32> = []
         var isRefusing = false
         var target: UInt16 = 0
-        /// What the connections to come withhold their answers after.
+        /// The record count after which new connections withhold answers; `nil` if they do not.
         var withheldAfter: Int?
     }
 
-    /// The port it listens on.
+    /// The listening port.
     public let port: UInt16
     private let listener: Int32
     private let state = Mutex(State())
     private let withheld = Watched(0)
 
-    /// Starts to listen; ``forward(to:)`` says where connections lead.
+    /// Starts listening; ``forward(to:)`` sets the target.
     public init() throws {
         (listener, port) = try LoopbackPort.listening()
-        // The threads hold the object until `close()` ends them.
+        // The threads retain the object until `close()` ends them.
         Thread.detachNewThread { self.serve() }
     }
 
-    /// Leads what comes from now on to a port of the loopback interface.
+    /// Forwards new connections to a port of the loopback interface.
     public func forward(to target: UInt16) {
         state.withLock { $0.target = target }
     }
 
-    /// Breaks all connections, and those to come until ``mend()``.
+    /// Breaks all connections, and refuses new ones until ``mend()``.
     public func cut() {
         state.withLock { state in
             state.isRefusing = true
@@ -38,27 +38,27 @@ public final class Relay: Sendable {
         }
     }
 
-    /// Lets connections through again.
+    /// Accepts connections again.
     public func mend() {
         state.withLock { $0.isRefusing = false }
     }
 
-    /// From now on, who connects is heard and gets no answer: it is thrown away.
+    /// Discards all answers to clients that connect later. Their requests are still forwarded.
     ///
-    /// - Parameter count: how many TLS records of application data the client may send before that, 0 for none. With two,
-    ///   a client of TLS 1.3 ends its handshake and sends its first bytes.
+    /// - Parameter count: The number of TLS records of application data that the client may send first, 0 for none.
+    ///   With two, a client of TLS 1.3 completes its handshake and sends its first bytes.
     public func withholdAnswers(afterRecords count: Int = 0) {
         state.withLock { $0.withheldAfter = count }
     }
 
-    /// Lets those who connect from now on have their answers again.
+    /// Forwards the answers to clients that connect later.
     public func letAnswersThrough() {
         state.withLock { $0.withheldAfter = nil }
     }
 
-    /// Waits until an answer was thrown away.
+    /// Waits until an answer is discarded.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func untilAnswerIsWithheld() async throws {
         guard await withheld.until({ $0 > 0 }) else { throw CancellationError() }
     }
@@ -115,7 +115,7 @@ public final class Relay: Sendable {
         }
     }
 
-    /// - Parameter mayPass: sees all bytes before they go on, and says whether they do.
+    /// - Parameter mayPass: Receives all bytes before they are forwarded; returns whether to forward them.
     private static func pass(from: Int32, to: Int32, _ mayPass: (ArraySlice<UInt8>) -> Bool) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -134,11 +134,11 @@ public final class Relay: Sendable {
     }
 }
 
-/// Decides from when on the answers of one relayed connection are thrown away: at once, or when so many TLS records of
-/// application data have gone the other way (RFC 8446, 5.1), the first of which ends the client's handshake.
+/// Decides when to start discarding the answers of one relayed connection: immediately, or after a number of the
+/// client's TLS records of application data (RFC 8446, 5.1). The first such record completes the client's handshake.
 final class AnswerHold: Sendable {
     private struct State {
-        /// `nil` for a connection whose answers all pass.
+        /// The remaining records; `nil` for a connection whose answers all pass.
         var recordsLeft: Int?
         var header: [UInt8] = []
         var bodyLeft = 0
@@ -153,7 +153,7 @@ final class AnswerHold: Sendable {
 
     var isHolding: Bool { state.withLock { $0.recordsLeft == 0 } }
 
-    /// Looks at what the client sends; must be told before the bytes go on.
+    /// Counts the client's records. Must be called before the bytes are forwarded.
     func clientSends(_ bytes: ArraySlice<UInt8>) {
         state.withLock { state in
             guard var left = state.recordsLeft else { return }

@@ -2,21 +2,21 @@ public import Foundation
 import SignalboxTesting
 import Synchronization
 
-/// A program started by a test, ended by its own process id and by nothing else.
+/// A program started by a test. Signals go only to its own process id.
 public final class RunningProgram: Sendable {
     private let process: SpawnedProcess
 
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - program: a path, or a name that is looked up in `PATH` and the system's folders.
-    ///   - arguments: what follows the name.
-    ///   - environment: added to this process's environment.
-    ///   - folder: its working directory, or `nil` for this process's.
-    ///   - input: the file that is its standard input, or `nil` for none.
-    ///   - output: the file that takes standard output, or `nil` to discard it.
-    ///   - errors: the file that takes standard error, or `nil` to discard it.
-    /// - Throws: ``BrokerKitError`` when there is no such program, and Foundation's errors.
+    ///   - program: A path, or a name to look up in `PATH` and the system's folders.
+    ///   - arguments: The arguments after the program's name.
+    ///   - environment: Additions to this process's environment.
+    ///   - folder: The working directory, or `nil` for this process's.
+    ///   - input: The file for standard input, or `nil` for `/dev/null`.
+    ///   - output: The file for standard output, or `nil` to discard it.
+    ///   - errors: The file for standard error, or `nil` to discard it.
+    /// - Throws: ``BrokerKitError`` if the program does not exist or cannot be started; errors of Foundation.
     public init(
         _ program: String,
         _ arguments: [String],
@@ -42,11 +42,11 @@ public final class RunningProgram: Sendable {
         for handle in [read, written, told] { try handle?.close() }
     }
 
-    /// Starts a program whose output and errors go into pipes that the caller reads.
+    /// Starts a program that writes its output and errors to pipes of the caller.
     ///
     /// - Parameters:
-    ///   - input: a pipe that the caller writes to, or `nil` for none.
-    ///   - errors: a pipe that the caller reads, or `nil` to discard them.
+    ///   - input: The pipe to which the caller writes, or `nil` for no input.
+    ///   - errors: The pipe from which the caller reads standard error, or `nil` to discard it.
     public init(_ program: String, _ arguments: [String], input: Pipe? = nil, output: Pipe, errors: Pipe?) throws {
         process = try SpawnedProcess(
             RunningProgram.find(program),
@@ -64,8 +64,8 @@ public final class RunningProgram: Sendable {
     /// The process id.
     public var id: Int32 { process.id }
 
-    /// The exit status, or the negative number of the signal that ended it; waits for the end. When the task is cancelled, as
-    /// by a test's time limit, the program is ended.
+    /// Waits for the program's end and returns its exit status, or the negated number of the signal that ended it. If
+    /// the task is cancelled, as by a test's time limit, the program is killed.
     @discardableResult
     public func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
         await withTaskCancellationHandler {
@@ -76,7 +76,7 @@ public final class RunningProgram: Sendable {
         return process.status ?? -SIGKILL
     }
 
-    /// Whether it has not ended yet, as far as this process has heard.
+    /// Whether this process has not yet observed the program's end.
     public var isRunning: Bool { process.status == nil }
 
     /// Sends a signal to the process, unless it has ended.
@@ -102,15 +102,15 @@ public final class RunningProgram: Sendable {
     }
 }
 
-/// A program that a test has started, ended by its own process id and by nothing else.
+/// A process started by a test. Signals go only to its own process id.
 ///
-/// Foundation's `Process` is not used: it was seen to crash, once in some ten thousand starts.
+/// Replaces Foundation's `Process`, in which a crash was observed about once in ten thousand starts.
 public final class SpawnedProcess: Sendable {
-    /// The descriptors that become a program's standard streams. A missing one becomes `/dev/null`.
+    /// The descriptors for a program's standard streams. A missing one becomes `/dev/null`.
     public struct Streams: Sendable {
         let descriptors: [Int32?]
 
-        /// The caller closes its descriptors after the start.
+        /// Creates streams from descriptors, which the caller closes after the start.
         public init(input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil) {
             descriptors = [input, output, errors]
         }
@@ -119,16 +119,16 @@ public final class SpawnedProcess: Sendable {
     /// The process id.
     public let id: pid_t
     private let end = Watched<Int32?>(nil)
-    /// Whether the id may be somebody else's.
+    /// Whether the process has been reaped, after which the system may reuse its id.
     private let reaping = Mutex(false)
 
-    /// Starts a program. It gets no other descriptors, and blocks no signal.
+    /// Starts a program with no other descriptors and no blocked signals.
     ///
     /// - Parameters:
-    ///   - program: a path.
-    ///   - environment: added to this process's environment.
-    ///   - folder: its working directory, or `nil` for this process's.
-    /// - Throws: ``BrokerKitError`` when it cannot be started.
+    ///   - program: The program's path.
+    ///   - environment: Additions to this process's environment.
+    ///   - folder: The working directory, or `nil` for this process's.
+    /// - Throws: ``BrokerKitError`` if the program cannot be started.
     public init(
         _ program: String,
         _ arguments: [String],
@@ -146,10 +146,10 @@ public final class SpawnedProcess: Sendable {
         Thread.detachNewThread { [self] in reap() }
     }
 
-    /// The exit status, or the negative number of the signal that ended it; `nil` while it runs.
+    /// The exit status, or the negated number of the signal that ended the process; `nil` while it runs.
     public var status: Int32? { end.value }
 
-    /// Returns when it has ended; also when the task is cancelled, unless `always`.
+    /// Waits for the end of the process. Returns early if the task is cancelled, unless `always` is true.
     public func untilEnd(always: Bool = false, file: StaticString = #fileID, line: UInt = #line) async {
         if always {
             await end.untilUncancelled(file: file, line: line) { $0 != nil }
@@ -158,14 +158,14 @@ public final class SpawnedProcess: Sendable {
         }
     }
 
-    /// Sends a signal, unless it has ended.
+    /// Sends a signal, unless the process has ended.
     public func signal(_ number: Int32) {
         reaping.withLock { isReaped in
             if !isReaped { kill(id, number) }
         }
     }
 
-    // Its number is nobody else's before it is waited for.
+    // The system does not reuse the id before `waitpid`.
     private func reap() {
         var information = siginfo_t()
         while waitid(P_PID, id_t(id), &information, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
@@ -210,7 +210,7 @@ public final class SpawnedProcess: Sendable {
                 )
             }
         }
-        // Libraries open some without O_CLOEXEC. Closing what is closed is no error.
+        // Libraries open some descriptors without O_CLOEXEC. Closing a closed descriptor is not an error here.
         for descriptor in openDescriptors { posix_spawn_file_actions_addclose(&actions, descriptor) }
         #if !os(Linux)
         if let folder { posix_spawn_file_actions_addchdir_np(&actions, folder.path) }
@@ -240,15 +240,15 @@ public final class SpawnedProcess: Sendable {
     }
 }
 
-/// Starts programs so that tests which run at the same time do not disturb each other.
+/// Serializes program starts, so that concurrent tests do not disturb each other.
 enum ProcessStart {
-    /// A program that starts between the making of a pipe and its close-on-exec flag would inherit the pipe and keep it open.
+    /// A program that starts between `pipe` and the close-on-exec flag would inherit the pipe and keep it open.
     private static let oneAtATime = Mutex(())
-    /// Who writes to a program that has ended is to have an error, and not to be ended too.
+    /// A write to a program that has ended must fail instead of ending this process.
     private static let brokenPipesAreErrors: Void = { signal(SIGPIPE, SIG_IGN) }()
 
-    /// Starts a program, or makes a pipe, while nobody else does. Whoever starts a program must unblock its signals: Swift's pool
-    /// threads block them all, and a program inherits that.
+    /// Starts a program, or creates a pipe, while no other start is in progress. A start must unblock signals: the
+    /// threads of Swift's pool block all signals, and a program inherits the mask.
     static func alone<Result>(_ start: () throws -> Result) rethrows -> Result {
         _ = brokenPipesAreErrors
         return try oneAtATime.withLock { _ in try start() }
@@ -256,9 +256,9 @@ enum ProcessStart {
 }
 
 extension Pipe {
-    /// A pipe whose ends only the program gets that is started with it. Whoever else inherited one would keep its other end
-    /// from ever seeing that nobody writes, or reads, any more; tests that run in processes of their own inherit whatever is
-    /// not closed for them.
+    /// Creates a pipe that only the program started with it inherits. Any other process that inherits an end would keep
+    /// the other end from receiving end-of-file or a write error. Tests that run in separate processes inherit every
+    /// descriptor that is not closed for them.
     public static func unshared() -> Pipe {
         ProcessStart.alone {
             let pipe = Pipe()
@@ -270,16 +270,16 @@ extension Pipe {
     }
 }
 
-/// Programs of this package, as the build left them beside the running tests.
+/// The programs of this package, in the build folder of the running tests.
 public enum BuiltProgram {
-    /// The path of an executable target.
+    /// Returns the path of an executable target.
     public static func path(_ name: String) -> String {
         Bundle.main.bundleURL.deletingLastPathComponentIfBundle.appendingPathComponent(name).path
     }
 }
 
 extension URL {
-    // On Linux the main bundle is the folder of the programs; on Apple platforms tests may run from a bundle inside it.
+    // On Linux the main bundle is the programs' folder; on Apple platforms tests may run from a bundle inside it.
     fileprivate var deletingLastPathComponentIfBundle: URL {
         pathExtension == "xctest" ? deletingLastPathComponent() : self
     }

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// A certificate authority in a folder of its own, with a server certificate for `localhost`, and those of clients.
+/// A certificate authority in a temporary folder, with certificates for clients and for a server on `localhost`.
 public struct TestAuthority: Sendable {
-    /// Where its files are.
+    /// The folder with the authority's files.
     public let folder: URL
 
-    /// Makes the authority and the server's certificate with `openssl`.
+    /// Creates the authority and the server's certificate with `openssl`.
     ///
-    /// - Parameter serverDays: for how long the server's certificate is valid; below 0 it has expired.
-    /// - Throws: ``BrokerKitError`` when `openssl` fails.
+    /// - Parameter serverDays: The validity of the server's certificate in days; below 0 it has expired.
+    /// - Throws: ``BrokerKitError`` if `openssl` fails.
     public init(serverDays: Int = 2) async throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("authority-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -23,19 +23,19 @@ public struct TestAuthority: Sendable {
         try await sign("server", days: serverDays, ["-extfile", "names"])
     }
 
-    /// The authority's certificate.
+    /// The path of the authority's certificate.
     public var authorityFile: String { path("ca.pem") }
-    /// The server's certificate.
+    /// The path of the server's certificate.
     public var certificateFile: String { path("server.pem") }
-    /// The server's key.
+    /// The path of the server's key.
     public var keyFile: String { path("server.key") }
 
-    /// Makes a client's certificate in NAME.pem, its key in NAME.key, and the same key behind a passphrase in `locked.key`.
+    /// Creates a client's certificate in NAME.pem and its key in NAME.key, and with a passphrase in `locked.key`.
     ///
     /// - Parameters:
-    ///   - name: the certificate's common name, and what the files are called.
-    ///   - days: for how long it is valid; below 0 it has expired.
-    /// - Throws: ``BrokerKitError`` when `openssl` fails.
+    ///   - name: The certificate's common name and the base name of the files.
+    ///   - days: The validity in days; below 0 the certificate has expired.
+    /// - Throws: ``BrokerKitError`` if `openssl` fails.
     public func makeClientFiles(_ name: String = "client", days: Int = 2) async throws {
         try await openssl(
             ["req", "-keyout", "\(name).key", "-out", "\(name).csr", "-subj", "/CN=\(name)"] + TestAuthority.newKey
@@ -44,7 +44,7 @@ public struct TestAuthority: Sendable {
         try await openssl(["ec", "-in", "\(name).key", "-aes128", "-passout", "pass:secret", "-out", "locked.key"])
     }
 
-    /// The path of one of its files.
+    /// Returns the path of one of the authority's files.
     public func path(_ name: String) -> String {
         folder.appendingPathComponent(name).path
     }

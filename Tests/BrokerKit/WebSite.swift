@@ -2,63 +2,63 @@ import Foundation
 import SignalboxTesting
 import Synchronization
 
-/// A web server of a test: answers by path, on an origin of its own. One answer per connection.
+/// A test's web server, which serves answers by path on a separate origin. Each connection gets one answer.
 public final class WebSite: Sendable {
-    /// What is answered.
+    /// An HTTP response.
     public struct Answer: Sendable {
         let status: String
         let headers: [String: String]
         let body: String
 
-        /// An answer with its status line's end, such as `200 OK`, and headers.
+        /// Creates a response with headers and the end of a status line, such as `200 OK`.
         public init(_ status: String = "200 OK", headers: [String: String] = [:], body: String = "") {
             self.status = status
             self.headers = headers
             self.body = body
         }
 
-        /// A page.
+        /// Returns an HTML page.
         public static func html(_ body: String, headers: [String: String] = [:]) -> Answer {
             Answer(headers: ["Content-Type": "text/html; charset=utf-8"].merging(headers) { $1 }, body: body)
         }
 
-        /// The same with other texts in body and headers.
+        /// Returns the response with body and header values transformed by `change`.
         public func changed(_ change: (String) -> String) -> Answer {
             Answer(status, headers: headers.mapValues(change), body: change(body))
         }
 
-        /// The way to another URL.
+        /// Returns a redirect to another URL.
         public static func redirect(to url: String) -> Answer {
             Answer("302 Found", headers: ["Location": url])
         }
     }
 
-    /// The port it listens on.
+    /// The listening port.
     public let port: UInt16
     private let listener: Int32
     private let answers = Mutex<[String: Answer]>([:])
     private let heard = Watched<[String]>([])
 
-    /// Starts to listen, until ``close()``.
+    /// Listens until ``close()``.
     public init() throws {
         (listener, port) = try LoopbackPort.listening()
         Thread.detachNewThread { self.serve() }
     }
 
-    /// The origin of its pages.
+    /// The origin of the site's pages.
     public var origin: String { "http://127.0.0.1:\(port)" }
 
-    /// Puts an answer at a path.
+    /// Sets the response for a path.
     public func set(_ path: String, _ answer: Answer) {
         answers.withLock { $0[path] = answer }
     }
 
-    /// What was asked for, in order: each request's head.
+    /// The heads of all requests, in order.
     public var requests: [String] { heard.value }
 
-    /// Waits for the first request whose head has the text.
+    /// Waits for the first request whose head contains the text.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     @discardableResult
     public func request(
         containing text: String,
@@ -70,7 +70,7 @@ public final class WebSite: Sendable {
         return request
     }
 
-    /// Stops listening; an answer on its way is not cut.
+    /// Stops listening. A response in progress is completed.
     public func close() {
         shutdown(listener, Int32(SHUT_RDWR))
     }

@@ -1,7 +1,7 @@
-/// A peer that reads frames and writes them as a client does, or as a server does. One test task uses it.
+/// A raw peer that reads and writes WebSocket frames as a client or as a server. Only one test task may use it.
 struct WireSide {
     let peer: RawPeer
-    /// `nil` on the server's side, whose frames have no mask.
+    /// The mask of a client's frames; `nil` for a server, whose frames have no mask.
     let mask: [UInt8]?
     private var unread: ArraySlice<UInt8> = []
 
@@ -13,12 +13,12 @@ struct WireSide {
         peer.hurry()
     }
 
-    /// A client that has yet to send its request.
+    /// Creates a client that has not sent its request.
     init(client peer: RawPeer) {
         self.init(peer, mask: WireSide.mask)
     }
 
-    /// A client that has sent its request.
+    /// Returns a client that has sent its request.
     static func client(port: UInt16) throws -> WireSide {
         guard let peer = RawPeer(port: port) else { throw WireFault("nobody listens on port \(port)") }
         let side = WireSide(peer, mask: WireSide.mask)
@@ -26,7 +26,7 @@ struct WireSide {
         return side
     }
 
-    /// A client whose connection is open.
+    /// Returns a client with an open connection.
     static func openClient(port: UInt16) async throws -> WireSide {
         var side = try client(port: port)
         let head = try await side.head()
@@ -34,7 +34,7 @@ struct WireSide {
         return side
     }
 
-    /// The first client whose connection opens: one that was held up before its request may be cut for that.
+    /// Retries until a client's connection opens: the server may close one that was delayed before its request.
     static func admittedClient(port: UInt16) async throws -> WireSide {
         while true {
             if let side = try? await openClient(port: port) { return side }
@@ -42,7 +42,7 @@ struct WireSide {
         }
     }
 
-    /// A server to whom a feed connects, with the connection open.
+    /// Accepts a connection of a feed and returns the server's side of it, with the connection open.
     static func openServer(_ host: RawHost) async throws -> WireSide {
         guard let peer = await host.accept() else { throw WireFault("nobody connects") }
         let side = WireSide(peer, mask: nil)
@@ -54,7 +54,7 @@ struct WireSide {
         peer.write(frame.bytes(mask: mask))
     }
 
-    /// A request or an answer, up to and with its empty line; what there was when the connection closed before.
+    /// Reads a request or a response up to and including its empty line; less if the connection closes first.
     mutating func head() async throws -> String {
         while true {
             if let end = unread.firstRange(of: Array("\r\n\r\n".utf8)) {
@@ -65,7 +65,7 @@ struct WireSide {
         }
     }
 
-    /// The next frame; `nil` when the connection has closed.
+    /// Returns the next frame; `nil` if the connection has closed.
     mutating func frame() async throws -> WireFrame? {
         while true {
             if let frame = WireFrame.take(from: &unread) { return frame }
@@ -73,7 +73,7 @@ struct WireSide {
         }
     }
 
-    /// Sends a text and waits for it to come back; pings that come before are answered.
+    /// Sends a text and waits for its echo. Answers pings that arrive before it.
     mutating func echo(_ text: String) async throws -> Bool {
         send(.text(text))
         while let frame = try await frame() {
@@ -83,8 +83,8 @@ struct WireSide {
         return false
     }
 
-    /// Everything up to the end of the connection. After a close frame nothing more is written, and a server ends the
-    /// connection then, as a client waits for that (RFC 6455, 7.1.1).
+    /// Reads all frames up to the end of the connection. Echoes a close frame and then writes nothing more. The client
+    /// leaves closing the connection to the server (RFC 6455, 7.1.1).
     mutating func rest() async throws -> [WireFrame] {
         var frames: [WireFrame] = []
         while let frame = try await frame() {
@@ -94,7 +94,7 @@ struct WireSide {
         return frames
     }
 
-    /// Sends a close frame back, and no more.
+    /// Echoes a close frame and ends the sending direction.
     func answer(close frame: WireFrame) {
         send(WireFrame(WireFrame.close, frame.payload))
         peer.finish()
@@ -115,7 +115,7 @@ struct WireFault: Error, CustomStringConvertible {
     }
 }
 
-/// A frame as it is on the wire (RFC 6455, 5.2), also one that must not be.
+/// A WebSocket frame (RFC 6455, 5.2), valid or invalid.
 struct WireFrame: Equatable, Sendable {
     static let continuation: UInt8 = 0x0
     static let text: UInt8 = 0x1
@@ -127,7 +127,7 @@ struct WireFrame: Equatable, Sendable {
     let opcode: UInt8
     var payload: [UInt8] = []
     var isFinal = true
-    /// RSV1, RSV2 and RSV3 as 4, 2 and 1.
+    /// The bits RSV1, RSV2 and RSV3, as 4, 2 and 1.
     var reserved: UInt8 = 0
 
     init(_ opcode: UInt8, _ payload: [UInt8] = [], isFinal: Bool = true, reserved: UInt8 = 0) {
@@ -147,13 +147,13 @@ struct WireFrame: Equatable, Sendable {
 
     var isControl: Bool { opcode & 0x8 != 0 }
 
-    /// The code of a close frame that has one.
+    /// The close code, if the frame is a close frame with one.
     var closeCode: UInt16? {
         guard opcode == WireFrame.close, payload.count >= 2 else { return nil }
         return UInt16(payload[0]) << 8 | UInt16(payload[1])
     }
 
-    /// - Parameter mask: four bytes, as a client needs them; `nil` for a frame without a mask.
+    /// - Parameter mask: The four bytes of a client's mask; `nil` for a frame without a mask.
     func bytes(mask: [UInt8]?) -> [UInt8] {
         let masked: UInt8 = mask == nil ? 0 : 0x80
         var bytes = [(isFinal ? 0x80 : 0) | reserved << 4 | opcode]
@@ -171,7 +171,7 @@ struct WireFrame: Equatable, Sendable {
         return bytes
     }
 
-    /// Takes the first frame off, without its mask; `nil` when it is not whole yet.
+    /// Removes the first frame and returns it unmasked; `nil` if it is incomplete.
     static func take(from bytes: inout ArraySlice<UInt8>) -> WireFrame? {
         var rest = bytes
         guard let head = rest.popFirst(), let second = rest.popFirst() else { return nil }
@@ -192,24 +192,24 @@ struct WireFrame: Equatable, Sendable {
     }
 }
 
-/// Zeros, compressed for permessage-deflate (RFC 7692, 7.2.1) by the fixed codes of DEFLATE (RFC 1951, 3.2.6): 159 to 1.
+/// Zeros, compressed 159 to 1 for permessage-deflate (RFC 7692, 7.2.1) with fixed codes (RFC 1951, 3.2.6).
 struct ZerosInLittle {
     private(set) var bytes: [UInt8] = []
     private var bits: UInt32 = 0
     private var count: UInt32 = 0
 
     init(count total: Int) {
-        // A block with fixed codes that is not the last.
+        // A non-final block with fixed codes.
         put(0b010, 3)
         putCode(0x30, 8)
         for _ in 0..<(total - 1) / 258 {
-            // 258 bytes more of what was one byte before.
+            // 258 repetitions of the preceding byte.
             putCode(0b1100_0101, 8)
             putCode(0, 5)
         }
         for _ in 0..<(total - 1) % 258 { putCode(0x30, 8) }
         putCode(0, 7)
-        // The beginning of an empty block; the rest of it is left out.
+        // The start of an empty block, whose remainder is omitted.
         put(0, 3)
         if count > 0 { put(0, 8 - count) }
     }
@@ -224,7 +224,7 @@ struct ZerosInLittle {
         }
     }
 
-    // Codes begin with their highest bit.
+    // Codes are written from their highest bit.
     private mutating func putCode(_ code: UInt32, _ length: UInt32) {
         for place in (0..<length).reversed() { put(code >> place & 1, 1) }
     }

@@ -63,7 +63,7 @@ import WebSocketChat
         var configuration = BrowserConfiguration(source: "browser")
         configuration.messagesInFlight = 10
         let server = configuration.server(showing: .text("0123456789abcdef"))
-        // It reads again when half of its window is free.
+        // The server reads again when half of its window is free.
         #expect(server.connectionWindow / 2 > configuration.messagesInFlight)
         #expect(server.limits.bytes >= configuration.limits.bytes + PageFrame.longestLine)
         #expect(server.absentOrigin == .refused && !server.queryTokens && server.healthPath == nil)
@@ -81,7 +81,7 @@ import WebSocketChat
 @Suite struct ScriptTagTests {
     private static let tag = #"<script src="/signalbox.js"></script>"#
 
-    // `|` is where the tag belongs.
+    // `|` marks the expected position of the tag.
     @Test(arguments: [
         "|", "|text", "|<p>hi", "<!doctype html>|<p>", "<!DOCTYPE html>\n<html>\n<head>|\n<title>", "<html>|<body>",
         "<HTML LANG=en><HEAD>|<script>", "<html data-x='a>b' data-y=\"c>d\">|x", "<html data-x=a'b>|'x",

@@ -7,21 +7,21 @@ import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
-/// Pages in browsers under a supervisor, what they report, and what is logged.
+/// Pages in browsers under a supervisor, with their reports and log lines.
 struct BrowserTrial: Sendable {
     static let source: SourceName = "browser"
 
     let supervisor: Supervisor
     let engine: BrowserEngine
-    /// What pages gave to `report`, as JSON, in order.
+    /// The values that pages passed to `report`, as JSON, in order.
     let reports: EventList<String>
-    /// The log lines of engine and supervisor.
+    /// The log lines of the engine and the supervisor.
     let log: EventList<String>
     private let window: WindowLimits
 
     /// - Parameters:
-    ///   - script: of the page at `/`, which reports with `report(value)`.
-    ///   - configure: changes the engine's configuration.
+    ///   - script: The script of the page at `/`, which reports with `report(value)`.
+    ///   - configure: Changes the engine's configuration.
     init(
         _ script: String = "",
         configure: (inout BrowserConfiguration) -> Void = { _ in },
@@ -37,7 +37,7 @@ struct BrowserTrial: Sendable {
                 "/page.js": .script("const report = (value) => signalbox.call('report', value);\n" + script),
             ]
         )
-        // A page on a busy machine gets its connection late.
+        // On a busy machine, a page connects late.
         configuration.connectionPatience = .seconds(300)
         configure(&configuration)
         var supervision = SupervisorConfiguration.patient
@@ -52,25 +52,25 @@ struct BrowserTrial: Sendable {
         }
     }
 
-    /// Runs engine and supervisor while `body` works, then drains them.
+    /// Runs the engine and the supervisor while `body` works, then drains them.
     func run(_ body: () async throws -> Void) async throws {
         try supervisor.add(engine, window: window)
         try await supervisor.whileRunning(body)
     }
 
-    /// The address of a page of the running engine.
+    /// Returns the address of a page of the running engine.
     func url(_ path: String = "/") async throws -> String {
         guard let url = try await engine.url(path) else { throw NeverListened() }
         return url
     }
 
-    /// The port of the running engine.
+    /// Returns the port of the running engine.
     func port() async throws -> UInt16 {
         guard let port = await engine.port() else { throw NeverListened() }
         return port
     }
 
-    /// Waits for a log line with the text.
+    /// Waits for a log line that contains the text.
     @discardableResult
     func hears(_ text: String) async -> String {
         await log.line(containing: text)
@@ -79,13 +79,13 @@ struct BrowserTrial: Sendable {
 
 struct NeverListened: Error {}
 
-/// What the plugins of these tests take.
+/// The body that the plugins of these tests decode.
 struct Payment: Codable, Sendable, Hashable {
     let amount: Int
     let currency: String
 }
 
-/// What is tested in a real browser, one after the other, as each has one of its own.
+/// Tests in real browsers. They run one after another, because each starts a browser.
 @Suite(.serialized, .timeLimit(.minutes(10))) enum InChromium {}
 
 /// A site whose pages may connect, and one whose pages may not.

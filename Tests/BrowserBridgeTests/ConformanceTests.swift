@@ -34,7 +34,7 @@ extension InChromium {
     }
 }
 
-/// The engine, and a page without a browser: a socket that connects once in each run.
+/// The engine with a page that is not in a browser: a socket that connects once in each run.
 final class SocketSubject: ConformanceSubject {
     let adapter: any Adapter
     let batchBound = 512
@@ -43,7 +43,7 @@ final class SocketSubject: ConformanceSubject {
 
     private struct State {
         var sockets: [UInt16: PageSocket] = [:]
-        /// Which call a message was, and on which socket.
+        /// The number and the socket of each message's call.
         var calls: [String: (number: Int, socket: PageSocket)] = [:]
         var last = 0
     }
@@ -66,7 +66,7 @@ final class SocketSubject: ConformanceSubject {
         }
     }
 
-    // Each run has a port of its own, mostly.
+    // Each run usually has its own port.
     private func socket() async throws -> PageSocket {
         while true {
             try Task.checkCancellation()
@@ -94,7 +94,7 @@ final class SocketSubject: ConformanceSubject {
             }
             return try SocketSubject.answer(text)
         } catch let closed as PageSocket.Closed {
-            // As browser.js takes it.
+            // browser.js treats the close code the same.
             guard closed.code == 1001 else { throw ConformanceError("the connection ended: \(closed)") }
             return .error(code: "drain")
         }
@@ -114,7 +114,7 @@ final class SocketSubject: ConformanceSubject {
     }
 }
 
-/// The engine, and a page in Chromium that calls what it is told to and keeps the answers.
+/// The engine with a page in Chromium that makes the requested calls and stores the answers.
 final class ChromiumSubject: ConformanceSubject {
     private static let script = """
         const answers = new Map();
@@ -154,9 +154,9 @@ final class ChromiumSubject: ConformanceSubject {
             source: source,
             documents: ["/": .page(page), "/page.js": .script(ChromiumSubject.script)]
         )
-        // Its pages must not come back when a case is over.
+        // No call may wait in the page, where it would outlive its case.
         configuration.messagesInFlight = 4_000
-        // A page on a busy machine gets its connection late.
+        // On a busy machine, a page connects late.
         configuration.connectionPatience = .seconds(300)
         engine = try BrowserEngine(configuration, logger: Logger(label: "page") { _ in SwiftLogNoOpLogHandler() })
         adapter = engine
@@ -172,7 +172,7 @@ final class ChromiumSubject: ConformanceSubject {
         try await tab.evaluate("sendAll(\(json))")
     }
 
-    // Each run has a port of its own. The answers of the run before stay, as the page of another origin has its own.
+    // Each run has its own port, and so a page of another origin with its own answers.
     private func load() async throws {
         while true {
             try Task.checkCancellation()

@@ -138,7 +138,7 @@ import WebSocketChat
         let made = (0..<1_000).map { _ in SessionToken.made() }
         #expect(Set(made).count == 1_000)
         #expect(made.allSatisfy { $0.utf8.count == 22 })
-        // Each bit is sometimes 1 and sometimes 0: all alike in 1,000 has a chance of 2^-992 for a digit's bit.
+        // More than 32 digits require that each bit varies. One bit being constant has a chance of 2^-992.
         for place in 0..<21 { #expect(Set(made.map { Array($0.utf8)[place] }).count > 32) }
     }
 
@@ -156,10 +156,10 @@ import WebSocketChat
     }
 }
 
-/// What a server answers a plain GET.
+/// A server's response to a plain GET.
 struct HTTPAnswer: Sendable {
     let status: Int
-    /// By name in lower case.
+    /// The headers, by name in lower case.
     let headers: [String: String]
     let body: String
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BrowserBridge
 
-/// What a page, or whoever has its token, can send; without a browser.
+/// Messages that a page, or another holder of its token, can send. No browser is required.
 @Suite(.timeLimit(.minutes(10))) struct FrameTests {
     private func withPage(
         _ intake: RecordingIntake = RecordingIntake(),
@@ -21,7 +21,7 @@ import Testing
                 try #require(socket.status == 101)
                 try await body(socket, trial)
             } catch {
-                // The run waits for outcomes that nobody would give any more.
+                // Settles the arrivals, because the run waits for their outcomes.
                 intake.giveUp()
                 throw error
             }
@@ -47,7 +47,7 @@ import Testing
             #expect(actions[0].id.text == "i" && actions[0].deadline == nil)
             let left = (actions[1].deadline ?? .now) - .now
             #expect(left > .seconds(30) && left <= .seconds(60))
-            // The page's numbers are its own: nobody looks whether they differ.
+            // The page chooses its own numbers, which need not differ.
             taken[2].settle(.handled(reply: Bytes("2")))
             taken[0].settle(.rejected(.init(.unknownAction, detail: "none")))
             taken[1].settle()
@@ -64,7 +64,7 @@ import Testing
         try await withPage(intake) { socket, trial in
             let bad = ["", "x", "call", "call 1 0 bad\n1", "large 3\n{\"a", "call 1 0\n{", "call 2 0\n"]
             for text in bad { socket.send(text) }
-            // Nobody asked for these; they are heard and forgotten.
+            // These messages were not requested and are ignored.
             for text in ["answer 99 returned\n1", "answer 0 threw", "title", "title\n[", "title\n{}"] {
                 socket.send(text)
             }
@@ -126,7 +126,7 @@ import Testing
             let number = asked.split(separator: " ")[1]
             socket.send("answer \(number) returned\n5")
             #expect(try await answer == 5)
-            // The first that is not taken keeps what is behind it waiting, answers too, and once there is room nothing is lost.
+            // A message without room holds back later ones, answers too. Once there is room, none is lost.
             async let second = page.call("ask", 2, returning: Int.self, timeout: .seconds(60))
             let next = try await socket.texts(2)[1].split(separator: " ")[1]
             socket.send("call 2 0\n{\"action\":\"b\"}")

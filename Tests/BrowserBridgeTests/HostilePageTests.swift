@@ -19,7 +19,7 @@ extension InChromium {
             Object.getOwnPropertyDescriptor(Document.prototype, 'title').set.call(document, 'two')
             """
 
-        /// Calls get through both ways, and so does the title.
+        /// Checks calls in both directions and the report of the title.
         private static func check(_ tab: ChromiumTab, _ trial: BrowserTrial, _ name: String) async throws {
             let call = "signalbox.call('report', '\(name)').then(() => 'handled', (error) => error.code)"
             #expect(try await tab.evaluate(call) == #""handled""#, "\(name)")
@@ -136,7 +136,7 @@ extension InChromium {
             })()
             """
 
-        /// A call is refused as `drain` while the page has not heard yet that the last run closed its connection.
+        /// Retries a call that is refused with `drain`, until the page has received the close of its last connection.
         private static let callAgain = """
             (globalThis.again = () => { signalbox.call('again', 1).then(() => 1, () => again()); }, again(), 1)
             """
@@ -177,7 +177,7 @@ extension InChromium {
             withExtendedLifetime(reservation) {}
         }
 
-        /// A call that waits for the connection goes to the next run.
+        /// Checks that a call that waits for the connection goes to the next run.
         private static func checkReconnect(
             _ tab: ChromiumTab,
             _ trial: BrowserTrial,

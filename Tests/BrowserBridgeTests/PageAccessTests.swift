@@ -11,7 +11,7 @@ import WebSocketChat
 
 extension InChromium {
     @Suite struct PageAccessTests {
-        /// A page of another origin that loads the bridge.
+        /// Returns a page of another origin that loads the bridge.
         private static func page(_ port: UInt16, _ more: String = "") -> String {
             "<!doctype html><head><title>one</title>"
                 + "<script src=\"http://127.0.0.1:\(port)/signalbox.js\"></script></head><body>\(more)"
@@ -37,11 +37,11 @@ extension InChromium {
                 for site in [friend, stranger] { site.set("/", .html(Self.page(port))) }
                 try await Chromium.with { browser in
                     let tab = try await browser.open("\(friend.origin)/#\(fragment)")
-                    // Its first message comes when it has seen the connection open: calls wait no longer for that.
+                    // The page sends its first message when its connection is open, so calls do not wait for one.
                     while !Task.isCancelled, trial.engine.pages.first?.title == nil { await Task.yield() }
                     #expect(try await tab.evaluate(Self.settled) == #""handled""#)
                     #expect(try await tab.evaluate("signalbox.call('framed')") == "1")
-                    // Nobody can tell whether a page of another site is in a frame.
+                    // The engine cannot determine whether a page of another site is in a frame.
                     #expect(
                         try await tab.evaluate("signalbox.call('main').catch((e) => e.code)") == #""sourceNotAllowed""#
                     )
@@ -68,7 +68,7 @@ extension InChromium {
             try await trial.run {
                 let (port, fragment) = (try await trial.port(), try await trial.engine.fragment())
                 let token = fragment.dropFirst("signalbox=".count)
-                // Each frame tells what became of its attempt: by the bridge, and by a socket of its own with a stolen token.
+                // Each frame reports two results: of the bridge, and of its own socket with a stolen token.
                 let attempt = """
                     <script>
                     (async () => {
@@ -109,7 +109,7 @@ extension InChromium {
                     ].sorted()
                     let found = try Body(json: Bytes(try await tab.evaluate(all))).decode([String].self)
                     #expect(found == expected)
-                    // The page itself has a connection, and the frame of its own origin that stole the token another.
+                    // The page has one connection. The frame of the same origin that stole the token has another.
                     #expect(try await tab.evaluate(Self.settled) == #""handled""#)
                     #expect(trial.reports.all == ["\"\(friend.origin)\""])
                 }
@@ -125,7 +125,7 @@ extension InChromium {
                 try await Chromium.with { browser in
                     let tab = try await browser.open("\(stranger.origin)/")
                     try await tab.console(containing: "frame-ancestors 'none'")
-                    // Whatever the frame did, it did before the next page is there.
+                    // All actions of the frame precede the load of the next page.
                     try await tab.load(try await trial.url())
                     _ = await trial.reports.first(1)
                     #expect(trial.reports.all.count == 1 && trial.engine.counts.opened == 1)

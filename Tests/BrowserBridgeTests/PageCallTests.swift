@@ -98,7 +98,7 @@ extension InChromium {
                         let post = "webkit.messageHandlers[\(handler)].postMessage(1).catch((e) => e.code)"
                         #expect(try await tab.evaluate(post) == #""malformed""#, "\(handler)")
                     }
-                    // The connection is the same all the while.
+                    // The connection is still the first one.
                     #expect(trial.engine.counts.opened == 1)
                     gate.open()
                 }
@@ -193,7 +193,7 @@ extension InChromium {
                         Promise.all(all.slice(100)).then((codes) => [...new Set(codes)]))
                         """
                     #expect(try await tab.evaluate(flood) == #"["full"]"#)
-                    // No more than the window has left the page.
+                    // No more calls than the window allows have left the page.
                     await gate.untilArrived(1)
                     gate.open()
                     #expect(

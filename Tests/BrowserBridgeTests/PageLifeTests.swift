@@ -30,7 +30,7 @@ extension InChromium {
                     let other = try await browser.open(String(url.prefix { $0 != "#" }))
                     let missing = try await other.evaluate("Object.keys(sessionStorage).length")
                     #expect(missing == "0")
-                    // The address may come later, without the document being loaded again.
+                    // The fragment may change later, without a reload of the document.
                     try await other.load(url)
                     #expect(
                         try await other.evaluate("signalbox.call('report', 'late').then(() => location.hash)") == #""""#
@@ -47,7 +47,7 @@ extension InChromium {
                     let settled = "signalbox.call('report').catch((error) => error.code + ': ' + error.message)"
                     #expect(try await tab.evaluate(settled).contains("closed: open the page by the address"))
                     try await tab.load(try await trial.url().dropLast(2) + "xx")
-                    // The browser does not wait until the page has seen its new fragment.
+                    // The browser does not wait until the page has processed its new fragment.
                     await trial.hears("its token is nobody's")
                     #expect(try await tab.evaluate(settled) == #""closed: there is no connection to the program""#)
                     #expect(trial.engine.counts.opened == 0 && trial.engine.counts.unauthorized >= 1)
@@ -119,14 +119,14 @@ extension InChromium {
                     #expect(try await tab.evaluate("held") == #""closed""#)
                     let error = await #expect(throws: PageCallError.self) { try await owed.value }
                     #expect(error?.code == .closed)
-                    // It is made while there is no connection, and waits for one.
+                    // The call is made without a connection, and waits for one.
                     try await tab.evaluate("(globalThis.waits = signalbox.call('report', 'again'), 0)")
                     relay.mend()
                     #expect(await trial.reports.first(3)[2] == #""again""#)
                     #expect(try await tab.evaluate("waits.then(() => 1)") == "1")
                     let second = try #require(trial.engine.pages.first)
                     #expect(second !== first)
-                    // What the page answers late was asked on another connection.
+                    // The page's late answer belongs to another connection.
                     #expect(try await second.call("quick", 1, returning: String.self, timeout: .seconds(60)) == "quick")
                     gate.open()
                 }
@@ -153,7 +153,7 @@ extension InChromium {
                 _ = await first.roomCalls.first(1)
                 run.cancel()
                 taken.settle(.handled(reply: Bytes("7")))
-                // As a supervisor does: nobody waits for room any more.
+                // Like a supervisor, ends the wait for room.
                 first.close()
                 try await run.value
                 #expect(try await tab.evaluate("both") == #"["reply 7","drain abandoned"]"#)
@@ -189,7 +189,7 @@ extension InChromium {
             weak let page: PageHandle?
         }
 
-        // Its page is in no variable of the caller's.
+        // A separate function, so that no variable of the caller retains the page.
         private static func leave(
             _ tab: ChromiumTab,
             _ trial: BrowserTrial,

@@ -3,35 +3,34 @@ import Foundation
 import SignalboxTesting
 import Synchronization
 
-/// A plain socket that speaks to the engine as a page's script would, or as none would.
+/// A plain socket that sends to the engine what a page's script would send, or what none would.
 final class PageSocket: Sendable {
-    /// How it ended.
+    /// The end of the connection.
     struct Closed: Error, Equatable {
-        /// The close frame's number, where there was one.
+        /// The code of the close frame, if there was one.
         let code: Int?
     }
 
     private let socket: Int32
     private let texts = Watched<(texts: [String], closed: Closed?)>(([], nil))
 
-    /// The engine's answer to a request for an upgrade.
+    /// The status of the engine's response to the upgrade request.
     let status: Int
 
-    /// - Parameters:
-    ///   - headers: beside those that make the request an upgrade.
+    /// - Parameter headers: The headers in addition to those of every upgrade request.
     init(_ port: UInt16, path: String = "/signalbox", _ headers: [String]) async throws {
         let request =
             "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n"
             + headers.map { $0 + "\r\n" }.joined() + "\r\n"
         var (socket, status) = try await PageSocket.open(port, request)
-        // A machine that is slow takes longer than the engine waits for a request.
+        // A slow machine may take longer than the engine waits for a request.
         for _ in 0..<3 where status == 0 {
             close(socket)
             (socket, status) = try await PageSocket.open(port, request)
         }
         (self.socket, self.status) = (socket, status)
-        // The thread keeps the object until the connection ends, as the engine's run ends it at the latest.
+        // The thread retains the object until the connection ends, at the latest with the engine's run.
         if status == 101 { Thread.detachNewThread { self.read() } }
     }
 
@@ -45,7 +44,7 @@ final class PageSocket: Sendable {
         return (socket, status)
     }
 
-    /// As a page of an origin that has the token.
+    /// Connects as a page of an origin that has the token.
     convenience init(_ port: UInt16, origin: String? = nil, token: String) async throws {
         try await self.init(
             port,
@@ -77,7 +76,7 @@ final class PageSocket: Sendable {
         PageSocket.write([head] + length + [0, 0, 0, 0] + payload, to: socket)
     }
 
-    /// Ends it without a word.
+    /// Ends the connection without a close frame.
     func cut() {
         shutdown(socket, Int32(SHUT_RDWR))
     }
@@ -93,7 +92,7 @@ final class PageSocket: Sendable {
 
     // MARK: - Reading
 
-    /// The texts that came, once there are so many.
+    /// Returns the received texts once there are at least `count`.
     @discardableResult
     func texts(_ count: Int) async throws -> [String] {
         await texts.until { $0.texts.count >= count || $0.closed != nil }
@@ -102,7 +101,7 @@ final class PageSocket: Sendable {
         return all
     }
 
-    /// The first text for which the condition holds.
+    /// Returns the first text that satisfies the condition.
     func text(where isWanted: @escaping @Sendable (String) -> Bool) async throws -> String {
         await texts.until { $0.texts.contains(where: isWanted) || $0.closed != nil }
         let (all, closed) = texts.value
@@ -114,7 +113,7 @@ final class PageSocket: Sendable {
 
     var isClosed: Bool { texts.value.closed != nil }
 
-    /// How the engine ended it.
+    /// Returns the end of the connection, once it has ended.
     func closed() async -> Closed? {
         await texts.until { $0.closed != nil }
         return texts.value.closed
@@ -154,7 +153,7 @@ final class PageSocket: Sendable {
             case 8:
                 let code = payload.count >= 2 ? Int(payload[0]) << 8 | Int(payload[1]) : nil
                 texts.change { $0.closed = $0.closed ?? Closed(code: code) }
-                // The engine waits for whoever does not hang up.
+                // The engine waits until the peer disconnects.
                 shutdown(socket, Int32(SHUT_RDWR))
             default: break
             }

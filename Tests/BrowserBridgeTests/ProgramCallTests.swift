@@ -55,7 +55,7 @@ extension InChromium {
                     }
                     let large = Bytes("\"" + String(repeating: "x", count: 65_535) + "\"")
                     #expect(throws: SendRefused.tooLarge) { try page.send("tell", id: nil, body: large) }
-                    // Whatever went wrong before, the connection is the same.
+                    // The errors before did not end the connection.
                     try page.send("tell", id: ActionID("id \"1\"\n"), body: Bytes(#"{"a":[1,"ä"]}"#))
                     try page.send("tell", id: nil, body: Bytes("null"))
                     #expect(
@@ -76,7 +76,7 @@ extension InChromium {
                     let page = try await Self.page(trial)
                     #expect(page.title == "one")
                     for title in ["two \u{1F600} \"x\"", "", String(repeating: "\u{1F600}", count: 3_000)] {
-                        // The answer comes behind the news of the title, which the browser tells first.
+                        // The second answer follows the report of the title, which the browser sends first.
                         try await page.call("rename", title, timeout: .seconds(60))
                         try await page.call("later", 1, timeout: .seconds(60))
                         #expect(page.title == (title.isEmpty ? nil : String(title.prefix(500))))
@@ -127,7 +127,7 @@ extension InChromium {
                     )
                     #expect(trial.engine.pages.isEmpty && trial.engine.counts.opened == 1)
                     gate.open()
-                    // Only the user can have it back.
+                    // Only the user can open the page again.
                     try await tab.reload()
                     _ = await trial.reports.first(3)
                     #expect(trial.engine.counts.opened == 2)

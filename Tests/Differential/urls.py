@@ -1,11 +1,11 @@
-"""Compares `signalbox parse` with ada-url, a reader of URLs by the WHATWG's rules that browsers and Node use.
+"""Compares `signalbox parse` with ada-url, a URL parser by the WHATWG rules that browsers and Node use.
 
     urls.py SIGNALBOX [SEED [COUNT]]
 
-Makes hostile URLs, and references to some bases, the same for the same seed, and gives them to `signalbox parse --stdin`.
-What it accepts, ada must read with the same normal form, host, port, path, query, fragment and origin; what it refuses is
-counted by reason, as it is stricter on purpose. Ends with status 1 when one differs, or when too few are accepted for the
-comparison to say much.
+Generates hostile URLs and relative references, the same for the same seed, as input of `signalbox parse --stdin`. For each
+accepted URL ada must return the same normal form, host, port, path, query, fragment and origin. Refused URLs are counted by
+reason, because Signalbox is stricter on purpose. Exits with status 1 if one differs, or if too few are accepted for a
+meaningful comparison.
 """
 
 import collections
@@ -17,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 
 from ada_url import URL, URLSearchParams
 
-# Measured: 0.40, and for references 0.49. The generator, or the reader, has changed its mind when it is less than this.
+# Measured: 0.40, and 0.49 for references. A smaller share means that the generator or the parser has changed.
 SMALLEST_SHARE = 0.35
 SHOWN = 20
 
@@ -39,7 +39,7 @@ INSERTED = "\t \\/?#@:%[]a.0-\0\x7f\u00ad\u3002\u200d"
 
 BASES = ["https://shop.example/a/b?c#d", "myapp://shop/a/b", "myapp:/a/b", "file:///a/b", "https://[::1]:81"]
 
-# Where the scripts are whose names are tried in Punycode.
+# The code point ranges of the scripts whose names are tried in Punycode.
 SCRIPTS = [
     (0xA0, 0x24F), (0x370, 0x52F), (0x590, 0x6FF), (0x900, 0xDFF), (0xE00, 0x11FF), (0x1E00, 0x2FFF), (0x3000, 0x9FFF),
     (0xAC00, 0xD7A3), (0xF900, 0xFFFF), (0x10000, 0x1FFFF),
@@ -47,7 +47,7 @@ SCRIPTS = [
 
 
 def choice(source, odd, plain):
-    """Most URLs have one odd part or two: with more they are only refused, each for the first."""
+    """Chooses a part so that most URLs have one or two odd parts. With more they are all refused, for the first one."""
     return source.choice(odd if source.random() < 0.4 else plain)
 
 
@@ -60,7 +60,7 @@ def path(source):
 
 
 def mixed(source):
-    """A URL of parts each of which is odd by itself, now and then with characters put where they do not belong."""
+    """Returns a URL of odd parts, sometimes with misplaced characters inserted."""
     host = choice(source, HOSTS, PLAIN_HOSTS)
     if source.random() < 0.05:
         host = "u" + source.choice([":p", ""]) + "@" + host
@@ -69,13 +69,13 @@ def mixed(source):
     if source.random() < 0.15:
         for _ in range(source.randint(1, 3)):
             place = source.randrange(len(text) + 1)
-            # In the place of a character, or between two.
+            # Replaces a character, or inserts between two.
             text[place : place + source.randint(0, 1)] = source.choice(INSERTED)
     return "".join(text)
 
 
 def international(source):
-    """A host that is, or pretends to be, a name beyond ASCII in its ASCII form."""
+    """Returns a URL whose host is, or resembles, the ASCII form of an international name."""
     if source.random() < 0.4:
         letters = "abcdefghijklmnopqrstuvwxyz0123456789-"
         label = "".join(source.choice(letters) for _ in range(source.randint(1, 12)))
@@ -87,19 +87,19 @@ def international(source):
 
 
 def reference(source):
-    """What a page's link may say that leaves out scheme or host."""
+    """Returns a relative reference, as a page's links have: without the scheme or the host."""
     start = source.choice(["", "/", "//", "?", "#", "..", "./", "///", "/\\", "a:", "https:", "\\"])
     rest = path(source).removeprefix("/") if source.random() < 0.8 else ""
     return start + rest + source.choice(QUERIES) + source.choice(FRAGMENTS)
 
 
 def lines(made):
-    """Those that can be lines: a line feed would end one, and a carriage return before it belongs to the line's end."""
+    """Returns the URLs that fit in one line: a line feed would end it, and a final carriage return is part of the line end."""
     return [url for url in made if "\n" not in url and not url.endswith("\r")]
 
 
 def ours(signalbox, made, base):
-    """What `signalbox parse` writes: one object for each URL, in their order."""
+    """Returns the output of `signalbox parse`: one object for each URL, in order."""
     options = ["--base", base] if base else []
     text = "".join(url + "\n" for url in made).encode("utf-8", "strict")
     run = subprocess.run([signalbox, "parse", "--stdin", *options], input=text, stdout=subprocess.PIPE, check=False)
@@ -110,7 +110,7 @@ def ours(signalbox, made, base):
 
 
 def difference(url, base, found):
-    """The first part that ada reads otherwise: its name, ada's reading, ours."""
+    """Returns the first part that differs: its name, ada's reading, ours."""
     try:
         ada = URL(url, base) if base else URL(url)
     except ValueError:
@@ -140,7 +140,7 @@ def segments(pathname):
 
 
 def compare(signalbox, title, made, base=None):
-    """Prints what became of the URLs, and tells whether all is well."""
+    """Prints the results, and returns whether the comparison passed."""
     refused, unreadable, differing = collections.Counter(), collections.Counter(), 0
     for url, found in zip(made, ours(signalbox, made, base)):
         if "url" not in found:

@@ -1,8 +1,8 @@
 import SignalboxCore
 
-/// What a body decodes as, type by type.
+/// The results of decoding a body as various types.
 struct BodyReading {
-    /// The values as JSON, or the word `refused`.
+    /// The decoded values as JSON; `refused` for a failure.
     private(set) var values: [String] = []
     private(set) var errors: [BodyError] = []
 
@@ -43,7 +43,7 @@ struct BodyReading {
         }
     }
 
-    /// What a body is written as is read again and written alike.
+    /// Checks that a written body can be read again and is then written identically.
     static func checkRoundTrip(_ body: Body) {
         let json = body.json
         do {
@@ -55,7 +55,7 @@ struct BodyReading {
     }
 }
 
-/// An `Info` with a member of every kind; all may be absent, so that a part of them is enough to go on.
+/// An `Info` with a member of every kind. All are optional, so that inputs with a few of them decode.
 struct WideInfo: Codable {
     enum Level: String, Codable { case low, high }
     enum Shape: Codable {
@@ -84,7 +84,7 @@ struct WideInfo: Codable {
     var hand: HandInfo?
 }
 
-/// An `Info` that is read by hand, with each form of reading.
+/// An `Info` with a hand-written reader that uses every reading method.
 struct HandInfo: BodyReadable, Encodable {
     let n: Int?
     let name: String
@@ -110,7 +110,7 @@ struct HandInfo: BodyReadable, Encodable {
     }
 }
 
-/// Any JSON value: a type that tries one form after the other, and recurses.
+/// Any JSON value. The recursive type tries one form after another.
 indirect enum JSONTree: Codable, Equatable {
     case null
     case bool(Bool)
@@ -120,7 +120,7 @@ indirect enum JSONTree: Codable, Equatable {
     case text(String)
     case list([JSONTree])
     case table([String: JSONTree])
-    /// A number that no type here holds.
+    /// A number that none of the numeric types can represent.
     case beyond
 
     init(from decoder: any Decoder) throws {
@@ -140,7 +140,7 @@ indirect enum JSONTree: Codable, Equatable {
 
     private static func scalar(_ value: any SingleValueDecodingContainer) -> JSONTree {
         if let bool = try? value.decode(Bool.self) { return .bool(bool) }
-        // The `Double` -0.0 is written -0, which an integer takes for 0.
+        // The `Double` -0.0 is written as -0, which an integer would read as 0.
         if let double = try? value.decode(Double.self), double == 0 { return .double(double) }
         if let int = try? value.decode(Int64.self) { return .int(int) }
         if let unsigned = try? value.decode(UInt64.self) { return .unsigned(unsigned) }

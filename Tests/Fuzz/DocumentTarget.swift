@@ -1,7 +1,7 @@
 import Foundation
 import SignalboxCore
 
-/// A JSON text is read alike by `Body` and in a batch, and what is accepted is JSON for Foundation as well.
+/// Checks that `Body` reads and writes a JSON text consistently, and that Foundation accepts every accepted text.
 enum DocumentTarget {
     private static let limits = MessageLimits(bytes: 1 << 16, depth: 512)
 
@@ -20,7 +20,7 @@ enum DocumentTarget {
         require(isAccepted || holdsHugeNumber(body), "Foundation refuses \(String(decoding: document, as: UTF8.self))")
     }
 
-    /// What was decoded is written, read and decoded to the same value.
+    /// Checks that a decoded value survives writing, reading and decoding.
     private static func checkTree(_ body: Body) {
         do {
             let tree = try body.decode(JSONTree.self)
@@ -33,8 +33,8 @@ enum DocumentTarget {
         }
     }
 
-    /// Foundation refuses a number beyond a `Double`; so may a mutation hide a second reason, which the differential
-    /// test is for.
+    /// Foundation refuses a number beyond the range of `Double`. Such a number may hide a second reason in a mutated
+    /// input, which the differential test covers.
     private static func holdsHugeNumber(_ body: Body) -> Bool {
         body.jsonText.split { !"0123456789+-.eE".contains($0) }.contains { number in
             Double(number).map { !$0.isFinite } ?? false
@@ -42,11 +42,11 @@ enum DocumentTarget {
     }
 }
 
-/// A number decodes as the standard library converts its literal, or is refused by a rule of the reader.
+/// Checks that a number decodes as the standard library converts its literal, or is refused by a rule of the reader.
 enum NumberTarget {
     static func run(_ input: [UInt8]) {
         guard let literal = String(validating: input, as: UTF8.self), isNumber(input) else {
-            // Whatever else these bytes are, they are no number.
+            // The bytes are not a number, so they must not decode as one.
             return require((try? Body(json: Bytes(input)).decode(Double.self)) == nil || hasSpace(input), "a number")
         }
         let body: Body
@@ -84,7 +84,7 @@ enum NumberTarget {
         if let whole = Int64(literal) { require(Int64(exactly: value) == whole, "\(literal) is \(value), inexactly") }
     }
 
-    /// The grammar of RFC 8259 section 6, read once more.
+    /// A second implementation of the grammar of RFC 8259, section 6.
     private static func isNumber(_ bytes: [UInt8]) -> Bool {
         (try? #/-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+\-]?[0-9]+)?/#.wholeMatch(in: String(decoding: bytes, as: UTF8.self)))
             .flatMap { $0 } != nil

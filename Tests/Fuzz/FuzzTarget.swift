@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an input is given to.
+/// The target that gets an input.
 enum FuzzTarget: Character, CaseIterable {
     /// The bytes are a message of a batch, in each envelope and payload kind.
     case message = "m"
@@ -35,12 +35,12 @@ enum FuzzTarget: Character, CaseIterable {
     }
 }
 
-/// An invariant that does not hold is a crash, which libFuzzer keeps and shrinks.
+/// Traps on a broken invariant, so that libFuzzer keeps and shrinks the input.
 func require(_ condition: Bool, _ rule: @autoclosure () -> String) {
     guard condition else { fatalError("broken: \(rule())") }
 }
 
-/// What libFuzzer calls before it reads its corpus: the seeds are put into the folder that the environment names.
+/// Writes the seeds to the folder that the environment names. libFuzzer calls this before it reads its corpus.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(
     _ count: UnsafeMutablePointer<CInt>?,
@@ -50,9 +50,9 @@ public func initialize(
     return 0
 }
 
-/// What libFuzzer calls for each input: the first byte chooses the target, the rest is what it is given.
+/// Runs one input for libFuzzer: the first byte selects the target, which gets the remaining bytes.
 ///
-/// A trap is a finding; each invariant that does not hold traps.
+/// A trap is a finding, and each broken invariant traps.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = UnsafeBufferPointer(start: start, count: count)
@@ -61,15 +61,15 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// The seeds as files of their own: each line of `Seeds/*.txt` for the targets it is good for, and the documents of
-/// `SIGNALBOX_CORPORA` where that is set.
+/// Writes each line of `Seeds/*.txt` to a separate file for each of its targets, and the documents of
+/// `SIGNALBOX_CORPORA` if that is set.
 enum SeedFolder {
     private static let targets: [String: [FuzzTarget]] = [
         "documents": [.document, .message], "envelopes": [.message, .document], "numbers": [.number],
         "names": [.name], "topics": [.topic], "urls": [.url], "routes": [.route],
     ]
 
-    /// Does nothing without `SIGNALBOX_SEEDS`, the folder of the lines, and `SIGNALBOX_CORPUS`, the folder to fill.
+    /// Does nothing without `SIGNALBOX_SEEDS`, the folder of the seeds, and `SIGNALBOX_CORPUS`, the folder to fill.
     static func fill() {
         let environment = ProcessInfo.processInfo.environment
         guard let seeds = environment["SIGNALBOX_SEEDS"], let corpus = environment["SIGNALBOX_CORPUS"] else { return }
@@ -80,7 +80,7 @@ enum SeedFolder {
             let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             for (number, line) in lines.enumerated() where line.first != UInt8(ascii: "#") {
                 for target in targets {
-                    // Two lines in one: what stands before ` <- ` and what stands behind it.
+                    // A seed line stores two lines, separated by ` <- `.
                     let seed = [.topic, .url, .route].contains(target) ? joined(line) : Array(line)
                     write(seed, for: target, name: "\(name)-\(number)", to: folder)
                 }

@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// A message means the same wherever it lies in a batch, and a refused one is kept as it came.
+/// Checks that a message has the same meaning at every position in a batch, and that a rejected one keeps its bytes.
 enum MessageTarget {
     private struct Facts: OriginFacts {
         static let kind = "fuzz"
@@ -9,7 +9,7 @@ enum MessageTarget {
     private static let origin = Origin(source: "fuzz", facts: Facts())
     private static let limits = MessageLimits(bytes: 1 << 16, depth: 64)
     private static let pool = ArrivalPool()
-    /// It begins with what could be the rest of a number.
+    /// A message whose start could continue a number.
     private static let neighbour = Array("5.5e5".utf8)
 
     static func run(_ message: [UInt8]) {
@@ -55,14 +55,14 @@ enum MessageTarget {
     }
 }
 
-/// One way in which the bytes of a message may be read.
+/// An interpretation of a message's bytes: an envelope and a payload kind.
 struct MessageShape {
     let name: String
     let envelope: Envelope
     let payload: PayloadKind
 
-    /// Every envelope with every payload kind that it reads. The captures are made of the message, so that they meet
-    /// members of the same name, and their texts lie beside what could be taken for a part of them.
+    /// Every envelope with every payload kind that it supports. The captures are made from the message, so that they
+    /// collide with members of the same name, and so that their texts lie beside similar bytes of the message.
     static func all(for message: [UInt8]) -> [MessageShape] {
         let head = String(decoding: message.prefix(6), as: UTF8.self)
         let tail = String(decoding: message.suffix(9), as: UTF8.self)
@@ -92,7 +92,7 @@ struct MessageShape {
     }
 }
 
-/// All that can be seen of an arrival, assigned ids apart.
+/// The observable properties of an arrival, except assigned ids.
 struct MessageAnswer: Equatable {
     private var original: [UInt8]
     private var token: UInt64
@@ -139,7 +139,7 @@ struct MessageAnswer: Equatable {
     }
 }
 
-/// Names and ids are what their grammars say.
+/// Checks that names and ids are accepted if and only if they match their grammars.
 enum NameTarget {
     static func run(_ input: [UInt8]) {
         let text = String(decoding: input, as: UTF8.self)

@@ -1,6 +1,6 @@
 import SignalboxRoutes
 
-/// A table of one pattern finds what the pattern finds, and what is found are pieces of the decoded URL.
+/// Checks that a table of one pattern matches as the pattern does, and that captures are pieces of the decoded URL.
 enum RouteTarget {
     static func run(_ input: [UInt8]) {
         let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -34,7 +34,7 @@ enum RouteTarget {
         try? RouteTable(patterns.enumerated().map { ($1, $0) })
     }
 
-    /// A rest for all URLs with a path comes last, and is found where nothing else is.
+    /// Checks that a rest for all URLs with a path has the lowest precedence, and matches if no other pattern does.
     private static func checkPrecedence(_ pattern: URLPattern, _ url: URLText) {
         guard let all = try? URLPattern("/{all...}"), let routes = table([all, pattern]) else { return }
         let match = routes.match(url)
@@ -80,8 +80,8 @@ enum RouteTarget {
     }
 }
 
-/// What is read as a URL is in normal form, means the same to a reader of RFC 3986, and is refused with a place inside it
-/// otherwise. After a line feed: a reference that is resolved against it.
+/// Checks that an accepted URL has a normal form and agrees with a reader of RFC 3986, and that a refused one has an
+/// offset within the text. A reference after a line feed is resolved against the URL.
 enum URLTarget {
     static func run(_ input: [UInt8]) {
         let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -125,7 +125,7 @@ enum URLTarget {
     }
 }
 
-/// A pattern matches a topic when its filter does, and then has a text for each of its names.
+/// Checks that a pattern matches a topic if its filter does, and that each of its names then has a text.
 enum TopicTarget {
     static func run(_ input: [UInt8]) {
         let parts = input.split(separator: UInt8(ascii: "\n"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -152,7 +152,7 @@ enum TopicTarget {
         require(captures.allSatisfy { isWithin($0.value, topic) }, "a capture of \(texts[0]) is a piece of \(topic)")
     }
 
-    /// MQTT 5.0 section 4.7, level by level.
+    /// A second implementation of MQTT 5.0, section 4.7, level by level.
     private static func matches(_ filter: TopicFilter, _ topic: TopicName) -> Bool {
         var wanted = filter.text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
         if filter.isShared { wanted = wanted.dropFirst(2) }

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Tests that fail, hang and crash on purpose: `run` holds what the gate says of them against what it should say.
+// Tests that fail, hang and crash on purpose. `run` compares the report of the gate with the expected one.
 
 let package = Package(
     name: "signalbox-gate",

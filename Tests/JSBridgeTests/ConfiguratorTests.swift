@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxRoutes
 import Testing
 
-/// What a configurator collects, what it takes where nothing was set, and what it refuses.
+/// The settings that a configurator collects, its defaults, and the settings that it refuses.
 @Suite(.timeLimit(.minutes(10))) struct ConfiguratorTests {
     private let url: URLText
 
@@ -81,7 +81,7 @@ import Testing
         #expect(configuration.navigation.handlerNames == ["scheme", "ownOrigin"])
     }
 
-    // MARK: - Where nothing was set
+    // MARK: - Defaults
 
     @Test(arguments: [
         ("https://shop.example/product/42", NavigationKind.link, FrameRole.main, "allow by ownOrigin"),
@@ -137,7 +137,7 @@ import Testing
         #expect(both == nil)
     }
 
-    // MARK: - What is refused
+    // MARK: - Refused settings
 
     @Test(arguments: [
         ("Shop/3.2", true), ("a", true), (String(repeating: "a", count: 256), true), ("a (b; c) ~!", true),

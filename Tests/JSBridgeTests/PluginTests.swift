@@ -103,7 +103,7 @@ import Testing
     }
 }
 
-/// The classic form: whoever has the plugin sets what it does.
+/// A plugin in the classic form, whose owner sets its work.
 @MainActor
 final class PayPlugin: Plugin {
     struct Refused: Error {}
@@ -120,9 +120,9 @@ final class PayPlugin: Plugin {
     }
 }
 
-/// Who may call from a page: an engine reads the text of a frame's origin, and a rule names an origin.
+/// Access from pages. An engine reads the text of a frame's origin, and a rule names an origin.
 @Suite(.timeLimit(.minutes(10))) struct ScriptOriginTests {
-    /// What engines and browsers report, and whether it is `https://app.example`.
+    /// Origins that engines and browsers report, and whether each is `https://app.example`.
     private static let origins: [(text: String?, isTrusted: Bool)] = [
         ("https://app.example", true), ("HTTPS://APP.Example", true), ("https://app.example:443", true),
         ("https://app.example:", true), ("https://app.example:0443", true), ("https://app.example:8443", false),
@@ -205,7 +205,7 @@ final class PayPlugin: Plugin {
         #expect(Spied.decoded.load(ordering: .relaxed) == trusted)
     }
 
-    /// Counts how often a body becomes one.
+    /// A body type that counts how often it is decoded.
     private struct Spied: Decodable, Sendable {
         static let decoded = Atomic(0)
 

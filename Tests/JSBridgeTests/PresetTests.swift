@@ -5,7 +5,7 @@ import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
-/// Kinds of page: one is made from another, and what each may load is decided by the chain of its own.
+/// Presets of pages. One derives from another, and each has its own navigation chain.
 @Suite(.timeLimit(.minutes(10))) struct PresetTests {
     private func decide(_ text: String, _ preset: BridgePreset, from url: String) async throws -> String {
         let configuration = try preset.configuration(url: URLText(url))
@@ -42,7 +42,7 @@ import Testing
         let shop = try ShopPresets()
         #expect(try await decide(text, shop.default, from: "https://shop.example/") == verdict)
         #expect(shop.opened.all == [opened].compactMap(\.self))
-        // What differs is not the chain.
+        // The presets do not differ in the chain.
         #expect(try await decide(text, shop.product, from: "https://shop.example/product/1") == verdict)
     }
 
@@ -119,10 +119,9 @@ import Testing
     }
 }
 
-/// The three kinds of page of a shop: the default, a product's, which differs in little, and a payment's, which inherits
-/// nothing.
+/// A shop's three kinds of page: the default, a product's with few changes, and a payment's, which inherits nothing.
 struct ShopPresets {
-    /// What was opened natively, in order.
+    /// The targets opened natively, in order.
     let opened = EventList<String>()
     let `default`: BridgePreset
     let product: BridgePreset

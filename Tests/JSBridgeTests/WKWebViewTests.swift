@@ -6,7 +6,7 @@ import Testing
 
 @testable import JSBridge
 
-/// What is wanted of a view waits for the one task that does it: in which order, how much, and until when.
+/// Requests for a view wait for the one task that performs them, in order, up to a bound, and until the end.
 @Suite(.timeLimit(.minutes(10))) struct PageWishesTests {
     private let wishes = PageWishes(bound: 2)
 
@@ -58,9 +58,9 @@ import Testing
     }
 }
 
-/// The script that tells of a page's title, in a page that has just what the script looks at.
+/// The script that reports a page's title, in a page that has only the members it uses.
 @Suite(.timeLimit(.minutes(10))) struct TitleScriptTests {
-    /// A document whose head can be hidden, and whose changes are made by `change()`.
+    /// Returns a document with or without a head. `change()` reports its changes.
     private static func document(hasHead: Bool) -> String {
         """
         class Document { querySelector(name) { return \(hasHead) && name === 'head' ? 'the head' : null; } }
@@ -84,7 +84,7 @@ import Testing
 
     @Test func itTellsOnceOfAPageAndOfManyChangesAtOnce() async throws {
         let reports = try await trial("for (let n = 0; n < 100; n++) change();").untilEnd()
-        // What the page reports and what the plugin does come from two threads.
+        // The page's reports and the plugin's come from two threads.
         #expect(reports.sorted() == [#"["the head",["childList","subtree","characterData"]]"#, "title null"])
     }
 
@@ -99,7 +99,7 @@ import Testing
     }
 }
 
-/// A text from the private world says whose it is, and the engine says whose its frame is: both must be the same.
+/// A text from the private world claims an origin, and the engine reports the frame's origin. Both must be equal.
 @Suite struct ClaimedOriginTests {
     private func agrees(_ claim: String, _ scheme: String, _ host: String, _ port: Int = 0) -> Bool {
         ClaimedOrigin(in: "0123456789abcdef \(claim)\nhello\n\n").isThat(ofScheme: scheme, host: host, port: port)

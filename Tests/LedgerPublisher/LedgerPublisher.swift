@@ -18,7 +18,7 @@ struct LedgerPublisher {
     }
 }
 
-/// What the program was asked to do.
+/// The program's parsed arguments.
 struct Arguments {
     var host = "127.0.0.1"
     var port: Int32 = 1883
@@ -76,10 +76,10 @@ struct Arguments {
     }
 }
 
-/// Publishes and counts acknowledgements, on one thread.
+/// Publishes messages and records their acknowledgements, on one thread.
 ///
-/// libmosquitto keeps what is not acknowledged over a reconnect inside the process and sends it again; publishing while
-/// offline returns `MOSQ_ERR_NO_CONN` but queues all the same, so it counts as published.
+/// libmosquitto stores unacknowledged messages in the process across a reconnect and sends them again. Publishing while
+/// offline returns `MOSQ_ERR_NO_CONN` but queues the message, so it counts as published.
 final class Publisher {
     enum End: Int32 {
         case complete = 0
@@ -107,10 +107,10 @@ final class Publisher {
         ledger = try FileHandle(forWritingTo: URL(fileURLWithPath: arguments.ledger))
     }
 
-    /// Publishes all and returns when all are acknowledged, one was refused, or nothing has moved for the timeout.
+    /// Publishes messages until all are acknowledged, one is refused, or the timeout passes without progress.
     func run() throws -> End {
         mosquitto_lib_init()
-        // Unretained: the handle is destroyed before this call returns, and the caller holds the object until then.
+        // Unretained: the handle is destroyed before this call returns, and the caller retains the object until then.
         handle = mosquitto_new(nil, true, Unmanaged.passUnretained(self).toOpaque())
         defer {
             mosquitto_destroy(handle)
@@ -178,7 +178,7 @@ final class Publisher {
     }
 }
 
-// Called on the publisher's thread inside `mosquitto_loop`; `userData` is the publisher, which outlives the handle.
+// Called on the publisher's thread inside `mosquitto_loop`. `userData` is the publisher, which outlives the handle.
 
 private func publisherConnected(
     _ handle: OpaquePointer?,

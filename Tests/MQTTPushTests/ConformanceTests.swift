@@ -48,22 +48,22 @@ struct ConformanceTests {
     }
 }
 
-/// A push source with a session and a topic of its own, and a publisher on the same broker.
+/// A push source with its own session and topic, and a publisher on the same broker.
 struct MQTTPushSubject: ConformanceSubject {
     let adapter: any Adapter
     let batchBound: Int
-    /// Acknowledgements leave a batch at a time.
+    /// The source sends its acknowledgements one batch at a time.
     let waitsForEachBatch = true
     private let broker: Broker
     private let topic: String
 
-    /// Returns when the broker keeps a session with the subscription: what is published from then on reaches the adapter.
+    /// Creates the subject once the broker keeps a session with the subscription: later messages reach the adapter.
     init(_ source: SourceName, broker: Broker) async throws {
         topic = "conformance/\(source)"
         var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic(topic)], clientID: source.text)
         configuration.source = source
         configuration.batchMessages = 32
-        // A broker on a busy machine takes its time, and none of the cases is about that.
+        // A broker on a busy machine is slow, and none of the cases tests that.
         configuration.farewellTimeout = .seconds(300)
         batchBound = configuration.batchMessages
         self.broker = broker
@@ -78,7 +78,7 @@ struct MQTTPushSubject: ConformanceSubject {
     func end() async {}
 }
 
-/// A push source that answers and can send, a publisher that asks it, and a source that hears the answers.
+/// A push source that answers and can send, a publisher of requests, and a source that receives the answers.
 final class AnsweringSubject: ConformanceSubject {
     let adapter: any Adapter
     let batchBound = 32
@@ -104,7 +104,7 @@ final class AnsweringSubject: ConformanceSubject {
         publishing.stopTimeout = .seconds(300)
         configuration.publishing = publishing
         adapter = try MQTTPushAdapter(configuration, logger: logger)
-        // The broker keeps a session for both from here on.
+        // From here on, the broker keeps a session for both.
         try await PushTrial.run(configuration) { _ in }
         let hearing = try MQTTPushConfiguration.test(
             broker,
@@ -149,7 +149,7 @@ final class AnsweringSubject: ConformanceSubject {
     }
 }
 
-/// What the payload of an answer says.
+/// The decoded payload of an answer.
 struct AnswerPayload: Decodable {
     struct Refusal: Decodable {
         let code: String

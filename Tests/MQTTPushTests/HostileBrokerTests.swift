@@ -84,11 +84,11 @@ struct HostileBrokerTests {
     }
 }
 
-/// A broker whose every packet is cut off, lies about its length or has a byte that is wrong, one after the other; then one
-/// that is well again.
+/// A broker that sends one damaged packet per connection, and then behaves. The packets are cut off, have a wrong
+/// length or have a wrong byte.
 @Suite(.timeLimit(.minutes(10)))
 struct DamagedBrokerTests {
-    /// One of each packet that a client may get, with properties where it may have some (MQTT 5.0, chapter 3).
+    /// One of each packet that a client may receive, with properties where allowed (MQTT 5.0, chapter 3).
     static let packets: [[UInt8]] = [
         HostilePacket.connack([
             0x21, 0x00, 0x0A, 0x12, 0x00, 0x02, 0x61, 0x62, 0x26, 0x00, 0x01, 0x61, 0x00, 0x01, 0x62,
@@ -108,7 +108,7 @@ struct DamagedBrokerTests {
         HostilePacket.packet(0xF0, [0x18, 0x04, 0x15, 0x00, 0x01, 0x61]),
     ]
 
-    /// What a good broker answers, a message included.
+    /// Returns the answers of a good broker, including one message.
     private static func answers(_ version: MQTTVersion, _ payload: String) -> FakeBroker.Script {
         let isNew = version == .v5
         let topic: [UInt8] = [0x00, 0x08] + Array("push/log".utf8)
@@ -118,7 +118,7 @@ struct DamagedBrokerTests {
             : [[0x20, 0x02, 0x00, 0x00], [0x90, 0x03, 0x00, 0x01, 0x01] + message]
     }
 
-    /// Plays each of them as a greeting and on a connection that was greeted, a connection each, and hangs up after it.
+    /// Plays each packet as the greeting and after a valid greeting, each on its own connection, and then hangs up.
     private func survive(_ damaged: [[UInt8]], _ version: MQTTVersion = .v5) async throws {
         let before = Self.answers(version, "\"before\"")
         let scripts = damaged.flatMap { [[$0], [before[0], before[1] + $0]] }
@@ -138,8 +138,8 @@ struct DamagedBrokerTests {
         try await survive(packet.indices.dropFirst().map { Array(packet[..<$0]) })
     }
 
-    /// Without the SUBACK that then has properties and no reason code: libmosquitto 2.0.11 never frees those, and
-    /// LeakSanitizer finds it (docs/delivery.md).
+    /// Omits the SUBACK that would then have properties and no reason code: libmosquitto 2.0.11 never frees those
+    /// properties, and LeakSanitizer reports them (docs/delivery.md).
     @Test(arguments: packets)
     func aPacketLiesAboutItsLength(_ packet: [UInt8]) async throws {
         let shorter: [UInt8] = packet[0] == 0x90 ? [] : [packet[1] &- 1]
@@ -150,8 +150,8 @@ struct DamagedBrokerTests {
         )
     }
 
-    /// Packets without properties, and the places whose damage would make libmosquitto read others' bytes as a property that
-    /// is none, on which it ends the process (docs/delivery.md).
+    /// Packets without properties, and the indices of the bytes that stay intact. Damage there would make libmosquitto
+    /// read unrelated bytes as an invalid property, on which it ends the process (docs/delivery.md).
     static let bare: [(packet: [UInt8], without: Set<Int>)] = [
         (HostilePacket.connack([]), []),
         (FakeAnswers.granted, [0]),
@@ -175,7 +175,7 @@ struct DamagedBrokerTests {
         )
     }
 
-    /// As MQTT 3.1.1 has no properties, every place may be damaged there.
+    /// MQTT 3.1.1 packets. They have no properties, so any byte may be damaged.
     static let old: [[UInt8]] = [
         [0x20, 0x02, 0x00, 0x00], [0x90, 0x03, 0x00, 0x01, 0x01], [0xB0, 0x02, 0x00, 0x02],
         HostilePacket.packet(0x32, [0x00, 0x08] + Array("push/log".utf8) + [0x00, 0x01] + Array("{}".utf8)),
@@ -196,7 +196,7 @@ struct DamagedBrokerTests {
         try await survive([Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)])
     }
 
-    /// 256 MiB are what the header may promise (MQTT 5.0, 2.1.4); what comes is a few bytes.
+    /// The header may promise 256 MiB (MQTT 5.0, 2.1.4); only a few bytes follow.
     @Test func aPacketThatPromisesAllThatMQTTAllowsIsALostConnection() async throws {
         try await survive([[0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61]])
     }

@@ -4,15 +4,15 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-/// A broker plays what MQTT forbids, packet by packet: the callbacks survive, the connection ends or goes on, and what
-/// came before and comes after is a message like any other.
+/// A broker sends packets that MQTT forbids. The callbacks survive, the connection ends or continues, and the messages
+/// before and after the packet arrive as usual.
 @Suite(.timeLimit(.minutes(10)))
 struct HostilePacketTests {
     private static func message(_ payload: String) -> [UInt8] {
         FakeAnswers.message(payload, to: "push/log", qos: 0)
     }
 
-    /// What a good connection answers after the hostile one.
+    /// The answers of a good connection after the hostile one.
     private static let recovery = [FakeAnswers.connected, FakeAnswers.granted + message("3")]
 
     private func run(
@@ -23,12 +23,12 @@ struct HostilePacketTests {
         let broker = try FakeBroker(scripts, hangUps: hangUps)
         defer { broker.close() }
         var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
-        // After some of them nothing comes any more.
+        // After some of the packets the broker sends nothing more.
         configuration.answerTimeout = .seconds(10)
         try await PushTrial.run(configuration, subscribed: false, body)
     }
 
-    /// The payloads that arrived until one of the two that end a script did: behind the packet, or from the good connection.
+    /// Returns the payloads up to the end marker: `2` behind the packet or `3` from the good connection.
     private func payloads(_ trial: PushTrial) async -> [String] {
         await trial.intake.taken.wait { ["2", "3"].contains($0.last?.text) }.map(\.text)
     }
@@ -63,7 +63,7 @@ struct HostilePacketTests {
         }
     }
 
-    /// MQTT would have the connection ended, and the message would come again for ever (MQTT 5.0, 3.1.2.11.4).
+    /// MQTT ends the connection, so the broker would redeliver the message endlessly (MQTT 5.0, 3.1.2.11.4).
     @Test func aMessageOverTheLimitThatTheBrokerWasToldIsARejectedArrival() async throws {
         let payload = [UInt8](repeating: 0x20, count: 5_000)
         let rest = [0x00, 0x08] + Array("push/log".utf8) + [0x00] + payload
@@ -81,14 +81,14 @@ struct HostilePacketTests {
     }
 }
 
-/// What a broker may not send, or need not, and what a client does with it.
+/// A packet that a broker must not or need not send, and how the client responds to it.
 struct HostilePacket: Sendable, CustomStringConvertible {
     enum Answer: Sendable {
-        /// The connection is dropped and made again.
+        /// The client drops the connection and reconnects.
         case drops
-        /// Nothing happens: what comes behind it is read as if it were not there.
+        /// The client skips the packet and reads the bytes behind it as usual.
         case ignores
-        /// It counts as what it says it is.
+        /// The client accepts the packet as the type that it claims to be.
         case takes
     }
 
@@ -104,15 +104,15 @@ struct HostilePacket: Sendable, CustomStringConvertible {
 
     var description: String { name }
 
-    /// A packet: type and flags, then the rest with its true length, which is below 128.
+    /// Returns a packet: type and flags, then the rest with its true length, which must be below 128.
     static func packet(_ first: UInt8, _ rest: [UInt8]) -> [UInt8] { [first, UInt8(rest.count)] + rest }
 
-    /// CONNACK with these properties.
+    /// Returns a CONNACK with these properties.
     static func connack(_ properties: [UInt8], flags: UInt8 = 0, code: UInt8 = 0) -> [UInt8] {
         packet(0x20, [flags, code, UInt8(properties.count)] + properties)
     }
 
-    /// PUBLISH with QoS 0 and these bytes for a topic and properties.
+    /// Returns a PUBLISH with these bytes as its topic and properties. QoS 0 by default.
     static func publish(_ topic: [UInt8], properties: [UInt8] = [], first: UInt8 = 0x30) -> [UInt8] {
         let id: [UInt8] = first & 0x06 == 0 ? [] : [0x00, 0x01]
         return packet(first, [0, UInt8(topic.count)] + topic + id + [UInt8(properties.count)] + properties)
@@ -120,7 +120,7 @@ struct HostilePacket: Sendable, CustomStringConvertible {
 }
 
 extension HostilePacket {
-    /// Instead of CONNACK (MQTT 5.0, 3.2).
+    /// Packets in place of CONNACK (MQTT 5.0, 3.2).
     static let greetings: [HostilePacket] = [
         HostilePacket("CONNACK without anything", packet(0x20, [])),
         HostilePacket("CONNACK of one byte", packet(0x20, [0x00])),
@@ -159,7 +159,7 @@ extension HostilePacket {
 }
 
 extension HostilePacket {
-    /// What is no message, on a connection that was greeted and has its filter granted (MQTT 5.0, 3.4 to 3.15).
+    /// Packets other than PUBLISH, sent after CONNACK and the granted filter (MQTT 5.0, 3.4 to 3.15).
     static let others: [HostilePacket] = [
         HostilePacket("CONNACK twice", FakeAnswers.connected),
         HostilePacket("SUBACK for nothing", packet(0x90, [0x00, 0x63, 0x00, 0x01]), .ignores),
@@ -204,7 +204,7 @@ extension HostilePacket {
 extension HostilePacket {
     private static let log = Array("push/log".utf8)
 
-    /// PUBLISH, on a connection that was greeted and has its filter granted (MQTT 5.0, 3.3).
+    /// PUBLISH packets, sent after CONNACK and the granted filter (MQTT 5.0, 3.3).
     static let messages: [HostilePacket] = [
         HostilePacket("PUBLISH without anything", packet(0x30, [])),
         HostilePacket("PUBLISH with a topic cut off", packet(0x30, [0x00, 0x05, 0x61])),

@@ -68,7 +68,7 @@ import Testing
 }
 
 @Suite struct TLSClientTests {
-    /// OpenSSL's word PSK also selects suites without encryption. The system's security level may forbid them, but need not.
+    /// OpenSSL's keyword PSK also selects suites without encryption, which the system may or may not forbid.
     @Test func aSharedKeyIsUsedWithEncryptionAlone() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString)")
         try Data(String(repeating: "0f", count: 16).utf8).write(to: file)
@@ -92,7 +92,7 @@ struct SocketFarewellTests {
     @Test func aConnectionIsHeldUntilTheBrokerHasReadToItsEndAndClosed() async throws {
         let (own, broker) = try Self.makePair()
         let events = EventList<String>()
-        // What lies unread when a socket is closed makes the system reset the connection.
+        // Closing a socket with unread data makes the system reset the connection.
         #expect(send(broker, "late", 4, 0) == 4)
         #expect(send(own, "acknowledged", 12, 0) == 12)
         let isHeld = EventList<Bool>()

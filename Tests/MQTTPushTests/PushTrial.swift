@@ -6,7 +6,7 @@ import SignalboxCore
 import SignalboxRoutes
 import SignalboxTesting
 
-/// A running adapter, what it delivers and what it logs.
+/// A running adapter, its arrivals and its log lines.
 struct PushTrial {
     let intake: RecordingIntake
     let log: EventList<String>
@@ -27,7 +27,7 @@ struct PushTrial {
                 if subscribed { await trial.hears("subscribed to") }
                 try await body(trial)
             } catch {
-                // The run waits for outcomes that nobody would give any more.
+                // The run would wait for outcomes that can no longer arrive.
                 intake.giveUp()
                 group.cancelAll()
                 throw error
@@ -37,25 +37,25 @@ struct PushTrial {
         }
     }
 
-    /// Waits for a log line with the text, `count` times, and returns the last of them.
+    /// Waits for `count` log lines that contain the text, and returns the last of them.
     @discardableResult
     func hears(_ text: String, times count: Int = 1) async -> String {
         await log.line(containing: text, times: count)
     }
 
-    /// Waits until `count` arrivals were taken.
+    /// Waits until `count` arrivals have been taken, and returns them.
     func arrivals(_ count: Int) async -> [Arrival] {
         await intake.taken.first(count).map(\.arrival)
     }
 
-    /// The id of the first arrival, waited for.
+    /// Waits for the first arrival and returns its id.
     func firstID() async -> String {
         (try? await arrivals(1)[0].reading.get().id.text) ?? "unreadable"
     }
 }
 
 extension MQTTPushConfiguration {
-    /// A source `push` with a session on a test's broker, quick to connect again.
+    /// Returns the configuration of a source `push` with a session on a test's broker. It reconnects quickly.
     static func test(
         _ broker: Broker,
         _ topics: [MQTTTopic],
@@ -80,7 +80,7 @@ extension MQTTPushConfiguration {
             cap: .milliseconds(50),
             slow: .milliseconds(5) ... .milliseconds(50)
         )
-        // A broker that is slow is none that is silent.
+        // A slow broker must not count as a silent one.
         configuration.answerTimeout = .seconds(300)
         return configuration
     }
@@ -98,7 +98,7 @@ extension MQTTTopic {
 }
 
 extension Arrival {
-    /// The action, or a failure of the test that asks.
+    /// Returns the action, or throws the rejection and so fails the calling test.
     func action() throws -> Action {
         try reading.get()
     }
@@ -111,7 +111,7 @@ extension Arrival {
     var pushFacts: PushFacts? { origin.facts as? PushFacts }
 }
 
-/// A running publisher and what it logs.
+/// A running publisher and its log lines.
 struct PublisherTrial {
     let publisher: MQTTPublisher
     let log: EventList<String>
@@ -143,7 +143,7 @@ struct PublisherTrial {
         publisher = try MQTTPublisher(configuration, logger: Logger(label: "publisher") { _ in RecordingLog(log) })
     }
 
-    /// What comes back on a request that is handled; `nil` for another outcome.
+    /// Sends a request and returns its reply, or `nil` if the outcome has none.
     func ask(_ payload: String, _ topic: String) async throws -> String? {
         let reply = try await publisher.request(MQTTMessage(payload, to: topic), timeout: .seconds(300))
         guard case .reply(let echoed?) = try AnswerPayload.read(Bytes(reply.payload)) else { return nil }
@@ -152,7 +152,7 @@ struct PublisherTrial {
 }
 
 extension MQTTPublisherConfiguration {
-    /// A publisher to a test's broker that is quick to connect again, and patient.
+    /// Returns the configuration of a publisher to a test's broker, with quick reconnects and long timeouts.
     static func test(port: Int) throws -> MQTTPublisherConfiguration {
         var configuration = MQTTPublisherConfiguration(
             source: "out",
@@ -171,7 +171,7 @@ extension MQTTPublisherConfiguration {
 }
 
 extension MQTTPushConfiguration {
-    /// A source that answers what comes on `open/{action}/{id}`.
+    /// Returns the configuration of a source that answers requests on `open/{action}/{id}`.
     static func answering(
         _ broker: Broker,
         replyTopics: [String] = ["signalbox/replies/#"]
@@ -184,7 +184,7 @@ extension MQTTPushConfiguration {
         return configuration
     }
 
-    /// The same, with a second connection for `urgent/{action}/{id}`.
+    /// Returns the same configuration with a second connection for `urgent/{action}/{id}`.
     static func answeringTwice(_ broker: Broker) throws -> MQTTPushConfiguration {
         var configuration = try answering(broker)
         configuration.connections = [MQTTConnection(name: "urgent", topics: [try MQTTTopic("urgent/{action}/{id}")])]
@@ -200,7 +200,7 @@ extension RecordingIntake.Taken {
 }
 
 extension Broker {
-    /// A broker on which everyone may use `open/#` and the reply topics, and nothing else.
+    /// Runs `body` with a broker on which every client may use `open/#` and the reply topics, and nothing else.
     static func withRules<Result>(_ body: (Broker) async throws -> Result) async throws -> Result {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("acl-\(UUID().uuidString)")
         try "topic readwrite open/#\ntopic readwrite signalbox/replies/#\n".write(
@@ -213,7 +213,7 @@ extension Broker {
     }
 }
 
-/// What a call that must fail failed with.
+/// Returns the error of a call that must fail.
 func publishError(_ body: () async throws -> Void) async -> MQTTPublishError? {
     do {
         try await body()
@@ -223,16 +223,16 @@ func publishError(_ body: () async throws -> Void) async -> MQTTPublishError? {
     }
 }
 
-/// What a broker could answer, byte by byte (MQTT 5.0, chapter 3).
+/// Answers of a broker, byte by byte (MQTT 5.0, chapter 3).
 enum FakeAnswers {
-    /// CONNACK: taken, no session, no properties.
+    /// CONNACK: accepted, no session, no properties.
     static let connected: [UInt8] = [0x20, 0x03, 0x00, 0x00, 0x00]
     /// SUBACK to the client's first packet id: QoS 1 granted.
     static let granted: [UInt8] = [0x90, 0x04, 0x00, 0x01, 0x00, 0x01]
-    /// All that a client with one filter needs.
+    /// The answers that a client with one filter needs.
     static let welcome = [connected, granted]
 
-    /// PUBLISH with QoS 0, 1 or 2 and packet id 1.
+    /// Returns a PUBLISH with QoS 0, 1 or 2. Above QoS 0 its packet id is 1.
     static func message(_ payload: String, to topic: String, qos: UInt8) -> [UInt8] {
         var rest = [0, UInt8(topic.utf8.count)] + Array(topic.utf8)
         if qos > 0 { rest += [0x00, 0x01] }

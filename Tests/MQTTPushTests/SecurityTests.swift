@@ -6,7 +6,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-/// Connections over TLS, and what is said when there is none.
+/// TLS connections, and the errors when one fails.
 @Suite(.timeLimit(.minutes(10)))
 struct SecurityTests {
     /// Runs `body` with an authority whose files are removed afterwards.
@@ -33,7 +33,7 @@ struct SecurityTests {
         try .secure(broker, security, host: host)
     }
 
-    /// Checks that messages come, and that their facts say whether nobody can have changed them.
+    /// Checks that messages arrive, and that their facts report whether TLS protects them from changes.
     private func receives(
         _ broker: Broker,
         _ security: MQTTSecurity,
@@ -45,7 +45,7 @@ struct SecurityTests {
         var configuration = try configuration(broker, security, host: host)
         change(&configuration)
         try await PushTrial.run(configuration) { trial in
-            // Also a message that is longer than a record of TLS.
+            // One message is longer than a TLS record.
             let long = String(repeating: "x", count: 40_000)
             try await broker.publish(#"{"action":"log","id":"1","body":"\#(long)"}"#, to: "push/log")
             try await broker.publish(lines: (2...100).map { #"{"id":"\#($0)","n":1}"# }, to: "push/log")
@@ -55,8 +55,8 @@ struct SecurityTests {
         }
     }
 
-    /// The error of a run whose first connection must succeed, and that the reason is waited for slowly where nobody but
-    /// a person can cure it.
+    /// Returns the error of a run whose first connection must succeed. Also checks that the source takes a slow wait if
+    /// only a person can fix the fault.
     private func refusal(
         _ broker: Broker,
         _ security: MQTTSecurity,
@@ -76,7 +76,7 @@ struct SecurityTests {
         )
         var error: MQTTPushError
         var attempts = 0
-        // What a broker says against a certificate is lost once in a while, when it closes while we write.
+        // If the broker closes while the client writes, the broker's alert about the certificate is sometimes lost.
         repeat {
             error = try await #require(throws: MQTTPushError.self) { try await adapter.run(into: RecordingIntake()) }
             attempts += 1
@@ -142,7 +142,7 @@ struct SecurityTests {
         try await withAuthority { authority in
             try await authority.makeClientFiles("kiosk")
             var options = options(.mutual(authority))
-            // The certificate's common name is the user's.
+            // The broker uses the certificate's common name as the user name.
             options.access = ["user kiosk", "topic read push/#"]
             try await Broker.with(options) { broker in
                 try await receives(broker, authority.security(client: "kiosk"))
@@ -177,7 +177,7 @@ struct SecurityTests {
         }
     }
 
-    /// As when it is being restarted: it says nothing against the certificate.
+    /// A restarting broker does this; the break does not discredit the certificate.
     @Test func aConnectionThatBreaksBetweenHandshakeAndGreetingIsTriedAgainSoon() async throws {
         try await withAuthority { authority in
             try await authority.makeClientFiles("kiosk")
@@ -299,7 +299,7 @@ struct SecurityTests {
 }
 
 extension MQTTReconnect {
-    /// Waits whose log lines tell which one it was.
+    /// Waits that can be distinguished in log lines.
     static let toldApart = MQTTReconnect(
         first: .seconds(1),
         cap: .seconds(1),
@@ -308,7 +308,7 @@ extension MQTTReconnect {
 }
 
 extension Relay {
-    /// Breaks the connections whose answers it withholds, when there is one, and lets those to come through.
+    /// Breaks the connections whose answers the relay withholds, once there is one, and forwards later connections.
     func breakHandshaken() async throws {
         try await untilAnswerIsWithheld()
         letAnswersThrough()
@@ -318,7 +318,7 @@ extension Relay {
 }
 
 extension MQTTPushConfiguration {
-    /// A source with a session on a broker with TLS.
+    /// Returns the configuration of a source with a session on a broker with TLS.
     static func secure(
         _ broker: Broker,
         _ security: MQTTSecurity,
@@ -332,7 +332,7 @@ extension MQTTPushConfiguration {
 }
 
 extension TestAuthority {
-    /// Its own trust, and the certificate of one of its clients.
+    /// Returns TLS settings that trust this authority and present the certificate of one of its clients.
     func security(client: String) -> MQTTSecurity {
         .tls(
             .authority(file: authorityFile),

@@ -89,14 +89,14 @@ struct VersionTests {
             try await PushTrial.run(ignoring) { trial in
                 try await broker.publish("{}", to: "push/live", retain: true)
                 #expect(names(await trial.arrivals(1)) == ["live"])
-                // A broker of MQTT 5 keeps them back itself.
+                // A broker that speaks MQTT 5 withholds them itself.
                 if version == .v311 {
                     _ = await trial.hears("1 stored messages were dropped")
                 } else {
                     #expect(!trial.log.all.contains { $0.contains("stored messages were dropped") })
                 }
             }
-            // What was dropped was acknowledged.
+            // Dropped messages were acknowledged, so they are not redelivered.
             try await PushTrial.run(ignoring) { trial in
                 try await broker.publish("{}", to: "push/again")
                 #expect(names(await trial.arrivals(1)) == ["again"])
@@ -132,7 +132,7 @@ struct VersionTests {
                 let error = await #expect(throws: MQTTPushError.self) {
                     try await adapter.run(into: RecordingIntake())
                 }
-                // mosquitto does not say whether it was the password.
+                // mosquitto does not report whether the password was wrong.
                 #expect(error?.code == .notAuthorized)
             }
         }
@@ -205,7 +205,7 @@ struct VersionTests {
                         #expect(names(arrivals) == ["none", "gone"])
                         #expect(arrivals[1].pushFacts?.qos == 1)
                         relay.mend()
-                        // A stop before that would leave without a goodbye, and another will.
+                        // A stop before the second subscription would skip the DISCONNECT and cause another will.
                         await trial.hears("subscribed to", times: 2)
                     }
                 }

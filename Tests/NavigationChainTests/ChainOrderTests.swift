@@ -101,7 +101,7 @@ import Testing
     }
 }
 
-/// The chains that web views have had, in the shapes in which they were published.
+/// Published chains of existing web views, in their original form.
 @Suite struct ClassicChainTests {
     private let done = EventList<String>()
 
@@ -144,7 +144,7 @@ import Testing
 
     // MARK: - A chain for each kind of page
 
-    /// Deep links, the home page's tab, native screens, then the page itself.
+    /// Returns a chain for deep links, the home page's tab, native screens and then the page itself.
     private func defaultChain() throws -> NavigationRouter {
         let done = done
         return try NavigationRouter(fallback: .allow("a page of the shop"), handlerDeadline: .patient) {
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    /// The second factor of a payment comes first, and nothing of the default chain but deep links.
+    /// Returns a chain with the second factor of a payment first. It keeps only deep links of the default chain.
     private func paymentChain() throws -> NavigationRouter {
         let done = done
         return try NavigationRouter(fallback: .allow("a page of the payment"), handlerDeadline: .patient) {
@@ -187,7 +187,7 @@ import Testing
         #expect(done.all == ["deep link cart", "tab 0", "product 42", "shop 7", "deep link unknown"])
     }
 
-    /// The classic method called its completion handler twice for these two; a returned decision cannot be.
+    /// The classic method called its completion handler twice for these URLs. A returned decision is unique.
     @Test(arguments: ["https://shop.example/", "https://shop.example/product/42"])
     func whatIsDoneNativelyIsDoneOnceAndHasOneVerdict(text: String) async throws {
         let verdict = await (try defaultChain()).decide(text, kind: .link, frame: .main)

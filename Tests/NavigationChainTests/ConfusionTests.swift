@@ -4,7 +4,7 @@ import SignalboxRoutes
 import SignalboxTesting
 import Testing
 
-/// Texts made to be taken for a page of `good.example`, or for no script, and what a chain says of them.
+/// Texts that imitate a page of `good.example` or disguise a script, and the chain's verdicts.
 @Suite struct ConfusionTests {
     struct Trick: Sendable, CustomTestStringConvertible {
         let text: String
@@ -164,7 +164,7 @@ import Testing
     }
 }
 
-/// The WHATWG's own vectors, which are not part of the repository.
+/// The vectors of the WHATWG, which are not part of the repository.
 @Suite struct NavigationCorpusTests {
     struct Corpus: Decodable {
         let cases: [Vector]

@@ -213,7 +213,7 @@ import Testing
 }
 
 extension ManualClock {
-    /// Waits until nobody sleeps; returns early when the task is cancelled.
+    /// Waits until no task sleeps on the clock; returns early when the current task is cancelled.
     fileprivate func untilAwake() async {
         while !Task.isCancelled, sleepers > 0, !Task.isCancelled { await Task.yield() }
     }

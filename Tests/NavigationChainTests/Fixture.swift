@@ -2,7 +2,7 @@ import NavigationChain
 import SignalboxRoutes
 import SignalboxTesting
 
-/// Looks at each request and writes down that it was asked.
+/// A synchronous handler that records its calls.
 struct Looking: SyncNavigationHandler {
     let name: String
     var asked = EventList<String>()
@@ -14,7 +14,7 @@ struct Looking: SyncNavigationHandler {
     }
 }
 
-/// Waits at a gate, also when it is cancelled, and then decides.
+/// A handler that waits at a gate, even when it is cancelled, and then decides.
 struct Waiting: NavigationHandler {
     var name = "waiting"
     var deadline: Duration?
@@ -29,7 +29,7 @@ struct Waiting: NavigationHandler {
     }
 }
 
-/// Waits until it is cancelled, and writes that down.
+/// A handler that waits until it is cancelled, and records the cancellation.
 struct Cancellable: NavigationHandler {
     let name = "cancellable"
     let begun = Gate(isOpen: true)
@@ -43,7 +43,7 @@ struct Cancellable: NavigationHandler {
     }
 }
 
-/// Returns at once, and is asynchronous all the same.
+/// An asynchronous handler that returns at once.
 struct Prompt: NavigationHandler {
     let name: String
     var answer: @Sendable (NavigationRequest) async throws -> NavigationDecision? = { _ in nil }
@@ -62,7 +62,7 @@ func request(
     NavigationRequest(url: try URLText(text), kind: kind, frame: frame, page: try page.map { try URLText($0) })
 }
 
-/// The code of the error that the work throws, or `nil`.
+/// Returns the code of the error that the work throws, or `nil`.
 func code(_ work: () throws -> Void) -> NavigationChainError.Code? {
     do {
         try work()
@@ -73,7 +73,7 @@ func code(_ work: () throws -> Void) -> NavigationChainError.Code? {
 }
 
 extension Duration {
-    /// Of handlers whose deadline is not what a test is about.
+    /// The deadline of handlers in tests of other behavior.
     static let patient: Duration = .seconds(600)
 }
 

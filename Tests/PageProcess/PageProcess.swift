@@ -1,6 +1,6 @@
 import JSBridge
 
-/// The smallest program in whose processes pages may run.
+/// A minimal worker program for pages that run in separate processes.
 @main
 struct PageProcess {
     static func main() async {

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The tests of the command and of whole programs: they watch processes from outside, which no sanitizer sees into.
+// Tests of the command and of whole programs. They observe processes from outside, where no sanitizer can check.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

@@ -2,7 +2,7 @@ import SignalboxCore
 
 /// The classic form: the plugin belongs to the screen, and the screen sets a closure on it.
 ///
-/// Compiled as it stands and with `-default-isolation MainActor`, where `Info` must say `nonisolated`.
+/// Compiles as it stands and with `-default-isolation MainActor`, which requires a `nonisolated` `Info`.
 @MainActor
 final class LoadingPlugin: Plugin {
     nonisolated struct Info: Decodable, Sendable {
@@ -18,7 +18,7 @@ final class LoadingPlugin: Plugin {
     }
 }
 
-/// One that answers, and may throw.
+/// A plugin that answers and may throw.
 @MainActor
 final class TitlePlugin: Plugin {
     nonisolated struct Info: Decodable, Sendable {

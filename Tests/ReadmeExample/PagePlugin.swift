@@ -1,7 +1,7 @@
 import JSBridge
 import SignalboxCore
 
-/// The classic plugin of a web view: the screen sets a closure on it, which gets the page that called.
+/// The classic plugin of a web view: the screen sets a closure on it, which receives the calling page.
 @MainActor
 final class OpenCardPlugin: Plugin {
     nonisolated struct Info: Decodable, Sendable {

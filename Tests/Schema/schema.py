@@ -1,11 +1,11 @@
-"""Holds docs/configuration.schema.json against configurations, and against `signalbox check`.
+"""Compares docs/configuration.schema.json with `signalbox check` on the repository's configurations.
 
     schema.py SIGNALBOX
 
-Every configuration of examples, every one that stands whole in the documentation, and every-key.yaml, must be valid by the
-schema and without errors to `signalbox check`. Then faults are made in them, one at a time: a key that nobody knows in each
-mapping, something of another type in each place, each key that must be there left out, and those of FAULTS. Each must be
-refused by both. Ends with status 1 when one is not, or when a key of the schema is in none of the configurations.
+The configurations are those of the examples, the complete ones in the documentation, and every-key.yaml. The schema and
+`signalbox check` must accept them. Then faults are injected, one at a time: an unknown key in each mapping, a value of another
+type in each place, each required key removed, and the FAULTS below. Both must refuse each fault. Exits with status 1 if one
+of them does not, or if no configuration uses a key of the schema.
 """
 
 import copy
@@ -24,10 +24,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/configuration.schema.json").read_text())
 ENVIRONMENT = os.environ | {"SIGNALBOX_TOUR_BROKER": "mqtt://127.0.0.1:1883"}
 SHOWN = 20
-# What is named and not there depends on the machine, and the schema cannot know it.
+# Whether a file or a variable exists depends on the machine, so the schema cannot check it.
 SURROUNDINGS = {"missingFile", "missingVariable"}
 
-# Places in every-key.yaml, and what must not stand there.
+# Places in every-key.yaml, and invalid values for them.
 FAULTS = {
     ("timeout",): [3, "3", "soon", "3 s", "3S", "-1s", "1.5s", "03s"],
     ("limits", "depth"): [0, 513, 1.5, "many"],
@@ -127,7 +127,7 @@ FAULTS = {
 
 
 def configurations():
-    """Name and content of each whole configuration."""
+    """Yields the name and the content of each complete configuration."""
     files = sorted((ROOT / "examples").rglob("*.yaml")) + [ROOT / "Tests/Schema/every-key.yaml"]
     for file in files:
         if ".build" not in file.parts:
@@ -166,7 +166,7 @@ def without(content, path):
 
 
 def places(content, path=()):
-    """Each place whose form is laid down: all but what `reply` answers."""
+    """Yields each place that the schema describes: all except the value of `reply`."""
     yield path
     if len(path) >= 3 and path[0] == "plugins" and path[2] == "value":
         return
@@ -183,14 +183,14 @@ def is_required(content, path):
     holder = at(content, path[:-1])
     if not isinstance(holder, dict) or path[-1] not in REQUIRED:
         return False
-    # The name of a source, the fallback of links, and parts of a rule may have the same words.
+    # The name of a source, the fallback of links, and parts of a rule may be the same words.
     if path[:-1] == ("sources",) or (path[-1] == "fallback" and "routes" in holder) or path[-2:-1] == ("publishing",):
         return False
     return not (path == ("sources",) and "navigation" in content)
 
 
 def faults(name, content):
-    """What must be refused: a text that says which fault it is, and the configuration."""
+    """Yields the faults to refuse: a description and the configuration."""
     for path in places(content):
         value = at(content, path)
         is_answer = len(path) == 3 and path[0] == "plugins" and path[2] == "value"
@@ -200,7 +200,7 @@ def faults(name, content):
         if isinstance(value, dict):
             yield f"{shown}: a key that nobody knows", changed(content, path + ("zzz",), 1)
         if path:
-            # A list where a rule's source, or anything else, is expected.
+            # A list in place of a mapping, a mapping in place of anything else.
             yield f"{shown}: something else", changed(content, path, [[1]] if isinstance(value, dict) else {"zz": 1})
             if is_required(content, path):
                 yield f"{shown}: left out", without(content, path)
@@ -211,7 +211,7 @@ def faults(name, content):
 
 
 def check(program, contents):
-    """What `signalbox check` finds in each: the codes of its errors."""
+    """Returns the errors of `signalbox check` for each configuration."""
     with tempfile.TemporaryDirectory() as folder:
         names = []
         for number, content in enumerate(contents):

@@ -1,7 +1,7 @@
 import SignalboxCore
 import Testing
 
-/// Each composition of rules against an origin that anybody may stand behind, and one that is no such origin.
+/// Each composition of rules, applied to an origin with least-trusted facts and to one with other facts.
 @Suite struct AccessRuleTests {
     struct AnybodysFacts: LeastTrustedFacts {
         static let kind = "anybody"
@@ -148,7 +148,7 @@ import Testing
         #expect(answer.description.contains("anybody may stand") == lacksName)
     }
 
-    /// Every rule that two levels of composition make of a few.
+    /// All rules that two levels of composition make from a few.
     @Test func anAnswerAgreesWithTheRule() {
         let leaves: [AccessRule] = [.source("links"), .source("push"), Self.anybody, Self.everything, Self.nothing]
         func composed(_ rules: [AccessRule]) -> [AccessRule] {

@@ -100,14 +100,14 @@ import Testing
         func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {}
     }
 
-    // One word, two of which may hold the same object.
+    // A value of one word. Two of them may hold the same object.
     private struct Way: Sender {
         let connection: Connection
 
         func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {}
     }
 
-    // More than fits into an existential, so it lies elsewhere.
+    // A value that is too large for an existential's buffer, and is stored outside it.
     private struct WideWay: Sender {
         let names: (String, String, String)
 

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    /// Over an object, over null, over nothing, and over the body within an envelope.
+    /// The bodies are an object, null, nothing, and the body within an envelope.
     @Test(arguments: [
         (#"{"on":true,"room":"x"}"#, ActionName?.some("set")), ("{}", "set"), ("null", "set"), ("", "set"),
         (#"{"action":"set","body":{"on":true}}"#, nil), (#"{"action":"set"}"#, nil),

@@ -1,4 +1,4 @@
-/// Random numbers that are the same in every run (SplitMix64, public domain algorithm by S. Vigna).
+/// A generator of the same random numbers in every run (SplitMix64, public domain algorithm by S. Vigna).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -3,7 +3,7 @@ import SignalboxRoutes
 import Testing
 
 @Suite struct TopicFilterTests {
-    /// The examples of MQTT 5.0, 4.7.1 to 4.7.3, and what follows from the rules.
+    /// The examples of MQTT 5.0, 4.7.1 to 4.7.3, and cases that follow from its rules.
     @Test(arguments: [
         ("sport/tennis/player1/#", "sport/tennis/player1"),
         ("sport/tennis/player1/#", "sport/tennis/player1/ranking"),
@@ -145,7 +145,7 @@ import Testing
     }
 }
 
-/// Further vectors, gathered from other implementations, which are not part of the repository.
+/// Further vectors, collected from other implementations. They are not part of the repository.
 @Suite struct TopicCorpusTests {
     struct Corpus: Decodable {
         let cases: [Vector]
@@ -153,7 +153,7 @@ import Testing
 
     struct Vector: Decodable {
         let filter, topic: String
-        /// `nil`: filter or topic is not legal.
+        /// The expected answer, or `nil` if the filter or the topic is invalid.
         let matches: Bool?
 
         init(from decoder: any Decoder) throws {
@@ -183,7 +183,7 @@ import Testing
     }
 }
 
-/// Reads are counted, times are not: what would take a backtracking matcher for ever must read each byte a few times.
+/// Counts reads, not time. Input on which backtracking is exponential must read each byte only a few times.
 @Suite struct TopicLinearityTests {
     private static let deep = 32_767
 
@@ -228,7 +228,7 @@ import Testing
     }
 }
 
-/// Bytes that count how often each of them is read.
+/// A collection of bytes that counts the reads of each byte.
 struct CountedBytes: Collection {
     final class Reads {
         var counts: [Int]
@@ -256,6 +256,6 @@ struct CountedBytes: Collection {
         return bytes[position]
     }
 
-    /// The reads of the byte that was read most often.
+    /// The highest number of reads of one byte.
     var mostReads: Int { reads.counts.max() ?? 0 }
 }

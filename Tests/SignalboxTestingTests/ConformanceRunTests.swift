@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxTesting
 
-/// What the watching intake finds when it is the supervisor that does wrong.
+/// The findings of the observing intake when the supervisor is at fault.
 @Suite struct ConformanceRunTests {
     private final class Sink: SettlementSink {
         func mayAcknowledge(_ token: UInt64) {}
@@ -16,7 +16,7 @@ import Testing
         ConformanceRun.Key(sink: ObjectIdentifier(sink), token: token)
     }
 
-    /// A run that has two arrivals inside.
+    /// Returns a run with two unsettled arrivals.
     private func makeRun() -> ConformanceRun {
         var run = ConformanceRun(InMemoryAdapter(source: "memory", features: []), batchBound: 2)
         run.begin()

@@ -6,7 +6,7 @@ import Testing
     struct Expectation: Sendable, CustomTestStringConvertible {
         let fault: FaultyAdapter.Fault
         let testCase: AdapterConformance.Case
-        /// A piece of what the finding must say was expected.
+        /// A part of the finding's expectation.
         let text: String
 
         var testDescription: String { "\(fault) in \(testCase)" }
@@ -72,7 +72,7 @@ import Testing
     ) async {
         let report = await Self.suite(fault, limit: .seconds(3)).run([testCase])
         #expect(report.findings.map(\.expected) == ["the case ends"], "\(report)")
-        // Which step that is, is up to the machine: on a slow one the subject is still being made.
+        // The step depends on the machine. On a slow one, the subject is still being made.
         #expect(report.findings.allSatisfy { $0.seen.contains(/, while [a-z]+ .*; \d+ messages/) }, "\(report)")
     }
 
@@ -98,7 +98,7 @@ import Testing
     }
 }
 
-/// A faulty adapter and whoever sends to it.
+/// A faulty adapter with its sender.
 struct FaultySubject: ConformanceSubject {
     var adapter: any Adapter { faulty }
     var batchBound: Int { faulty.batchBound }
@@ -121,11 +121,11 @@ struct FaultySubject: ConformanceSubject {
     func end() async {}
 }
 
-/// An adapter that answers and redelivers, and does one thing wrong, or one thing right in another way.
+/// An adapter that replies and redelivers, with one fault or with one unusual but correct behavior.
 final class FaultyAdapter: Adapter {
     enum Fault: Hashable {
         case none
-        /// No fault: it awaits `room()` before each submit of one arrival.
+        /// Not a fault: the adapter awaits `room()` before each submit of one arrival.
         case asksForRoomFirst
         case dropsOne, deliversOneTwice, altersABody, redeliversEverything
         case reorders
@@ -145,13 +145,13 @@ final class FaultyAdapter: Adapter {
         var inside: [UInt64: ConformanceMessage] = [:]
         var answers: [ActionID: ConformanceAnswer] = [:]
         var handled: [ConformanceMessage] = []
-        /// What was abandoned in this run, by token.
+        /// The messages abandoned in this run, by token.
         var abandoned: [UInt64: ConformanceMessage] = [:]
-        /// What was rejected in any run.
+        /// The messages rejected in any run.
         var rejected: [ConformanceMessage] = []
         var tokens: UInt64 = 0
         var delivered = 0
-        /// How often each id was delivered.
+        /// The number of deliveries of each id.
         var deliveries: [ActionID: Int] = [:]
         var isBusy = false
         var mustEnd = false
@@ -256,7 +256,7 @@ extension FaultyAdapter.State {
         return !isBusy
     }
 
-    /// The deliveries a message leads to: one, unless the fault says otherwise.
+    /// Returns the deliveries of a message: one, unless the fault changes that.
     mutating func deliver(_ message: ConformanceMessage, _ fault: FaultyAdapter.Fault) -> [(UInt64, ConformanceMessage)]
     {
         delivered += 1
@@ -275,7 +275,7 @@ extension FaultyAdapter.State {
     }
 }
 
-/// What a faulty adapter makes of the outcomes it hears.
+/// The sink of a faulty adapter.
 final class FaultySink: SettlementSink {
     private let adapter: FaultyAdapter
 

@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    /// A way in whose window is full until the gate opens: its room() ends with its closing alone.
+    /// Returns an intake whose window is full until the gate opens. Until then, `room()` ends only by closing.
     private func makeFullIntake(_ supervisor: Supervisor, behind gate: Gate) throws -> any Intake {
         try supervisor.register("hold", as: RawBody.self, from: .source("probe")) { _, _ in await gate.pass() }
         let intake = try supervisor.intake(for: "probe", window: WindowLimits(arrivals: 1))
@@ -203,7 +203,7 @@ import Testing
     }
 }
 
-/// An in-memory adapter and whoever sends to it.
+/// An in-memory adapter with its sender.
 final class InMemorySubject: ConformanceSubject {
     let adapter: any Adapter
     let batchBound = 10

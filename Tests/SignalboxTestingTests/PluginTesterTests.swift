@@ -165,7 +165,7 @@ final class SummingPlugin: BatchPlugin {
     }
 }
 
-/// The word that says what became of an arrival.
+/// Returns the reason of an outcome, or `handled`.
 func reason(_ outcome: Outcome) -> String {
     switch outcome {
     case .handled: "handled"
@@ -175,7 +175,7 @@ func reason(_ outcome: Outcome) -> String {
     }
 }
 
-/// What docs/testing.md shows.
+/// The examples of docs/testing.md.
 @Suite(.timeLimit(.minutes(10))) struct DocumentedTests {
     private struct SlowPlugin: Plugin {
         let action: ActionName = "slow"

@@ -140,7 +140,7 @@ import Testing
     }
 }
 
-/// Submits one arrival, then waits until it is cancelled, or throws.
+/// An adapter that submits one arrival and waits for its cancellation, or throws `failure` at once.
 final class OneShotAdapter: Adapter {
     let source: SourceName
     let features: AdapterFeatures = []
@@ -164,7 +164,7 @@ final class OneShotAdapter: Adapter {
 }
 
 @Suite struct ReleaseTests {
-    /// Tells when nobody holds it any more.
+    /// An object whose deallocation finishes a stream.
     private final class Witness: Sendable {
         private let released: AsyncStream<Never>.Continuation
 
@@ -173,7 +173,7 @@ final class OneShotAdapter: Adapter {
         deinit { released.finish() }
     }
 
-    /// The witness is held by the plugin, the plugin by its lane.
+    /// Runs a supervisor once. The lane retains the plugin, and the plugin retains the witness.
     private func runOnce(_ witness: Witness) async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in
@@ -192,7 +192,7 @@ final class OneShotAdapter: Adapter {
         for await _ in released {}
     }
 
-    /// What happens while the plugin's next attempt waits, before the drain lets go of it.
+    /// A change made while the plugin's next attempt is pending, before the drain abandons that attempt.
     enum Change: Sendable, CaseIterable { case removed, removedWithItsSource, replaced }
 
     private func change(_ change: Change, whileItWaits witness: Witness) async throws {

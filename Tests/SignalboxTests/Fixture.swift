@@ -26,7 +26,7 @@ extension Supervisor {
         return Supervisor(configuration: configuration, logger: quiet, clock: clock)
     }
 
-    /// Returns when so many calls have returned that were settled without them. No event tells of it.
+    /// Waits until `count` calls have returned after they were settled. Polls, because no event reports a late return.
     func untilLateReturns(_ count: Int) async {
         while !Task.isCancelled, report.total.lateReturns < count { await Task.yield() }
     }
@@ -34,7 +34,7 @@ extension Supervisor {
     static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-/// Makes batches of arrivals from JSON texts, with tokens 0, 1, 2 ...
+/// Returns a batch of arrivals made from JSON texts, with consecutive tokens from `firstToken`.
 func arrivals(
     from source: SourceName = "push",
     label: String = "",
@@ -58,7 +58,7 @@ func arrivals(
     return batch.take()
 }
 
-/// A standard envelope.
+/// Returns a message in the standard envelope.
 func message(_ action: String, id: String? = nil, body: String = "{}") -> String {
     let id = id.map { "\"id\":\"\($0)\"," } ?? ""
     return "{\"action\":\"\(action)\",\(id)\"body\":\(body)}"
@@ -80,7 +80,7 @@ func call(
     return await middleware.handle(context, next: MiddlewareNext([], plugin: plugin, call: work))
 }
 
-/// What an observer is told of one arrival.
+/// Returns the value that observers receive for one arrival.
 func settled(
     _ plugin: ActionName?,
     _ outcome: Outcome,
@@ -109,14 +109,14 @@ private func arrival(_ text: String, facts: (any OriginFacts)?) -> Arrival {
     return batch.take()[0]
 }
 
-/// One line of a log, in its parts.
+/// The parts of one log line.
 struct LoggedLine: Sendable {
     let level: Logger.Level
     let message: String
     let fields: Set<String>
 }
 
-/// Keeps the lines of every level in their parts.
+/// A log handler that stores the parts of each line, at every level.
 struct LoggedLines: LogHandler {
     let lines: EventList<LoggedLine>
     var metadata: Logger.Metadata = [:]

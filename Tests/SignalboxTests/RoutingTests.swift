@@ -163,7 +163,7 @@ struct Broken: Error {}
     }
 }
 
-/// The word that says what became of an arrival.
+/// Returns the reason of an outcome, or `handled`.
 func reason(_ outcome: Outcome) -> String {
     switch outcome {
     case .handled: "handled"

@@ -7,7 +7,7 @@ import WebSocketChat
 @testable import BrokerKit
 
 @Suite(.timeLimit(.minutes(10))) struct FloodTests {
-    /// Clients that send without a pause and read what comes back, as a page in a loop does.
+    /// Clients that send without a pause and read the echoes, like a page in a loop.
     @Test func everythingThatFloodsInComesBackAndTheOthersAreHeardMeanwhile() async throws {
         let (clients, each) = (4, 3_000)
         let isAnswered = Watched(false)
@@ -32,7 +32,7 @@ import WebSocketChat
                 var heard = 0
                 for try await count in group { heard += count }
                 #expect(heard >= clients * each)
-                // The last word of each flood, too.
+                // Includes the last word of each flood.
                 #expect(echo.came.all.count == heard + clients + 20)
             }
             #expect(server.counts.open == clients + 1)
@@ -43,9 +43,9 @@ import WebSocketChat
 
     private static let lastWord = "over"
 
-    /// Sends texts, at least as many as it may be ahead of what has come back, and then its last word.
+    /// Sends texts, at least as many as it may be ahead of the echoes, and then the last word.
     ///
-    /// - Returns: how many texts, without the last word.
+    /// - Returns: The number of texts, without the last word.
     private static func flood(
         _ peer: RawPeer,
         _ number: Int,
@@ -58,7 +58,7 @@ import WebSocketChat
             let texts = (sent..<sent + 100).map { "flood \(number) \($0)" }
             await peer.pour(texts.flatMap { WireFrame.text($0).bytes(mask: WireSide.mask) })
             sent += 100
-            // With more on its way the server would take it for a slow reader.
+            // With more in flight, the server would treat the client as a slow reader.
             let least = sent - ahead
             await heard.until { $0 >= least }
         }
@@ -66,7 +66,7 @@ import WebSocketChat
         return sent
     }
 
-    /// Reads a flood's texts in their order, up to its last word.
+    /// Reads a flood's texts in order, up to its last word.
     private static func readFlood(_ flood: WireSide, _ number: Int, _ heard: Watched<Int>) async throws {
         var side = flood
         while true {
@@ -100,18 +100,18 @@ import WebSocketChat
     }
 }
 
-/// Messages without end, and small ones that become large.
+/// Endless messages, and small ones that inflate to large ones.
 @Suite(.timeLimit(.minutes(10))) struct EndlessTests {
-    /// Writes frames until the other side has closed.
+    /// Writes frames until the other side closes.
     ///
-    /// - Returns: the code of its close frame.
+    /// - Returns: The code of its close frame.
     private static func pour(_ frames: [WireFrame], on side: inout WireSide) async throws -> UInt16? {
         let peer = side.peer
         let bytes = frames.flatMap { $0.bytes(mask: side.mask) }
         async let writing: Void = peer.pour(bytes)
         var code: UInt16?
         do {
-            // Whoever reads no more would leave the writer waiting.
+            // Once reading stops, only a reset lets the writer finish.
             defer { peer.reset() }
             while code == nil, let frame = try await side.frame() { code = frame.closeCode }
         }
@@ -133,7 +133,7 @@ import WebSocketChat
             #expect(server.counts.tooBig == 5)
             #expect(server.counts.open == 0)
             #expect(echo.came.all.isEmpty)
-            // A line a minute: a slow machine takes longer.
+            // The server logs once a minute, and a slow machine takes longer.
             #expect((1..<5).contains(echo.log.warnings("1009").count))
         }
     }

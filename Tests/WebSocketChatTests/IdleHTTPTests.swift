@@ -12,10 +12,10 @@ import Testing
     private static let health = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
     private static let large = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    /// 50 WebSockets and 32 HTTP connections, 16 of them from one address.
+    /// Allows 50 WebSockets and 32 HTTP connections, 16 of them from one address.
     private static func configure(_ configuration: inout WebSocketServerConfiguration) {
         configuration.connections = 50
-        // No connection is closed because the machine is slow.
+        // No connection may time out because the machine is slow.
         configuration.httpTimeout = .seconds(3_600)
         configuration.httpRequests = 1_000_000
         configuration.pages["/large"] = WebSocketPage(
@@ -24,8 +24,8 @@ import Testing
         )
     }
 
-    /// Enough for 250 clients, the server's 82 sockets and the rest of the process; too few for 250 clients and 250 sockets
-    /// of the server.
+    /// Enough for 250 clients, the server's 82 sockets and the rest of the process; too few for 250 clients and 250
+    /// sockets of the server.
     private static func limitDescriptors() throws {
         var limit = rlimit(rlim_cur: 480, rlim_max: 480)
         #if canImport(Glibc)
@@ -41,14 +41,14 @@ import Testing
         return String(decoding: await peer.read { $0.suffix(2) == Array("}\n".utf8)[...] }, as: UTF8.self)
     }
 
-    /// A connection that has received one document.
+    /// Returns a connection that has received one document.
     private static func idlePeer(_ port: UInt16, from address: UInt8? = nil) async throws -> RawPeer {
         let peer = try #require(RawPeer(port: port, from: address))
         try #require(await answer(peer).hasPrefix("HTTP/1.1 200"))
         return peer
     }
 
-    /// A connection that requests far more than the system buffers, and reads nothing.
+    /// Returns a connection that requests far more than the system buffers, and reads nothing.
     private static func slowPeer(_ port: UInt16, from address: UInt8) -> RawPeer? {
         let peer = RawPeer(port: port, from: address, receiveBytes: 4_096)
         peer?.write(String(repeating: large, count: 20))
@@ -69,7 +69,7 @@ import Testing
         return count == 0 || count < 0 && errno != EAGAIN
     }
 
-    /// Waits until the server closes the connection.
+    /// Waits for the server to close the connection; returns whether it did.
     private static func closes(_ peer: RawPeer) async -> Bool {
         _ = await peer.read { _ in false }
         return isClosed(peer)
@@ -107,7 +107,7 @@ import Testing
                 for peer in silent.prefix(168) { #expect(await IdleHTTPTests.closes(peer)) }
                 #expect(!silent.suffix(32).contains(where: IdleHTTPTests.isClosed))
                 #expect(server.counts.open == 50 && clients.count == 50)
-                // All sockets together are at most 82.
+                // The server has at most 82 sockets.
                 #expect(server.counts.crowdedOut == 250 - 82 && server.counts.turnedAway == 0)
                 #expect(server.counts.withoutDescriptor == 0)
             }
@@ -182,7 +182,7 @@ import Testing
                 let slow = (0..<200).compactMap { _ in IdleHTTPTests.slowPeer(port, from: 2) }
                 try #require(slow.count == 200)
                 let other = try await IdleHTTPTests.idlePeer(port, from: 3)
-                // Until the server has seen them all: 16 stay, and each of the others is counted once.
+                // Waits until the server has counted each evicted or refused connection once: 16 of 200 stay.
                 while server.counts.crowdedOut + server.counts.turnedAway < 184 {
                     try #require(await IdleHTTPTests.answer(other).hasPrefix("HTTP/1.1 200"))
                 }
@@ -269,7 +269,7 @@ import Testing
             let silent = try #require(RawPeer(port: port))
             #expect(await silent.read { _ in false }.isEmpty)
             #expect(await idle.read { _ in false }.count < 1_000)
-            // Read only now, when the server answers no further request.
+            // Reads only after the server has stopped answering requests.
             #expect(await slow.read { _ in false }.count < 50 << 20)
             for peer in [silent, idle, slow] { #expect(Self.isClosed(peer)) }
             #expect(server.counts.crowdedOut == 0 && server.counts.turnedAway == 0)
@@ -278,7 +278,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct CrowdedServerTests {
-    // In a process of its own: it needs more descriptors than one that starts programs may have.
+    // Runs in a separate process: it needs more descriptors than a process that starts programs may have.
     @Test func theThousandAndFirstIsRefusedAndTheThousandGoOn() async throws {
         await #expect(processExitsWith: .success) {
             let count = 1_000

@@ -18,7 +18,7 @@ import WebSocketChat
                 peer.write(Array(bytes.prefix(count)))
                 peer.reset()
             }
-            // Of requests that were whole some were read before the reset came.
+            // Of the complete requests above, the server may have read only some before the reset.
             for count in Self.frames.indices {
                 let client = try await WireSide.openClient(port: port)
                 client.peer.write(Array(Self.frames.prefix(count)))
@@ -65,11 +65,11 @@ import WebSocketChat
     }
 }
 
-/// Peers that are there and say no more.
+/// Peers that stay connected and fall silent.
 @Suite(.timeLimit(.minutes(10))) struct HalfOpenTests {
     /// Answers pings.
     ///
-    /// - Returns: the first frame that is none.
+    /// - Returns: The first frame that is not a ping.
     private static func answerPings(of side: inout WireSide) async throws -> WireFrame? {
         while let frame = try await side.frame() {
             guard frame.opcode == WireFrame.ping else { return frame }
@@ -122,7 +122,7 @@ import WebSocketChat
 @Suite(.timeLimit(.minutes(10))) struct RestartTests {
     private static let count = 100
 
-    /// Runs a server on a port, and hands over the names of the feeds in the order in which their opening messages came.
+    /// Runs a server on a port and passes `body` the names of the feeds, in the order of their opening messages.
     private static func withServer(
         port: UInt16,
         _ body: (UInt16, EventList<String>) async throws -> Void
@@ -164,12 +164,12 @@ import WebSocketChat
                 #expect(order.count == Self.count)
                 #expect(Set(order) == names)
             }
-            // They wait at random, so they come in another order each time, and not as they were told of the end.
+            // The feeds wait for random times, so their order differs in each round.
             #expect(Set(orders).count == orders.count)
         }
     }
 
-    /// A port that a server has had.
+    /// Returns a port that a listener has just released.
     private static func freePort() async throws -> UInt16 {
         let host = try #require(RawHost())
         return host.port

@@ -1,12 +1,12 @@
-"""Lets the cases of the Autobahn test suite, as kosoku runs them, speak to the installed command.
+"""Runs the cases of the Autobahn test suite, through kosoku, against the command.
 
     conformance.py SIGNALBOX [serve|connect] [CASE...]
 
-`serve` is a server whose clients the cases are; `connect` is a client, once for each case, and the cases are the server.
-Both echo through a plugin behind the supervisor, and compress. Without CASE these are the sections of SECTIONS, and no case
-of them is left out: one that is known to fail stands in KNOWN with the reason, and passes when it no longer does. Another
-case that fails is run once more, alone, as cases have deadlines that pass on a busy machine. Ends with status 1 when it fails
-again, when a program ends otherwise than it should, or when there were not as many cases as there should have been.
+`serve` tests the command as a server, with the cases as its clients. `connect` tests it as a client, one process for each
+case. Both echo through a plugin behind the supervisor, and compress. CASE defaults to SECTIONS, and every case of a section
+runs. KNOWN lists the expected failures with their reason; such a case may also pass. Any other failed case runs once more,
+alone, because cases have deadlines that pass on a busy machine. Exits with status 1 if it fails again, if a program exits
+unexpectedly, or if the number of cases is wrong.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ import time
 import kosoku
 
 HERE = pathlib.Path(__file__).resolve().parent
-# The limits of messages (9.3 to 9.8) and the other parameters of compression (12.2 on, 13.2 on) take a quarter of an hour
-# and go the same ways through our code.
+# Left out: message limits (9.3 to 9.8) and the other compression parameters (12.2 on, 13.2 on). They take a quarter of an
+# hour and exercise the same paths of our code.
 SECTIONS = {
     "1.*": 16, "2.*": 11, "3.*": 7, "4.*": 10, "5.*": 20, "6.*": 145, "7.*": 37,
     "9.1.*": 6, "9.2.*": 6, "10.*": 1, "12.1.*": 18, "13.1.*": 18,
@@ -29,25 +29,25 @@ PINGS = "libwebsockets 4.1.6 keeps one pong to be sent and passes over pings mea
 KNOWN = {"2.10": PINGS, "2.11": PINGS}
 GOOD = {"OK", "NON-STRICT", "INFORMATIONAL"}
 AGENT = "signalbox"
-# Several cases at once, as some only wait; each client is a process.
+# Several cases at once, because some only wait. Each client is a process.
 SERVED_AT_ONCE = 4
 CLIENTS_AT_ONCE = 3
-# Done, or done with dead letters: some cases close without waiting for their echo, which the server then cannot send.
+# Done, or done with dead letters: some cases close without waiting for their echo, so the server cannot send it.
 SERVE_STATUSES = {0, 83}
-# In seconds: what hangs is a failure.
+# In seconds. A program that exceeds it fails.
 PROGRAM_LIMIT = 120
-# Cases of compression give themselves up to 480.
+# Compression cases have deadlines of up to 480.
 CLIENT_LIMIT = 500
-# With what is run once more.
+# Includes the cases that run once more.
 ROLE_LIMIT = 690
 
 
 class Fault(Exception):
-    """What went wrong besides the cases."""
+    """A failure other than that of a case."""
 
 
 async def listening(process):
-    """The port, from the line that says it; what else is written to standard error is shown when there is no such line."""
+    """Returns the port from the log. Without such a line, raises a fault with the end of standard error."""
     lines = []
     while line := await process.stderr.readline():
         lines.append(line.decode(errors="replace").rstrip())
@@ -57,13 +57,13 @@ async def listening(process):
 
 
 async def drained(stream, kept):
-    """Reads on, so that the program never waits for its reader."""
+    """Keeps reading, so that the program never blocks on a full pipe."""
     while line := await stream.readline():
         kept.append(line.decode(errors="replace").rstrip())
 
 
 async def ended(process, within):
-    """The exit status; kills by its id what does not end."""
+    """Returns the exit status. Kills a process that does not exit in time, and returns `None`."""
     try:
         return await asyncio.wait_for(process.wait(), within)
     except asyncio.TimeoutError:
@@ -110,7 +110,7 @@ async def connected(program, url):
     """Runs a client to the end of its connection."""
     process = await asyncio.create_subprocess_exec(
         program, "connect", url, "--config", str(HERE / "connect.yaml"),
-        # A pipe that nobody writes to and that stays open: the end of its input would be the client's end.
+        # An open pipe without a writer, because the client exits at the end of its input.
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
     )
     lines = []
@@ -122,13 +122,13 @@ async def connected(program, url):
             process.kill()
             await process.wait()
     await reading
-    # How the connection ended is the case's affair; a signal, or no end at all, is a fault of the program.
+    # The case judges how the connection ended. Death by a signal, or a hang, is a fault of the program.
     if status is None or status < 0:
         raise Fault(f"connect {url} ended with {status}:\n" + "\n".join(lines))
 
 
 async def case_count(port):
-    """How many cases the server has; it says so in the first frame, whose length is in its second byte."""
+    """Returns the server's number of cases, from its first frame, whose length is in the second byte."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(
         f"GET /getCaseCount HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -156,7 +156,7 @@ async def connect(program, cases, at_once):
 
 
 def judged(role, found, expected):
-    """Prints what the cases came to; those that should have passed and did not."""
+    """Prints the results of the cases, and returns the unexpected failures."""
     counts = collections.Counter(case.behavior.value for case in found if case.case_id not in KNOWN)
     closes = collections.Counter(case.behavior_close.value for case in found if case.case_id not in KNOWN)
     print(f"{role}: {len(found)} cases: " + ", ".join(f"{counts[word]} {word}" for word in sorted(counts)))
@@ -176,7 +176,7 @@ def judged(role, found, expected):
 
 
 async def failed_twice(role, program, cases):
-    """The number of cases that should have passed, and did not alone either."""
+    """Returns the number of unexpected failures that also failed alone."""
     run, at_once = ROLES[role]
     expected = None if cases else sum(SECTIONS.values())
     bad = judged(role, await run(program, cases or list(SECTIONS), at_once), expected)

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Fuzz targets for the wire formats that the adapters and the command read. .ci/wire-fuzz builds the library with coverage and
-// links it with libFuzzer; a plain build only shows that it compiles.
+// Fuzz targets for the wire formats that the adapters and the command read. .ci/wire-fuzz builds the library with
+// coverage and links it with libFuzzer; a plain build only shows that it compiles.
 
 let strict: [SwiftSetting] = [
     .swiftLanguageMode(.v6),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxTesting
 
-/// Does what GATE_TEST names, each a way in which a test run goes wrong.
+/// Goes wrong as GATE_TEST requests: fails, hangs or crashes.
 @Suite struct MisbehavingTests {
     private static let wanted = ProcessInfo.processInfo.environment["GATE_TEST"]
 
@@ -20,7 +20,7 @@ import Testing
 
     @Test(.enabled(if: wanted == "hang"))
     func hangs() async throws {
-        // What a test has started is to end with it.
+        // A program that a test has started must end with the test.
         let program = try RunningProgram("sleep", ["\(Self.sleepSeconds)"])
         await RecordingSink().untilSettled(1)
         program.signal(SIGKILL)
@@ -33,6 +33,6 @@ import Testing
         #expect(none[1] == 1)
     }
 
-    /// Longer than any gate, and a number by which `run` knows the program.
+    /// Longer than any gate, and a number by which `run` identifies the program.
     private static let sleepSeconds = ProcessInfo.processInfo.environment["GATE_SLEEP"] ?? "86400"
 }

@@ -126,9 +126,9 @@ import Testing
 }
 
 extension PageTrial {
-    /// Plugins that fail in every way.
+    /// Registers plugins that fail for every reason.
     ///
-    /// - Parameter timeout: of `hangs` alone, as a slow machine may need longer for the others.
+    /// - Parameter timeout: The timeout of `hangs` alone, because a slow machine may need longer for the others.
     fileprivate func register(_ gate: Gate, timeout: Duration? = nil) throws {
         struct Broken: Error {}
         try supervisor.register("pay", as: Payment.self, from: .script()) { _, _ in }
@@ -273,7 +273,7 @@ extension PageTrial {
 
     @Test func pollutedPrototypesDoNotBreakTheBridge() async throws {
         let trial = try PageTrial(Self.script)
-        // The language asks an object that settles a promise for `then`: the call fails, but it does not hang.
+        // Settling a promise with an object reads its `then`. The call fails, but does not hang.
         try trial.supervisor.register("object", as: RawBody.self, from: .script()) { _, _ in [1] }
         try await trial.run {
             let expected = (1...20).map(String.init) + [#""timer""#, #""unknownAction""#, #""polluted""#]

@@ -31,7 +31,7 @@ struct ConformanceTests {
 
     private static let ownProcess = AdapterConformance { source in
         var process = ScriptProcess(program: BuiltProgram.path("PageProcess"))
-        // The memory that a sanitizer takes for itself counts as well.
+        // A sanitizer's own memory counts as well.
         process.memoryLimit = 4 << 30
         return try PageSubject(source, in: process)
     }
@@ -39,7 +39,7 @@ struct ConformanceTests {
     private static let suite = AdapterConformance { source in try PageSubject(source) }
 }
 
-/// A headless page whose script calls what it is told to and writes each answer to its console.
+/// A headless page whose script makes the requested calls and writes each answer to its console.
 struct PageSubject: ConformanceSubject {
     private struct Order: Encodable {
         let action: String
@@ -64,7 +64,7 @@ struct PageSubject: ConformanceSubject {
     private let engine: JavaScriptCoreEngine
     private let answers: AnswerLog
 
-    /// - Parameter process: where the page's scripts run; `nil`: in this process.
+    /// - Parameter process: The process for the page's scripts, or `nil` for this process.
     init(_ source: SourceName, in process: ScriptProcess? = nil) throws {
         let answers = AnswerLog()
         var configuration = JavaScriptCoreConfiguration(
@@ -97,7 +97,7 @@ struct PageSubject: ConformanceSubject {
     }
 }
 
-/// Reads from a page's console what its calls were answered: it can be asked after the page has ended, too.
+/// A log handler that reads the answers from a page's console. They remain available after the page has ended.
 struct AnswerLog: LogHandler {
     private let answers = Watched<[String: ConformanceAnswer]>([:])
     var metadata: Logger.Metadata = [:]

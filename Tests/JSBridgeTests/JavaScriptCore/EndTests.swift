@@ -96,7 +96,7 @@ import Testing
         }
         try await trial.run { await gate.untilArrived(1) }
         await opener.value
-        // Four of the first batch and two of the next; the first alone when the drain came before those.
+        // Six calls are handled: the first batch and two of the next. An early drain leaves only the first four.
         let line = trial.log.all.first { $0.contains("drain\":") } ?? ""
         let counts = line.split { !$0.isNumber }.compactMap { Int($0) }
         #expect(counts.contains(4) && counts.contains(6), "\(trial.log.all)")
@@ -133,7 +133,7 @@ import Testing
         try await EndTests.close(whileItRuns: script)
     }
 
-    /// In a separate process, which may abort.
+    /// Runs in a separate process, which may abort.
     @Test func closingEndsAChainOfPromises() async {
         await AbortingProcess.expectItsEnd {
             await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {

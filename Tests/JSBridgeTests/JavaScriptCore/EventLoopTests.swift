@@ -88,7 +88,7 @@ import Testing
     }
 }
 
-/// A page's thread that stood still hears of what came meanwhile.
+/// A page's thread that waited for room receives the events of that time.
 @Suite(.timeLimit(.minutes(10))) struct WakeTests {
     @Test func outcomesThatComeWhileATurnStandsStillAreTold() async throws {
         let trial = try PageTrial(

@@ -5,7 +5,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-// One at a time: some of them use a processor whole.
+// Serialized, because some of the tests use a whole processor.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct LimitTests {
     @Test(arguments: [
         "while (true) {}", "for (;;) { try { while (true) {} } catch {} finally { while (true) {} } }",
@@ -16,7 +16,7 @@ import Testing
         try await LimitTests.expectItsEnd(script)
     }
 
-    /// In a separate process, which may abort.
+    /// Runs in a separate process, which may abort.
     @Test func aChainOfPromisesThatNeverEndsEndsThePage() async {
         await AbortingProcess.expectItsEnd {
             await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
@@ -58,7 +58,7 @@ import Testing
         #expect(try await trial.untilEnd() == ["1"])
     }
 
-    /// In a separate process, which may abort, and with which the thread ends that is left behind.
+    /// Runs in a separate process, which may abort, and whose end also ends the detached thread.
     @Test func aChainOfPromisesWithoutEndEndsItsRunAndAnotherPageCanBegin() async {
         await AbortingProcess.expectItsEnd {
             await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
@@ -69,7 +69,7 @@ import Testing
     }
 
     private static func expectItsEndAndAnotherPage() async throws {
-        // The chain is far longer than it takes to see it, however late somebody looks, and yet it has an end.
+        // The chain lasts far longer than its detection on any machine, and still ends.
         let trial = try PageTrial(
             """
             signalbox.call('report', 1);

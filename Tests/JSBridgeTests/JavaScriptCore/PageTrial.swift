@@ -7,22 +7,22 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-/// A page under a supervisor, what it reports, and what it logs.
+/// A page under a supervisor, with its reports and log lines.
 struct PageTrial: Sendable {
     static let source: SourceName = "page"
 
     let supervisor: Supervisor
     let engine: JavaScriptCoreEngine
-    /// What the scripts gave to `report`, as JSON, in order.
+    /// The values that the scripts passed to `report`, as JSON, in order.
     let reports: EventList<String>
-    /// The log lines of page and supervisor.
+    /// The log lines of the page and the supervisor.
     let log: EventList<String>
     private let window: WindowLimits
 
     /// - Parameters:
-    ///   - scripts: named `one.js`, `two.js`, ... A script reports with `report(value)`.
-    ///   - configure: changes the engine's configuration.
-    ///   - supervise: changes the supervisor's.
+    ///   - scripts: The texts of `one.js`, `two.js` and so on. A script reports with `report(value)`.
+    ///   - configure: Changes the engine's configuration.
+    ///   - supervise: Changes the supervisor's configuration.
     init(
         _ scripts: String...,
         configure: (inout JavaScriptCoreConfiguration) -> Void = { _ in },
@@ -38,7 +38,7 @@ struct PageTrial: Sendable {
             source: "const report = (value) => signalbox.call('report', value);"
         )
         var configuration = JavaScriptCoreConfiguration(source: PageTrial.source, scripts: [prelude] + given)
-        // Time that other tests take is not the script's.
+        // The time that other tests use must not count as the script's.
         configuration.executionTimeLimit = .seconds(600)
         configure(&configuration)
         var supervision = SupervisorConfiguration.patient
@@ -53,10 +53,10 @@ struct PageTrial: Sendable {
         }
     }
 
-    /// Runs page and supervisor while `body` works, then drains them.
+    /// Runs the page and the supervisor while `body` works, then drains them.
     func run(_ body: () async throws -> Void) async throws {
         try supervisor.add(engine, window: window)
-        // A page that ends by itself ends the supervisor, which is no failure here.
+        // A page that ends by itself ends the supervisor, which is not a failure here.
         let service = ServiceGroupConfiguration.ServiceConfiguration(
             service: supervisor,
             successTerminationBehavior: .gracefullyShutdownGroup
@@ -74,7 +74,7 @@ struct PageTrial: Sendable {
         try await run
     }
 
-    /// Runs the page until it ends by itself, and gives what it reported.
+    /// Runs the page until it ends by itself, and returns its reports.
     @discardableResult
     func untilEnd() async throws -> [String] {
         try supervisor.add(engine, window: window)
@@ -82,37 +82,37 @@ struct PageTrial: Sendable {
         return reports.all
     }
 
-    /// Waits for a log line with the text.
+    /// Waits for a log line that contains the text.
     @discardableResult
     func hears(_ text: String) async -> String {
         await log.line(containing: text)
     }
 }
 
-/// What the plugins of these tests take.
+/// The body that the plugins of these tests decode.
 struct Payment: Codable, Sendable, Hashable {
     let amount: Int
     let currency: String
 }
 
-/// A separate process that runs a chain of promises, which JavaScriptCore 2.50 may abort: on a busy machine a thread of the
-/// library was seen to do so in about one of thirty runs.
+/// A separate process for a chain of promises, which JavaScriptCore 2.50 may abort. On a busy machine, a thread of the
+/// library did so in about one of thirty runs.
 enum AbortingProcess {
-    /// Five aborts in a row are no accident.
+    /// The maximum number of runs. Five aborts in a row are not a coincidence.
     private static let attempts = 5
     private static let mark: StaticString = "JavaScriptCore aborted the process"
 
-    /// Runs the exit test until its process ends without an abort, which ``reportAborts()`` has it say on standard output.
+    /// Runs the exit test until its process ends without an abort, which ``reportAborts()`` reports on standard output.
     static func expectItsEnd(_ run: () async -> ExitTest.Result?) async {
         for _ in 0..<attempts {
-            // What else went wrong is recorded by the expectation itself.
+            // The expectation itself records any other failure.
             guard let result = await run() else { return }
             if !String(decoding: result.standardOutputContent, as: UTF8.self).contains("\(mark)") { return }
         }
         Issue.record("\(mark) in \(attempts) of \(attempts) runs")
     }
 
-    /// In the exit test: an abort ends the process with success and the mark. Any other signal ends it as usual.
+    /// For the exit test: an abort prints the mark and ends the process with success. Other signals act as usual.
     static func reportAborts() {
         signal(SIGABRT) { _ in
             _ = write(STDOUT_FILENO, AbortingProcess.mark.utf8Start, AbortingProcess.mark.utf8CodeUnitCount)

@@ -53,7 +53,7 @@ import Testing
         .rejected(Outcome.Rejection(.deliveryLimit, detail: "too often")),
     ]
 
-    /// The page is told the same, and its process learns nothing else.
+    /// The page receives the same outcome, and its process receives nothing more.
     @Test(arguments: outcomes) func aPageInItsOwnProcessIsToldTheSame(outcome: Outcome) {
         let texts = WorkerOutcome.texts(outcome)
         #expect(!texts.contains { String(decoding: $0, as: UTF8.self).contains("secret") })

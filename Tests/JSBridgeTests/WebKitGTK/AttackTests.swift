@@ -11,9 +11,9 @@ import Testing
 @testable import JSBridge
 
 extension WebKitGTKTests {
-    /// Pages and frames that are not the home site's call its payment by every way that their world offers.
+    /// Pages and frames outside the home site call its payment plugin by every route that their world offers.
     @Suite struct AttackTests {
-        /// Calls every route and tells the other site what came of each.
+        /// Calls every route and reports each result to the other site.
         static let script = """
             const steal = { amount: 1 }, json = JSON.stringify({ action: 'pay', body: steal });
             const record = 'call 1 0 ' + json.length + '\\n\\n' + json;
@@ -60,14 +60,14 @@ extension WebKitGTKTests {
             }
             """
 
-        /// A way in: the home site's page, and what it leads to.
+        /// One attack: the home site's page, and the pages to which it leads.
         struct Way: Sendable, CustomTestStringConvertible {
             let testDescription: String
             var home = ""
             var script = ""
             var headers: [String: String] = [:]
             var answers: [String: WebSite.Answer] = [:]
-            /// Whether the home page is there afterwards.
+            /// Whether the view still shows the home page afterwards.
             var staysHome = true
         }
 
@@ -90,7 +90,7 @@ extension WebKitGTKTests {
                 testDescription: "a sandboxed srcdoc frame",
                 home: "<iframe sandbox=allow-scripts srcdoc=\"\(escaped(attacker(isInside: true)))\"></iframe>"
             ),
-            // Its parent is of its own origin, whose page it is a part of: by that way it is the page that speaks.
+            // The parent has the same origin, so a call by way of the parent is a call of the page itself.
             Way(
                 testDescription: "a srcdoc frame, by itself",
                 home: "<iframe srcdoc=\"\(escaped(attacker(isInside: false)))\"></iframe>"
@@ -174,7 +174,7 @@ extension WebKitGTKTests {
                 try await trial.other.request(containing: "/listening")
                 try trial.engine.page.send("secret", id: nil, body: Bytes("2"))
                 gate.open()
-                // When the page has told of another thing, it would have told of these.
+                // A request for a received message would precede this one.
                 _ = try await trial.engine.evaluate("new Image().src = '/last'; 0")
                 try await trial.other.request(containing: "/last")
             }
@@ -217,7 +217,7 @@ extension WebKitGTKTests {
             return spy
         }
 
-        /// What came of each route.
+        /// Returns the result of each route.
         private static func told(to trial: WebTrial) async throws -> [String: String] {
             let head = try await trial.other.request(containing: "/told?")
             let query = try #require(head.split(separator: " ")[1].split(separator: "?").last)
@@ -293,7 +293,7 @@ extension WebKitGTKTests {
             }
         }
 
-        /// The space of process ids that a process lives in.
+        /// Returns the PID namespace of a process.
         private static func space(of process: String) -> String? {
             try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/ns/pid")
         }

@@ -64,7 +64,7 @@ extension WebKitGTKTests {
             }
         }
 
-        // The engine lets its own object go when no script holds it, and with it what was defined on it.
+        // The engine releases its own object, with everything defined on it, when no script retains it.
         @Test func theHandlersAreTheBridgesAlsoAfterGarbageWasCollected() async throws {
             let trial = try WebTrial(
                 home: [
@@ -153,7 +153,7 @@ extension WebKitGTKTests {
                 #expect(trial.home.requests[0].contains(" Shop/3.2\r\n"))
                 _ = try await trial.engine.evaluate("document.title = 'Cart'; report(1); 0")
                 _ = await trial.reports.first(2)
-                // The title comes by another way than messages: it is there when the next answer is.
+                // The title does not travel with messages, so this waits for it with further evaluations.
                 while trial.engine.page.title != "Cart" { _ = try await trial.engine.evaluate("0") }
             }
         }
@@ -180,7 +180,7 @@ extension WebKitGTKTests {
                 #expect(await trial.reports.first(1) == ["320"])
                 let picture = try await trial.engine.snapshot()
                 #expect(picture.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]))
-                // Width and height are in the first chunk (ISO/IEC 15948, section 11.2.2).
+                // The first chunk holds width and height (ISO/IEC 15948, section 11.2.2).
                 #expect(Array(picture[16..<24]) == [0, 0, 1, 64, 0, 0, 0, 200])
             }
         }

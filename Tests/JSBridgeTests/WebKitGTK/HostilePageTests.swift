@@ -16,14 +16,14 @@ extension WebKitGTKTests {
             Array(WebViewScripts.keepScale.utf8),
         ].map(HostilePage.names(in:)).reduce(Set<String>()) { $0.union($1) }
 
-        /// Before everything else, so that a fault fails the test at once.
+        /// The first element of the page, so that an error fails the test at once.
         private static let faults = """
             <script>addEventListener('error', (event) => { signalbox.call('report', event.message); });</script>
             """
 
         private static let listener = "signalbox.on('double', (n) => 2 * n);"
 
-        /// Reports `true` and 2, or what went wrong.
+        /// Reports `true` and 2, or the error.
         private static let script = """
             \(listener)
             report(Object.hasOwn(globalThis, 'signalbox'))
@@ -39,7 +39,7 @@ extension WebKitGTKTests {
                     $0.set(disableZoom: true)
                     $0.add(handler: BridgeHandler("user"))
                 },
-                // A page may have a frame of each name.
+                // A page may have a frame for each name.
                 configure: { $0.navigationsWaiting = 1_000 }
             )
             let home = try WebOrigin(trial.home.origin)
@@ -66,8 +66,8 @@ extension WebKitGTKTests {
             }
         }
 
-        /// When a page reopens its document, the scripts are injected again or listen again. It can do so only once the
-        /// parser has ended.
+        /// When a page reopens its document, the scripts are injected again or listen again. A page can do so only
+        /// after the parser has ended.
         @Test func aReopenedDocumentWithNamedElementsKeepsItsBridge() async throws {
             let html = HostilePage.Element.allCases.map { HostilePage.html($0, named: Self.names, url: "data:,") }
             let trial = try Self.trial(
@@ -110,7 +110,7 @@ extension WebKitGTKTests {
             }
         }
 
-        /// The page itself sends nothing afterwards, as its first call would make it listen again.
+        /// The page itself sends nothing afterwards, because its first call would make it listen again.
         @Test func aReopenedDocumentInAPollutedRealmHearsTheProgram() async throws {
             let trial = try Self.trial(
                 "\(Self.listener) addEventListener('load', () => setTimeout(() => { report(1); }, 0));"
@@ -140,7 +140,7 @@ extension WebKitGTKTests {
 }
 
 extension WebKitGTKTests {
-    /// One page floods its view, and another view still works.
+    /// One page floods its view while another view still works.
     @Suite struct FloodTests {
         private static let pages = [
             "/": WebTrial.page(
@@ -240,12 +240,12 @@ extension WebKitGTKTests {
             }
         }
 
-        /// A page that floods may never come to its last words.
+        /// Shortens the wait for the graceful close, which a flooding page may never complete.
         private static func doNotWait(_ configuration: inout WebViewConfiguration) {
             configuration.lastWords = .seconds(2)
         }
 
-        /// Leads a page of its own through ten documents.
+        /// Leads the page of another view through ten documents.
         private static func navigate() async throws {
             let calm = try WebTrial(home: pages)
             try await calm.run {

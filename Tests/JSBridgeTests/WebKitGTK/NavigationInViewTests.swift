@@ -67,7 +67,7 @@ extension WebKitGTKTests {
                 await trial.decides("allow reload unknown {home}/sent")
                 _ = await trial.reports.first(3)
                 _ = try await trial.engine.evaluate("history.back()")
-                // Not out of a cache: the page begins anew, with its bridge.
+                // The page is loaded again with its bridge, and not restored from a cache.
                 #expect(await trial.reports.first(4).last == #""home""#)
             }
         }
@@ -84,7 +84,7 @@ extension WebKitGTKTests {
                 _ = await trial.reports.first(1)
                 _ = try await trial.engine.evaluate("document.getElementById('a').click()")
                 await trial.decides("cancel newWindow unknown {home}/bad")
-                // A script that the program evaluates counts as what the user did.
+                // A script that the program evaluates counts as a user's action.
                 let value = try await trial.engine.evaluate("String(window.open('/good'))")
                 #expect(value == "null")
                 #expect(await trial.reports.first(2).last == "[true,null]")
@@ -177,7 +177,7 @@ extension WebKitGTKTests {
             try await trial.run {
                 _ = await trial.reports.first(1)
                 _ = try await trial.engine.evaluate("location.href = '/late'")
-                // The view goes on while nobody has decided.
+                // The view continues while the verdict is pending.
                 let value = try await trial.engine.evaluate("1 + 1")
                 #expect(value == "2")
                 await trial.decides("cancel other unknown {home}/late")
@@ -264,7 +264,7 @@ extension WebKitGTKTests {
     }
 }
 
-/// Cancels what has one of some words in its URL.
+/// A handler that cancels URLs with one of its words.
 struct RefusingHandler: SyncNavigationHandler {
     let name = "refusing"
     let words: [String]
@@ -274,7 +274,7 @@ struct RefusingHandler: SyncNavigationHandler {
     }
 }
 
-/// Lets what has a word in its URL wait at a gate.
+/// A handler that delays URLs with its word at a gate.
 struct HoldingHandler: NavigationHandler {
     let name = "holding"
     let word: String
@@ -290,12 +290,12 @@ struct HoldingHandler: NavigationHandler {
 }
 
 extension NavigationRouter {
-    /// Allows what has none of the words in its URL.
+    /// Returns a chain that allows URLs with none of the words.
     static func refusing(_ words: String...) throws -> NavigationRouter {
         try NavigationRouter([RefusingHandler(words: words)], fallback: .allow("a test"))
     }
 
-    /// Allows everything, but what has the word in its URL waits at the gate.
+    /// Returns a chain that allows everything, but delays URLs with the word at the gate.
     static func holding(_ word: String, at gate: Gate) throws -> NavigationRouter {
         try NavigationRouter([HoldingHandler(word: word, gate: gate)], fallback: .allow("a test"))
     }

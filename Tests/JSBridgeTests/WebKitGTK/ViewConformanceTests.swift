@@ -27,7 +27,7 @@ extension WebKitGTKTests {
     }
 }
 
-/// A page in a web view that calls what it is told to, and tells its server each answer before it does anything else.
+/// A page in a web view that makes the requested calls and reports each answer to its server before it continues.
 struct ViewSubject: ConformanceSubject {
     private struct Order: Encodable {
         let action: String
@@ -52,7 +52,7 @@ struct ViewSubject: ConformanceSubject {
         """
 
     let adapter: any Adapter
-    /// The most records that the relay posts at once.
+    /// The maximum number of records that the relay posts at once.
     let batchBound = 256
     private let engine: WebKitGTKEngine
     private let site: WebSite

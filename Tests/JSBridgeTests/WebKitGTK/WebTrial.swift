@@ -12,9 +12,9 @@ import Testing
 
 @testable import JSBridge
 
-/// A web view under a supervisor, two sites of different origins, and what is reported and logged.
+/// A web view under a supervisor, two sites of different origins, and their reports and log lines.
 ///
-/// In the sites' texts `{home}` and `{other}` stand for their origins.
+/// In the sites' texts, `{home}` and `{other}` stand for their origins.
 struct WebTrial: Sendable {
     static let source: SourceName = "web"
 
@@ -22,21 +22,21 @@ struct WebTrial: Sendable {
     let other: WebSite
     let supervisor: Supervisor
     let engine: WebKitGTKEngine
-    /// What pages gave to `report`, as JSON, in order.
+    /// The values that pages passed to `report`, as JSON, in order.
     let reports: EventList<String>
     let log: EventList<String>
-    /// Whether verdicts were told on the library's thread, which somebody who takes his time would hold up.
+    /// Whether each verdict was reported on the library's thread, which a slow observer would block.
     let toldOnThread: EventList<Bool>
-    /// Each verdict as `policy kind frame text`, with the sites' names for their origins.
+    /// Each verdict as `policy kind frame text`, with placeholders for the sites' origins.
     let verdicts: EventList<String>
     private let window: WindowLimits
 
     /// - Parameters:
-    ///   - home: answers by path of the site whose pages have the bridge; `/` is loaded first.
-    ///   - other: those of the other.
-    ///   - chain: what may be loaded; everything by default.
-    ///   - build: changes what the page is told.
-    ///   - configure: changes the engine's configuration.
+    ///   - home: The answers, by path, of the site whose pages have the bridge. `/` is loaded first.
+    ///   - other: The answers of the other site.
+    ///   - chain: The navigation chain, which allows everything by default.
+    ///   - build: Changes the page's configuration.
+    ///   - configure: Changes the engine's configuration.
     init(
         home: [String: WebSite.Answer],
         other: [String: WebSite.Answer] = [:],
@@ -84,7 +84,7 @@ struct WebTrial: Sendable {
         }
     }
 
-    /// A page of the home site: `report(value)` reports, and `code(error)` is an error's code.
+    /// Returns a page of the home site. `report(value)` reports, and `code(error)` returns an error's code.
     static func page(_ script: String, _ rest: String = "", headers: [String: String] = [:]) -> WebSite.Answer {
         let prelude = "const report = (value) => signalbox.call('report', value), code = (error) => error.code;"
         return .html(
@@ -93,7 +93,7 @@ struct WebTrial: Sendable {
         )
     }
 
-    /// Runs page and supervisor while `body` works, then drains them.
+    /// Runs the page and the supervisor while `body` works, then drains them.
     func run(_ body: () async throws -> Void) async throws {
         defer {
             home.close()
@@ -127,13 +127,13 @@ struct WebTrial: Sendable {
         try await supervisor.run()
     }
 
-    /// Waits for a log line with the text.
+    /// Waits for a log line that contains the text.
     @discardableResult
     func hears(_ text: String) async -> String {
         await log.line(containing: text)
     }
 
-    /// Waits for a verdict with the text.
+    /// Waits for a verdict that contains the text.
     @discardableResult
     func decides(_ text: String) async -> String {
         await verdicts.line(containing: text)
@@ -146,19 +146,19 @@ extension WebSite.Answer {
     }
 }
 
-/// Pages in real web views, one test at a time, as each view has a process of its own.
+/// Tests of pages in real web views. They run one at a time, because each view starts a process.
 @Suite(.serialized, .enabled { await TestDisplay.opens() }, .timeLimit(.minutes(10)))
 struct WebKitGTKTests {}
 
-/// The display that the tests of web views need. Without one they are skipped, unless SIGNALBOX_NEEDS_DISPLAY says that there
-/// must be one: then a test fails.
+/// The display for tests of web views. Without one, these tests are skipped. If SIGNALBOX_NEEDS_DISPLAY is set, a test
+/// then fails.
 enum TestDisplay {
     static let isNeeded = ProcessInfo.processInfo.environment["SIGNALBOX_NEEDS_DISPLAY"]?.isEmpty == false
     private static let skipping: Void = print(
         "The tests of WebKitGTK are skipped: there is no display. Run them by xvfb-run -a."
     )
 
-    /// Whether there is one.
+    /// Returns whether there is a display.
     static func opens() async -> Bool {
         do {
             try await GLibThread.begin()
@@ -181,7 +181,7 @@ enum TestDisplay {
                 WebViewConfiguration(source: "web", page: page),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
-            // It can be tried again.
+            // A second run is possible after the error.
             for _ in 0..<2 {
                 do {
                     try await engine.run(into: RecordingIntake())
@@ -208,7 +208,7 @@ enum TestDisplay {
     }
 }
 
-/// The processes of pages that this process has begun, shut in or not.
+/// The page processes that this process has started, sandboxed or not.
 enum WebProcesses {
     private static let name = "WebKitWebProces"
     private static let sandbox = "bwrap"
@@ -229,7 +229,7 @@ enum WebProcesses {
         while !Task.isCancelled, !ofThisTest().isEmpty { await Task.yield() }
     }
 
-    /// Whether nothing but the sandbox is between: other tests have pages in programs that they start.
+    /// Returns whether only the sandbox is between the processes. Other tests start programs with pages.
     private static func isBegunHere(_ process: Int32, _ processes: [Int32: (name: String, parent: Int32)]) -> Bool {
         var next = processes[process]?.parent
         for _ in 0..<20 {
@@ -241,7 +241,7 @@ enum WebProcesses {
         return false
     }
 
-    /// `nil` for one that has ended, also when nobody has looked yet how.
+    /// Returns `nil` for a process that has ended, even if its parent has not waited for it.
     private static func read(_ process: Int32) -> (name: String, parent: Int32)? {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")")
@@ -253,7 +253,7 @@ enum WebProcesses {
 }
 
 extension OpenObjects {
-    /// Waits until the library has let go of everything.
+    /// Waits until the library has released all objects.
     static func untilNoneIsLeft() async {
         while OpenObjects.now != OpenObjects(), !Task.isCancelled { await Task.yield() }
     }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import JSBridge
 
-/// A view without a library: documents are contexts of JavaScriptCore, with relay.js, page.js and bridge.js in them. The
-/// actor is what an engine's thread is.
+/// A view without a library. Its documents are contexts of JavaScriptCore with relay.js, page.js and bridge.js. The
+/// actor stands for an engine's thread.
 actor FakeView {
     private let scripts: WebViewScripts
     private let isWebKitFixed: Bool
@@ -13,10 +13,10 @@ actor FakeView {
     private var run: WebViewRun?
     private var context: ScriptContext?
     private let outbox = Outbox()
-    /// Scripts that a page which does not react has been given.
+    /// The scripts that an unresponsive page has been given.
     private var held: [String] = []
     private var isHanging = false
-    /// The most scripts that were under way at once.
+    /// The maximum number of scripts that were in progress at once.
     private(set) var mostHeld = 0
 
     private final class Outbox {
@@ -28,7 +28,7 @@ actor FakeView {
         self.isWebKitFixed = isWebKitFixed
     }
 
-    /// Does what the run asks for, until its end.
+    /// Performs the run's requests until its end.
     func serve(_ run: WebViewRun, _ surface: FakeSurface) async {
         self.run = run
         for await wish in surface.wishes {
@@ -50,7 +50,7 @@ actor FakeView {
 
     // MARK: - Documents
 
-    /// Loads a page of the origin; the one before it is gone.
+    /// Loads a page of the origin and discards the one before.
     func load(_ origin: String, isOpaque: Bool, run: WebViewRun) throws {
         self.run = run
         letGo()
@@ -80,19 +80,19 @@ actor FakeView {
         deliver()
     }
 
-    /// The injected scripts once more, in the same document.
+    /// Injects the scripts again into the same document.
     func injectAgain() throws {
         for (script, name) in [(scripts.relay, "relay.js"), (scripts.page, "page.js")] { try execute(script, name) }
         deliver()
     }
 
-    /// The page's process ends.
+    /// Ends the page's process.
     func crash() {
         letGo()
         run?.processEnded()
     }
 
-    /// The page does not react any more; what it is given waits.
+    /// Makes the page unresponsive. Its scripts wait.
     func hang() {
         isHanging = true
     }
@@ -107,7 +107,7 @@ actor FakeView {
 
     // MARK: - JavaScript
 
-    /// Runs a script of the page, and what follows from it without waiting.
+    /// Runs a script of the page, and the work that it schedules without delay.
     func evaluate(script: String) throws {
         try execute(script, "page")
         settle()
@@ -138,7 +138,7 @@ actor FakeView {
         throw ScriptFailed()
     }
 
-    /// What relay.js posted reaches the run after the script, as from another process.
+    /// Passes the texts posted by relay.js to the run after the script, as another process would.
     private func deliver() {
         let texts = outbox.texts
         outbox.texts = []
@@ -166,7 +166,7 @@ actor FakeView {
 }
 
 extension ScriptValue {
-    /// A function that gives this error's words.
+    /// Returns a function that returns the error's text.
     fileprivate func asMessage(_ context: ScriptContext) -> ScriptValue {
         guard case .returned(let make) = context.evaluate("(e) => () => String(e) + ' ' + e.line", name: "fake"),
             let maker = context.keep(make), case .returned(let function) = context.call(maker, .value(self))
@@ -175,7 +175,7 @@ extension ScriptValue {
     }
 }
 
-/// Passes on what a run asks of its view.
+/// A surface that passes on a run's requests.
 final class FakeSurface: WebViewSurface {
     enum Wish: Sendable { case wake, end }
 
@@ -195,15 +195,14 @@ final class FakeSurface: WebViewSurface {
     }
 }
 
-/// What a test's page has of a browser, in one scope for both of WebKit's worlds, as events alone go between them: a
-/// document and a window with listeners, two kinds of events, timers that the test fires, and WebKit's own names,
-/// read-only.
+/// The browser API of a test's page: a document and a window with listeners, two kinds of events, timers that the test
+/// fires, and WebKit's own read-only names. WebKit's two worlds share one scope, because only events pass between them.
 enum FakeDocument {
-    /// Before relay.js. `native` has `post(text)`, `report(text)`.
+    /// Returns the script before relay.js. `native` has `post(text)` and `report(text)`.
     ///
     /// - Parameters:
-    ///   - origin: that of the URL.
-    ///   - isOpaque: the document has none, as in a sandbox.
+    ///   - origin: The origin of the URL.
+    ///   - isOpaque: Whether the document has no origin, as in a sandbox.
     static func before(origin: String, isOpaque: Bool) -> String {
         """
         (function (native) {
@@ -275,7 +274,7 @@ enum FakeDocument {
         """
     }
 
-    /// Between relay.js and page.js: the page's world has WebKit's own names, which lead past the bridge.
+    /// Returns the script between relay.js and page.js. WebKit's own names in the page's world lead past the bridge.
     static func between(isWebKitFixed: Bool) -> String {
         """
         delete globalThis.webkit;

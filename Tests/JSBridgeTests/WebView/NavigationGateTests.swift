@@ -6,7 +6,7 @@ import Testing
 @testable import JSBridge
 
 @Suite(.timeLimit(.minutes(10))) struct NavigationGateTests {
-    /// Waits at a gate, whatever becomes of its task.
+    /// A handler that waits at a gate, even when its task is cancelled.
     private struct Waiting: NavigationHandler {
         let name = "waiting"
         let deadline: Duration? = .seconds(3_600)
@@ -26,7 +26,7 @@ import Testing
         let seen = EventList<String>()
 
         init(waiting: Int = 100) throws {
-            // The handler's own limit is on a clock that stands still.
+            // The handler's own limit uses a clock that never advances.
             let router = try NavigationRouter(
                 [Waiting(gate: door)],
                 fallback: .cancel("nobody"),

@@ -7,9 +7,9 @@ import Testing
 
 @testable import JSBridge
 
-/// Messages of a page through relay.js, page.js and bridge.js, and what becomes of them.
+/// Messages of a page through relay.js, page.js and bridge.js, and their outcomes.
 @Suite(.timeLimit(.minutes(10))) struct WebViewCallTests {
-    /// Answers with the body's text, as a JSON string.
+    /// Returns an intake that replies with the body, as JSON.
     private static func echo() -> RecordingIntake {
         RecordingIntake { taken in
             guard case .success(let action) = taken.arrival.reading else {
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    /// Text that could end a line, a string literal or a script.
+    /// Texts that could end a line, a string literal or a script.
     private static let texts = [
         "a\nb", "\r\n", "\u{2028}\u{2029}", "'", "\"", "\\", "\\n", "\\'", "`${1}`", "</script>", "\u{0}\u{1}\u{7f}",
         "😀é", "']", "",

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JSBridge
 
-/// Documents that come and go while messages are under way.
+/// Documents that are loaded and replaced while messages are in flight.
 @Suite(.timeLimit(.minutes(10))) struct WebViewDocumentTests {
     private static let call = "signalbox.call('work').then(() => report('done'), (error) => report(error.code));"
 
@@ -260,7 +260,7 @@ extension WebViewTrial {
                     try await group.waitForAll()
                 }
                 trial.page.close()
-                // What is being submitted in this moment too.
+                // Also settles the arrivals that are being submitted.
                 intake.giveUp()
             }
         }
@@ -268,7 +268,7 @@ extension WebViewTrial {
 }
 
 extension Result where Failure == any Error {
-    /// What the work came to.
+    /// Captures the result of the work.
     fileprivate init(_ work: () async throws -> Success) async {
         do {
             self = .success(try await work())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JSBridge
 
-/// How much of a page is in the program at once, and what waits where.
+/// The bound on a page's messages in the program, and the queues in which others wait.
 @Suite(.timeLimit(.minutes(10))) struct WebViewFlowTests {
     private static let calls = """
         const calls = (count, value) => {
@@ -119,7 +119,7 @@ import Testing
         try await trial.whileRunning("signalbox.on('show', report);") {
             await trial.view.hang()
             var sent = 0
-            // Full for a moment it may be before; full for good once as many evaluations hang as may.
+            // The mailbox may be full for a moment before. It stays full once the maximum number of evaluations hang.
             while sent < 100_000, !Task.isCancelled {
                 let hangs = await trial.view.mostHeld == 4
                 if (try? trial.page.send("show", id: nil, body: Bytes("\(sent)"))) != nil {

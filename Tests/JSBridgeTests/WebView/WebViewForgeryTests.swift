@@ -4,7 +4,7 @@ import Testing
 
 @testable import JSBridge
 
-/// What a page makes itself, past bridge.js, and what a process in a stranger's hands sends.
+/// Messages that a page makes without bridge.js, and messages of a compromised process.
 @Suite(.timeLimit(.minutes(10))) struct WebViewForgeryTests {
     private static let forge = """
         const forge = (...lines) =>

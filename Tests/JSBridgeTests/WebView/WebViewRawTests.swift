@@ -8,7 +8,7 @@ import Testing
 
 @testable import JSBridge
 
-/// Calls of the page's world that go past the bridge: from a frame, from a page of another origin.
+/// Calls of the page's world that bypass the bridge, from a frame or from a page of another origin.
 @Suite(.timeLimit(.minutes(10))) struct WebViewRawTests {
     private final class Answers: Sendable {
         let all = EventList<RawAnswer>()

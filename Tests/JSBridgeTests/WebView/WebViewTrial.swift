@@ -8,7 +8,7 @@ import Testing
 
 @testable import JSBridge
 
-/// A run of a web view whose view is fake, its intake, and what both report.
+/// A run of a web view with a fake view, its intake, and their reports.
 struct WebViewTrial: Sendable {
     let configuration: WebViewConfiguration
     let view: FakeView
@@ -55,12 +55,12 @@ struct WebViewTrial: Sendable {
         )
     }
 
-    /// What the page reported.
+    /// The page's reports.
     var reports: EventList<String> { view.reports }
 
-    /// Runs the page while `body` works, then closes it; returns when the run has.
+    /// Runs the page while `body` works, then closes it and waits until the run has returned.
     ///
-    /// - Parameter script: what the page runs first.
+    /// - Parameter script: The first script of the page.
     func whileRunning(_ script: String = "", _ body: () async throws -> Void) async throws {
         #expect(mailbox.begin())
         defer { mailbox.end() }
@@ -78,7 +78,7 @@ struct WebViewTrial: Sendable {
         await viewing.value
     }
 
-    /// Runs the page until it ends, which `body` sees to.
+    /// Runs the page until it ends. `body` must end it.
     func untilEnd(_ script: String = "", _ body: @escaping @Sendable () async throws -> Void) async throws {
         #expect(mailbox.begin())
         defer { mailbox.end() }
@@ -96,13 +96,13 @@ struct WebViewTrial: Sendable {
         await viewing.value
     }
 
-    /// The end of a page whose test has no more to give: the run waits for every outcome.
+    /// Closes the page and settles its arrivals, because the run waits for every outcome.
     private func giveUp() {
         run.close()
         (intake as? RecordingIntake)?.giveUp()
     }
 
-    /// Not a part of the caller's task, as an engine's thread is none either: it goes on when that is cancelled.
+    /// Starts the view outside the caller's task. Like an engine's thread, it continues when that task is cancelled.
     private func startView() -> Task<Void, Never> {
         Task { [view, run, surface] in await view.serve(run, surface) }
     }
@@ -128,8 +128,8 @@ struct WebViewTrial: Sendable {
 }
 
 extension WebViewConfiguration {
-    /// Pages of `https://app.example` and `https://other.example:8443`, with the handlers `page` and `user`; the latter
-    /// calls the action `greet`.
+    /// Returns a configuration for pages of `https://app.example` and `https://other.example:8443`, with the handlers
+    /// `page` and `user`. The latter calls the action `greet`.
     static func testing(
         router: NavigationRouter? = nil,
         title: String? = nil,
@@ -150,7 +150,7 @@ extension WebViewConfiguration {
     }
 }
 
-/// Numbers that a seed alone decides: SplitMix64.
+/// A generator of random numbers from a seed (SplitMix64).
 struct SeededNumbers: RandomNumberGenerator {
     private var state: UInt64
 

@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-/// No publish waits for ever, and each ends in a way that says whether it may have been published.
+/// Every publish ends, and its result states whether the message may have been published.
 @Suite(.timeLimit(.minutes(10)))
 struct PublishEndingTests {
     @Test func withoutAConnectionThePublishTimeoutEndsIt() async throws {
@@ -17,7 +17,7 @@ struct PublishEndingTests {
     }
 
     @Test func aBrokerThatDoesNotAcknowledgeIsLeftAndTheMessageSentAgain() async throws {
-        // Under load one or another attempt may not be greeted in time.
+        // Under load, some attempts may not receive CONNACK in time.
         let broker = try FakeBroker(Array(repeating: [FakeAnswers.connected], count: 10_000))
         defer { broker.close() }
         var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
@@ -145,10 +145,10 @@ struct PublishEndingTests {
     }
 }
 
-/// A publisher's connection over TLS, and what is said when there is none.
+/// TLS connections of a publisher, and the errors when one fails.
 @Suite(.timeLimit(.minutes(10)))
 struct PublisherSecurityTests {
-    /// Runs `body` with a broker that wants a client certificate, and the authority of both.
+    /// Runs `body` with a broker that requires a client certificate, and with the authority of both sides.
     private func withBroker(_ body: (Broker, TestAuthority) async throws -> Void) async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
@@ -172,7 +172,7 @@ struct PublisherSecurityTests {
             try await PushTrial.run(receiving) { receiving in
                 let configuration = try configuration(broker.port, authority.security(client: "kiosk"))
                 try await PublisherTrial.run(configuration) { trial in
-                    // Also a message that is longer than a record of TLS.
+                    // One message is longer than a TLS record.
                     let texts = ["1", "\"\(String(repeating: "x", count: 40_000))\""]
                     for text in texts { try await trial.publisher.publish(MQTTMessage(text, to: "open/log")) }
                     #expect(await receiving.arrivals(2).map { String(decoding: $0.original, as: UTF8.self) } == texts)

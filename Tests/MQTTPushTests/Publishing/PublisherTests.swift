@@ -146,7 +146,7 @@ struct PublisherTests {
     }
 }
 
-/// What a source with a second client can do beside receiving.
+/// Sending by a source that has a second client.
 @Suite(.timeLimit(.minutes(10)))
 struct SourceSenderTests {
     private static func sending(_ broker: Broker, to topic: String) throws -> MQTTPushConfiguration {

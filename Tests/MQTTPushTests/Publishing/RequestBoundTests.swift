@@ -4,7 +4,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-/// The bounds of requests and replies, and replies of a source with several connections.
+/// The limits on requests and replies, and the replies of a source with several connections.
 @Suite(.timeLimit(.minutes(10)))
 struct RequestBoundTests {
     @Test func noMoreRequestsWaitForRepliesThanMay() async throws {
@@ -20,7 +20,7 @@ struct RequestBoundTests {
                     let error = await publishError { _ = try await trial.ask("3", "open/echo/3") }
                     #expect(error?.code == .queueFull && error?.detail.hasPrefix("2 requests wait") == true)
                     #expect(trial.publisher.counts.refusedAsFull == 1)
-                    // What asks nothing is not bounded by it.
+                    // A plain publish does not count against the limit.
                     try await trial.publisher.publish(MQTTMessage("", to: "a"))
                     for place in 0..<2 { await intake.taken.first(place + 1)[place].echo() }
                     let answers = try await [first, second]
@@ -62,7 +62,7 @@ struct RequestBoundTests {
                     async let plain = trial.ask("1", "open/echo/1")
                     async let urgent = trial.ask("2", "urgent/echo/2")
                     let both = await intake.taken.first(2)
-                    // The first of each connection: only the connection tells them apart.
+                    // Each is the first of its connection, so only the connection distinguishes them.
                     #expect(Set(both.map(\.arrival.token)).count == 1)
                     for taken in both.reversed() { taken.echo() }
                     let answers = try await [plain, urgent]
@@ -90,7 +90,7 @@ struct RequestBoundTests {
                     first.echo()
                     let answer = try await answered
                     #expect(answer == "1")
-                    // The place is free again; an answer to the second would have come before this one.
+                    // The slot is free again. A reply to the second request would have arrived before this one.
                     async let third = trial.ask("3", "urgent/echo/3")
                     await intake.taken.first(3)[2].echo()
                     let last = try await third
@@ -104,10 +104,10 @@ struct RequestBoundTests {
     }
 }
 
-/// What becomes of a call when the connection to the broker breaks before its answer.
+/// Calls whose connection to the broker breaks before the reply arrives.
 @Suite(.timeLimit(.minutes(10)))
 struct RequestLossTests {
-    /// Holds the first message, and echoes all that come after.
+    /// Holds the first message and echoes all later ones.
     private static func holdingFirst() -> RecordingIntake {
         let seen = EventList<Void>()
         return RecordingIntake { taken in
@@ -127,7 +127,7 @@ struct RequestLossTests {
                     let held = await intake.taken.first(1)[0]
                     await broker.stop()
                     try await broker.restart()
-                    // Asked only when the answers' topic is subscribed to again.
+                    // This request is sent only after the client has subscribed to the reply topic again.
                     let other = try await trial.ask("2", "urgent/echo/2")
                     held.echo()
                     let answer = try await call
@@ -150,7 +150,7 @@ struct RequestLossTests {
                     try await PublisherTrial.run(.test(port: Int(relay.port))) { trial in
                         let call = Task { await publishError { _ = try await trial.ask("1", "open/echo/1") } }
                         let held = await intake.taken.first(1)[0]
-                        // What the broker has acknowledged is not asked again.
+                        // A message that the broker has acknowledged is not sent again.
                         while !Task.isCancelled, trial.publisher.counts.published == 0 { await Task.yield() }
                         relay.cut()
                         held.echo()

@@ -5,7 +5,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-/// A source that answers, and a publisher that asks it.
+/// A source that answers the requests of a publisher.
 @Suite(.timeLimit(.minutes(10)))
 struct RequestTests {
     /// Echoes a message's bytes as the reply, and rejects the action `no`.
@@ -121,7 +121,7 @@ struct RequestTests {
             let intake = RecordingIntake.holding()
             try await PushTrial.run(try .answering(broker), into: intake) { receiving in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
-                    // Subscribed first, so that the short call below does not end before it is sent.
+                    // Subscribes first, so that the short timeout below does not expire before its request is sent.
                     let first = Task {
                         try await trial.publisher.request(MQTTMessage("1", to: "open/echo/1"), timeout: .seconds(300))
                     }
@@ -177,7 +177,7 @@ struct RequestTests {
             }
             #expect(error?.code == .denied && error?.reasonCode == 0x97)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                // So that requests wait at many looks of the publisher's thread, though not surely at each.
+                // Keeps requests waiting during most iterations of the publisher's loop, though not surely in each.
                 for _ in 0..<8 {
                     group.addTask {
                         while !Task.isCancelled {

@@ -124,11 +124,11 @@ import Testing
     }
 }
 
-/// A message that the publisher sends twice, the second time while the first is running: the source submits nothing while a batch is
-/// unsettled, so both are in one.
+/// A message that the publisher sends twice in a row. The source submits nothing while a batch is unsettled, so both
+/// copies can share the next batch.
 @Suite(.timeLimit(.minutes(10)))
 struct RepeatTests {
-    /// Passes everything on, and keeps which ids came together.
+    /// Forwards every batch and records which ids it contained.
     private struct NotingIntake: Intake {
         let intake: any Intake
         let batches: EventList<[String]>
@@ -154,16 +154,16 @@ struct RepeatTests {
         }
     }
 
-    /// How many pairs are sent before it is taken for a fault that none came in one batch: batches grow with each that is full.
+    /// The number of pairs after which the test fails if none shared a batch. Batches grow whenever one is full.
     private static let pairs = 200
 
     @Test func aRepeatInTheSameBatchHasTheOutcomeOfTheFirstByOneCall() async throws {
         try await Broker.with { broker in
             let quiet = Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
             var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push")])
-            // All acknowledgements are read before the next run takes the session over.
+            // The broker must read all acknowledgements before the next run takes over the session.
             configuration.farewellTimeout = .seconds(300)
-            // From then on the broker keeps what is published.
+            // Creates the session: the broker keeps whatever is published after this run.
             try await PushTrial.run(configuration) { _ in }
             let adapter = try MQTTPushAdapter(configuration, logger: quiet)
             let calls = Mutex<[String: Int]>([:])
@@ -182,11 +182,11 @@ struct RepeatTests {
             try supervisor.add(noting, repeats: .within(RepeatLimits()))
             try await supervisor.whileRunning {
                 let id = try await Self.sendPairs(to: broker, noting.batches, told)
-                // Both are settled with the one call that was made.
+                // One call settles both.
                 #expect(told.all.filter { $0.hasPrefix("\(id) ") } == ["\(id) handled", "\(id) handled again"])
             }
             #expect(calls.withLock { $0.values.allSatisfy { $0 == 1 } })
-            // Everything was acknowledged, the repeats too.
+            // Everything was acknowledged, including the repeats.
             try await PushTrial.run(configuration) { trial in
                 try await broker.publish(lines: [#"{"action":"work","id":"last","body":1}"#], to: "push")
                 #expect(await trial.firstID() == "last")
@@ -194,7 +194,7 @@ struct RepeatTests {
         }
     }
 
-    /// - Returns: the id of the first pair that came in one batch.
+    /// - Returns: The id of the first pair that arrived in one batch.
     private static func sendPairs(
         to broker: Broker,
         _ batches: EventList<[String]>,

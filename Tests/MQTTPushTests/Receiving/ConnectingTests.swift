@@ -124,7 +124,7 @@ struct ConnectingTests {
             logger: Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
         )
         let run = Task { try await adapter.run(into: RecordingIntake()) }
-        // The system opens it when the source does, which then waits for what is written.
+        // The call to `open` returns when the source opens the pipe. The source then waits for data.
         let writer = await withCheckedContinuation { opened in
             Thread.detachNewThread { opened.resume(returning: open(pipe, O_WRONLY | O_CLOEXEC)) }
         }
@@ -188,7 +188,7 @@ struct ConnectingTests {
         #expect(slow == [.seconds(30), .seconds(45), .seconds(60)])
     }
 
-    /// Without a lower bound a plugin that gives everything back would be called again at once.
+    /// Without a lower bound, a plugin that returns every message would be called again at once.
     @Test func aWaitWhileMessagesAreGivenBackIsAtLeastHalfOfItsCeiling() {
         var backoff = waits.backoff
         let least = (0..<5).map { _ in backoff.next(isConfigurationFault: false, isHeld: true, share: 0) }

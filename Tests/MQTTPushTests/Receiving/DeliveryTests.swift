@@ -117,7 +117,7 @@ struct DeliveryTests {
             try await PushTrial.run(configuration, into: intake) { _ in
                 try await broker.publish("{}", to: "push/log/1")
                 let taken = await intake.taken.first(1)
-                // The run is cancelled when this returns; the settlement comes after that from elsewhere.
+                // The run is cancelled when this closure returns; another task settles the message after that.
                 Task.detached { taken[0].settle() }
             }
             try await broker.publish("{}", to: "push/log/2")
@@ -133,7 +133,7 @@ struct DeliveryTests {
             try await PushTrial.run(configuration) { _ in }
             for number in 1...40 { try await broker.publish("{}", to: "push/log/\(number)") }
             let intake = RecordingIntake(room: 5)
-            // Not before the window has room does it hear that it is subscribed: the broker answers behind the messages.
+            // The broker sends SUBACK behind the messages, so the source receives it only when the window has room.
             try await PushTrial.run(configuration, into: intake, subscribed: false) { trial in
                 for round in 1...7 {
                     _ = await intake.roomCalls.wait { $0.count >= round }
@@ -191,7 +191,7 @@ struct LedgerTests {
                     Int($0)
                 }
                 #expect(Set(acknowledged) == Set(1...count))
-                // Messages come in order, but for those sent again: when the last is there, all may not be yet.
+                // Redelivered messages arrive out of order: when the last has arrived, others may still be missing.
                 let arrived = await trial.intake.taken.wait { Self.numbers($0).count == count }
                 #expect(Self.numbers(arrived) == Set(1...count))
             }
@@ -214,14 +214,14 @@ struct LedgerTests {
     }
 }
 
-/// A connection that is dropped because messages were abandoned says goodbye, so the broker does not publish its will.
+/// Connections dropped because of abandoned messages: the source sends DISCONNECT, so no will is published.
 @Suite(.timeLimit(.minutes(10)))
 struct AbandonmentTests {
-    /// Abandons a message once, and checks that no will is published before the message comes again.
+    /// Abandons a message once and checks that no will is published before the redelivery.
     private func abandon(_ broker: Broker, _ configuration: MQTTPushConfiguration) async throws {
         var mortal = configuration
         mortal.will = MQTTWill(topic: "wills/gone", payload: Array("\"bye\"".utf8))
-        // The broker has read the goodbye, or has missed it, before the source connects again.
+        // The broker has read the DISCONNECT, or has missed it, before the source reconnects.
         mortal.farewellTimeout = .seconds(300)
         let heirs = try MQTTPushConfiguration.test(
             port: broker.openPort,
@@ -235,7 +235,7 @@ struct AbandonmentTests {
                 await intake.taken.first(1)[0].abandon()
                 let again = await intake.taken.first(2)[1]
                 #expect(again.name == "work")
-                // A will of the first connection would have come before it.
+                // A will of the first connection would have arrived before this message.
                 try await broker.publish("{}", to: "wills/none")
                 #expect(try await heir.arrivals(1)[0].action().name == "none")
                 again.settle()
@@ -263,7 +263,7 @@ struct AbandonmentTests {
     }
 }
 
-/// A plugin that takes three times the keepalive: the broker must not take the connection for dead.
+/// A plugin that takes three keep-alive intervals: the broker must not consider the connection dead.
 @Suite(.timeLimit(.minutes(10)))
 struct HoldTests {
     private func hold(_ broker: Broker, _ configuration: MQTTPushConfiguration) async throws {
@@ -274,7 +274,7 @@ struct HoldTests {
         try await PushTrial.run(configuration, into: intake) { trial in
             try await broker.publish("{}", to: "push/slow")
             let slow = await intake.taken.first(1)[0]
-            // The work of the plugin: its length is what this is about. A broker waits for one and a half keepalives.
+            // The plugin's work, whose length this test is about. A broker waits one and a half keep-alive intervals.
             try await Task.sleep(for: .seconds(30))
             slow.settle()
             try await broker.publish("{}", to: "push/next")

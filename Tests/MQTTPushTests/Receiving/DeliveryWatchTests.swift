@@ -12,7 +12,7 @@ import Testing
         let path: String
         let lines = EventList<String>()
 
-        /// Starts a process, which dies when the watch is released.
+        /// Starts a simulated process, which dies when the watch is released.
         func process(deliveries: Int = 2, receiveMaximum: Int = 20) throws -> DeliveryWatch {
             let configuration = try MQTTPushConfiguration.test(port: 1, [MQTTTopic("push/{action}")])
             let log = PushLog(Logger(label: "push") { _ in RecordingLog(lines) }, configuration: configuration)
@@ -20,7 +20,7 @@ import Testing
             return try DeliveryWatch(limit, receiveMaximum: receiveMaximum, log: log)
         }
 
-        /// Runs a process that dies while handling these.
+        /// Simulates a process that dies while it handles these packets.
         func die(handling packets: UInt16...) throws {
             let watch = try process()
             watch.connected(isSessionKept: true)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// The broker sends it with each subscription, whatever it knows of the session.
+    /// The broker sends a retained message with each subscription, whatever the state of the session.
     @Test func aRetainedMessageIsStillCountedInAnotherSession() throws {
         try Self.withTrial { trial in
             for _ in 1...2 { try trial.die(handling: 0) }
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// The broker sends unacknowledged messages before all others.
+    /// The broker redelivers unacknowledged messages before all others.
     @Test func suspectsThatDoNotComeAgainAreForgotten() throws {
         try Self.withTrial { trial in
             try trial.die(handling: 1)
@@ -217,7 +217,7 @@ extension DeliveryWatch {
         record.begin([Self.mark(1), Self.mark(2)])
         let bytes = record.head + record.tail
         for count in 0..<bytes.count { #expect(DeliveryRecord(Array(bytes.prefix(count))) == nil) }
-        // Byte 12 is left out: it would say 255 suspects, which is valid.
+        // Byte 12 is left out: 0xFF there means 255 suspects, which is valid.
         for place in 0..<16 where place != 12 {
             var changed = bytes
             changed[place] = 0xFF

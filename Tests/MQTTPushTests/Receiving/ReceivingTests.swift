@@ -137,7 +137,7 @@ struct ReceivingTests {
     private let contentType = Int32(MQTT_PROP_CONTENT_TYPE.rawValue)
     private let correlationData = Int32(MQTT_PROP_CORRELATION_DATA.rawValue)
 
-    /// What is kept of a list that `fill` makes.
+    /// Returns the properties that the source keeps of a list built by `fill`.
     private func kept(_ fill: (inout OpaquePointer?) -> Void) throws -> PushProperties {
         var list: OpaquePointer?
         defer { mosquitto_property_free_all(&list) }
@@ -198,7 +198,7 @@ struct ReceivingTests {
         #expect(receiver.takeBatch().count == 3 && receiver.byteCount == 0)
     }
 
-    /// Receives an empty message on `a/x`; returns the batch's bytes after it.
+    /// Receives an empty message on `a/x` and returns the size of the batch afterwards, in bytes.
     private func receive(_ receiver: PushReceiver, _ properties: OpaquePointer?) -> Int {
         var topic = Array("a/x".utf8CString)
         topic.withUnsafeMutableBufferPointer { topic in
@@ -240,7 +240,7 @@ struct ReceivingTests {
         #expect(try facts(many).traceValue(forKey: "traceparent") == nil)
     }
 
-    /// The facts of a message with these user properties.
+    /// Returns the facts of a message with these user properties.
     private func facts(_ said: [(String, String)]) throws -> PushFacts {
         let receiver = PushReceiver(configuration: try .test(port: 1_883, [try MQTTTopic("a/{action}")]))
         var list: OpaquePointer?

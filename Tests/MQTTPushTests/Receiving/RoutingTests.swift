@@ -124,7 +124,7 @@ import Testing
             )
         }
         #expect(try formerRoute("gone/a").isExpected)
-        // Brought by a topic that is there: one that was removed decides nothing.
+        // The filter of a current topic matched, so the removed topics decide nothing.
         #expect(throws: Outcome.Rejection.self) { try formerRoute("count/abc").envelope.get() }
         #expect(throws: Outcome.Rejection.self) { try formerRoute("else").envelope.get() }
         let unexpected = #expect(throws: Outcome.Rejection.self) { try route("other", topics).envelope.get() }
@@ -198,7 +198,7 @@ import Testing
     }
 }
 
-/// Each rule about push messages against each kind of message.
+/// Every access rule for push messages against every kind of message.
 @Suite struct PushRuleTests {
     private static func origin(
         _ topic: String = "push/lamp/on",

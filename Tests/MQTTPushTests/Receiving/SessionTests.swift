@@ -106,7 +106,7 @@ struct SessionTests {
                     #expect(trial.log.all.contains { $0.hasPrefix(line) })
                 }
             }
-            // Each has a session of its own, under a client id of its own.
+            // Each connection has its own session under its own client id.
             try await broker.publish("{}", to: "urgent/away")
             let again = RecordingIntake()
             try await PushTrial.run(configuration, into: again) { trial in

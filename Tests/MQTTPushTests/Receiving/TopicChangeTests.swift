@@ -7,7 +7,7 @@ import Testing
 
 @testable import MQTTPush
 
-/// Topics that come and go while a source runs.
+/// Topics that are added and removed while a source runs.
 @Suite(.timeLimit(.minutes(10)))
 struct TopicChangeTests {
     private func withRunning(
@@ -23,7 +23,7 @@ struct TopicChangeTests {
             do {
                 try await body()
             } catch {
-                // The run waits for outcomes that nobody would give any more.
+                // The run would wait for outcomes that can no longer arrive.
                 intake.giveUp()
                 group.cancelAll()
                 throw error
@@ -59,7 +59,7 @@ struct TopicChangeTests {
         }
     }
 
-    /// A broker that may send one message at a time goes on with the rest after its answer (MQTT 5.0, 3.10.4).
+    /// A broker that may send one message at a time sends the rest after its UNSUBACK (MQTT 5.0, 3.10.4).
     @Test func whatTheBrokerHeldForATopicStillComesWhenThatIsRemoved() async throws {
         try await Broker.with { broker in
             let topics = [try MQTTTopic("push/{action}"), try MQTTTopic("more/{action}")]
@@ -89,7 +89,7 @@ struct TopicChangeTests {
             let topics = [try MQTTTopic("push/{action}"), try MQTTTopic("old/{action}")]
             let adapter = try adapter(try .test(broker, topics), log)
             try await withRunning(adapter, intake, log) {}
-            // The session has it, and it comes although its topic is removed meanwhile.
+            // The broker keeps the message in the session and delivers it although its topic is removed.
             try await broker.publish("{}", to: "old/x")
             #expect(try await adapter.add(try MQTTTopic("new/{action}")) == .remembered)
             #expect(try await adapter.remove("old/+") == .remembered)
@@ -98,7 +98,7 @@ struct TopicChangeTests {
                 try await broker.publish("{}", to: "push/b")
                 #expect(await intake.taken.first(3).map(\.name) == ["x", "a", "b"])
             }
-            // The session has the topics too: what comes while nobody is there waits for the next run.
+            // The session includes the topics: messages published between runs wait for the next run.
             try await broker.publish("{}", to: "old/c")
             try await broker.publish("{}", to: "new/d")
             try await withRunning(adapter, intake, log) {
@@ -138,7 +138,7 @@ struct TopicChangeTests {
         }
     }
 
-    /// It ends the connection, or keeps it and says nothing.
+    /// The broker ends the connection, or keeps it and does not answer.
     @Test(arguments: [1, 0])
     func whoWaitsIsToldAlthoughTheBrokerDoesNotAnswer(hangUps: Int) async throws {
         let broker = try FakeBroker([FakeAnswers.welcome + [[]]], hangUps: hangUps)
@@ -184,7 +184,7 @@ struct TopicChangeTests {
     }
 }
 
-/// What the source's thread is told of topics that come and go, and who hears of it when.
+/// The topic changes that the source's thread receives, and when their callers return.
 @Suite(.timeLimit(.minutes(10)))
 struct TopicBoardTests {
     private func whenRevised(_ board: TopicBoard, to revision: Int) async {
@@ -202,7 +202,7 @@ struct TopicBoardTests {
         let wanted = board.snapshot(takingFresh: true)
         #expect(wanted.gone.isEmpty && wanted.fresh == ["more/+"])
         #expect(wanted.topics.map(\.pattern.filter.text) == ["push/+", "more/+"])
-        // Whoever took it back is not answered by the subscription.
+        // The caller of `remove` returns before the subscription is answered.
         #expect(try await removed.value == .done)
         board.subscribed(["more/+"], refused: [:])
         #expect(try await added.value == .done)

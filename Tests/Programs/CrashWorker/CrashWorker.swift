@@ -14,7 +14,7 @@ struct CrashWorker {
         let n: Int
     }
 
-    /// Longer than any test: nothing here is about time.
+    /// Longer than any test: nothing here depends on time.
     private static let patience = Duration.seconds(3_600)
 
     static func main() async {
@@ -59,7 +59,7 @@ struct CrashWorker {
             try ledger.append("\(message.n)\n")
         }
         try supervisor.register("marker", as: RawBody.self, from: .source("push")) { _, _ in
-            // As a service manager ends it: everything that was read is handled and acknowledged first.
+            // Ends like under a service manager: everything received is handled and acknowledged first.
             kill(getpid(), SIGTERM)
         }
         return supervisor
@@ -96,37 +96,37 @@ struct CrashWorker {
         }
     }
 
-    /// A line that whoever started the program waits for.
+    /// Prints a line that the parent process waits for.
     private static func tell(_ line: String) {
         print(line)
-        // Through no global of C, which Swift cannot see guarded: all streams.
+        // Flushes all streams, because Swift cannot prove that access to C's global `stdout` is safe.
         fflush(nil)
     }
 }
 
-/// What the program was asked to do.
+/// The program's arguments.
 struct Arguments: Sendable {
-    /// Where the process kills itself.
+    /// The point at which the process kills itself.
     enum Death: String, Sendable {
         /// In the plugin, before it writes to the ledger.
         case plugin
-        /// When all of a batch is handled and none of it is acknowledged.
+        /// After a whole batch is handled and before any of it is acknowledged.
         case flush
     }
 
     var broker = "mqtt://127.0.0.1"
     var clientID = "crash-worker"
     var filter = "crash/{action}"
-    /// A topic that this worker has for itself where the other one is shared; its actions are the same.
+    /// This worker's own topic if `filter` is shared; its actions are the same.
     var own: String?
     var version = MQTTVersion.v5
     var quality = MQTTQuality.atLeastOnce
     /// The certificate authority of a broker with TLS.
     var authority: String?
     var sessionExpiry = 3_600
-    /// The most unacknowledged messages, and so those of a batch.
+    /// The maximum number of unacknowledged messages, and therefore of messages in a batch.
     var window = 20
-    /// How many milliseconds the plugin takes for each message.
+    /// The time that the plugin takes per message, in milliseconds.
     var work = 0
     var ledger = "handled.txt"
     var death: Death?
@@ -191,7 +191,7 @@ struct Arguments: Sendable {
     }
 }
 
-/// Lets one caller through for each line on standard input but `leave`, which is told to whoever made it.
+/// Lets one caller pass per line on standard input. The line `leave` calls `onLeave` instead.
 final class Gate: Sendable {
     private struct State {
         var lines = 0
@@ -201,8 +201,8 @@ final class Gate: Sendable {
     private let state = Mutex(State())
 
     init(onLeave: @escaping @Sendable () -> Void) {
-        // Reading blocks, so on a thread of its own; it ends with the input or the process. Not through C's stream, which a
-        // reader keeps locked while it waits: who flushes all streams would wait for it.
+        // Reading blocks, so it has its own thread, which ends with the input or the process. It bypasses C's stream: a
+        // waiting reader keeps that locked, and flushing all streams would wait for the lock.
         Thread.detachNewThread { [self] in
             var line: [UInt8] = []
             var byte: UInt8 = 0
@@ -217,7 +217,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Waits for a line that no earlier call has had. One caller at a time.
+    /// Waits for a line that no earlier call has consumed. Only one caller may wait at a time.
     func pass() async {
         await withCheckedContinuation { continuation in
             let mayPass = state.withLock { state in
@@ -245,18 +245,18 @@ final class Gate: Sendable {
     }
 }
 
-/// A file whose lines are on the disk when they are written: what a plugin has done for good.
+/// A file whose lines are on disk when ``append(_:)`` returns: a durable record of what a plugin has done.
 struct Ledger: Sendable {
     private let descriptor: Int32
 
-    /// Opens the file, or makes it; lines that are there stay.
+    /// Opens the file or creates it. Existing lines stay.
     init(_ path: String) throws {
         descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
-    /// Appends a line, and returns when the disk has it. Blocks for so long, which in a process with one plugin holds up
-    /// nobody else.
+    /// Appends a line and returns when it is on disk. Blocks until then, which delays nothing else in a process with
+    /// one plugin.
     func append(_ line: String) throws {
         let bytes = Array(line.utf8)
         guard write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0 else {

@@ -3,7 +3,7 @@ import MQTTPush
 import SignalboxCore
 import Synchronization
 
-/// The adapter as it is shipped, whose settlements pass a sink that may kill the process.
+/// The shipped adapter, with settlements that pass through a sink that may kill the process.
 struct DyingAdapter: Adapter {
     let adapter: MQTTPushAdapter
     let tally: Tally
@@ -16,7 +16,7 @@ struct DyingAdapter: Adapter {
     }
 }
 
-/// Gives each batch a sink of its own.
+/// Gives each batch its own sink.
 struct DyingIntake: Intake {
     let intake: any Intake
     let tally: Tally
@@ -30,8 +30,8 @@ struct DyingIntake: Intake {
     }
 }
 
-/// Kills the process instead of passing on the last settlement of a batch: all of it is handled then, and as
-/// acknowledgements leave together, none of it is acknowledged.
+/// Kills the process instead of forwarding the last settlement of a batch. The batch is then handled, and none of it is
+/// acknowledged, as acknowledgements leave together.
 final class DyingSink: SettlementSink {
     private let sink: any SettlementSink
     private let tally: Tally
@@ -62,7 +62,7 @@ final class DyingSink: SettlementSink {
     }
 }
 
-/// How many messages the plugin has begun with, and whether that is enough to die.
+/// Counts the messages that the plugin has started, to decide when the process dies.
 final class Tally: Sendable {
     private let begun = Mutex(0)
     private let arguments: Arguments
@@ -71,7 +71,7 @@ final class Tally: Sendable {
         self.arguments = arguments
     }
 
-    /// - Returns: which message this is, from 1.
+    /// - Returns: The number of this message, from 1.
     func begin() -> Int {
         begun.withLock { begun in
             begun += 1
@@ -79,17 +79,17 @@ final class Tally: Sendable {
         }
     }
 
-    /// Whether a batch that is handled is the last thing this process does.
+    /// Whether the process dies when the current batch is handled.
     var diesAtFlush: Bool {
         arguments.death == .flush && begun.withLock { $0 } >= arguments.deathAt
     }
 }
 
 enum Death {
-    /// Ends the process as the system does when memory is short: nothing of it runs on, nothing is flushed.
+    /// Ends the process as the system does when memory is short: no code runs afterwards, and nothing is flushed.
     static func now() -> Never {
         kill(getpid(), SIGKILL)
-        // The signal may be delivered to another thread first; this one must not get any further.
+        // The signal may be delivered to another thread first; this thread must not continue.
         while true { pause() }
     }
 }

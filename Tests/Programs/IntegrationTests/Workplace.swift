@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxTesting
 
-/// A folder of a test's own with configurations and ledgers, beside a real broker.
+/// A test's own folder for configurations and ledgers, and a real broker.
 struct Workplace: Sendable {
     let broker: Broker
     let folder: URL
@@ -18,8 +18,8 @@ struct Workplace: Sendable {
         }
     }
 
-    /// Writes a configuration with one source `push` on the broker, whose topics are `push/{device}/{action}`, and whose calls
-    /// and messages have as long as a busy disk may need, unless a plugin says otherwise.
+    /// Writes a configuration with two sources on the broker: `push` with the topics `push/{device}/{action}`, and
+    /// `urgent`. Its time limits suit a busy disk, unless a plugin overrides them.
     func configuration(_ name: String, more: String = "", plugins: String) throws -> URL {
         let file = folder.appendingPathComponent("\(name).yaml")
         let text = """
@@ -56,13 +56,13 @@ struct Workplace: Sendable {
     }
 }
 
-/// A running `signalbox`, whose output a test reads line by line as it comes.
+/// A running `signalbox` whose output a test reads line by line.
 final class CommandRun: Sendable {
     let output = LineFeed()
     let diagnostics = LineFeed()
     private let program: RunningProgram
 
-    /// Starts the built program, and kills it by its own process id if the test forgets to.
+    /// Starts the built program, and kills it by its own process id if the test does not end it.
     init(_ arguments: [String]) throws {
         program = try RunningProgram(
             BuiltProgram.path("signalbox"),
@@ -76,8 +76,8 @@ final class CommandRun: Sendable {
         program.signal(SIGKILL)
     }
 
-    /// Starts `signalbox run` on a configuration of a workplace and returns when both of its sources have subscribed: what is
-    /// published to a source before that is lost.
+    /// Starts `signalbox run` on a configuration of a workplace. Returns when both sources have subscribed, as earlier
+    /// messages would be lost.
     static func started(_ configuration: URL, outcomes: Bool = true) async throws -> CommandRun {
         let run = try CommandRun(["run", configuration.path] + (outcomes ? ["--outcomes"] : []))
         for source in ["push", "urgent"] {
@@ -90,12 +90,12 @@ final class CommandRun: Sendable {
         program.signal(number)
     }
 
-    /// The exit status, or the negative number of the signal that ended it; waits for the end.
+    /// Waits for the end. Returns the exit status, or the negative number of the signal that ended the program.
     func status() async -> Int32 {
         await program.status()
     }
 
-    /// Waits for the end. Where it comes with another status than expected, records which, and what the program told last.
+    /// Waits for the end. If the status is not the expected one, records it and the program's last diagnostics.
     func ends(with expected: Int32 = 0, sourceLocation: SourceLocation = #_sourceLocation) async {
         let found = await status()
         guard found != expected else { return }
@@ -105,21 +105,21 @@ final class CommandRun: Sendable {
         Issue.record("\(end)", sourceLocation: sourceLocation)
     }
 
-    /// Waits until all that the program wrote before its end is among the lines.
+    /// Waits until everything that the program wrote is among the lines.
     func untilRead() async {
         await output.untilEnded()
         await diagnostics.untilEnded()
     }
 }
 
-/// A running CrashWorker, whose lines a test reads as they come.
+/// A running CrashWorker whose output a test reads line by line.
 final class WorkerRun: Sendable {
     let output = LineFeed()
     let diagnostics = LineFeed()
     private let input = Pipe.unshared()
     private let program: RunningProgram
 
-    /// Starts the built program, and kills it by its own process id if the test forgets to.
+    /// Starts the built program, and kills it by its own process id if the test does not end it.
     init(_ arguments: [String]) throws {
         program = try RunningProgram(
             BuiltProgram.path("CrashWorker"),
@@ -141,12 +141,12 @@ final class WorkerRun: Sendable {
         return run
     }
 
-    /// Lets the worker's plugin go on from where it holds.
+    /// Lets the worker's plugin continue from where it holds.
     func goOn() throws {
         try input.fileHandleForWriting.write(contentsOf: Data("go on\n".utf8))
     }
 
-    /// Has the worker give its filter back, and returns when the broker has heard that.
+    /// Makes the worker unsubscribe from its filter, and returns when the broker has confirmed that.
     func leave() async throws {
         try input.fileHandleForWriting.write(contentsOf: Data("leave\n".utf8))
         try await output.untilLine(containing: "left")
@@ -156,13 +156,13 @@ final class WorkerRun: Sendable {
         program.signal(number)
     }
 
-    /// The exit status, or the negative number of the signal that ended it; waits for the end.
+    /// Waits for the end. Returns the exit status, or the negative number of the signal that ended the program.
     func status() async -> Int32 {
         await program.status()
     }
 }
 
-/// The lines that a program writes to a pipe, kept, and told to whoever waits for them.
+/// Collects the lines that a program writes to a pipe, and notifies waiting tests.
 final class LineFeed: Sendable {
     struct Ended: Error, CustomStringConvertible {
         let wanted: String
@@ -182,8 +182,8 @@ final class LineFeed: Sendable {
     private let state = Watched(State())
 
     init() {
-        // On a thread of its own: a dispatch source's descriptor may be closed while a program that was started meanwhile still
-        // has a copy of it, and then the source is told of it after it is gone.
+        // Reads on a separate thread. A dispatch source may receive events after its end if its descriptor is closed
+        // while a program that was started in the meantime still has a copy.
         Thread.detachNewThread { [weak self, handle = pipe.fileHandleForReading] in
             var chunk = [UInt8](repeating: 0, count: 65_536)
             while true {
@@ -205,7 +205,7 @@ final class LineFeed: Sendable {
         try await until("\(count) lines", file, line) { $0.count >= count }
     }
 
-    /// Waits until whoever writes has ended, and all lines are here, or the task is cancelled.
+    /// Waits until the writer has ended and all lines have arrived, or until the task is cancelled.
     func untilEnded(file: StaticString = #fileID, line: UInt = #line) async {
         try? await until("its end", file, line) { _ in false }
     }
@@ -216,7 +216,7 @@ final class LineFeed: Sendable {
         _ line: UInt,
         _ isMet: @escaping @Sendable ([String]) -> Bool
     ) async throws {
-        // A cancelled wait is one without the lines, which tell more than the cancellation.
+        // A cancelled wait fails with the lines, which are more useful than the cancellation.
         await state.until(file: file, line: line) { $0.hasEnded || isMet($0.lines) }
         guard isMet(lines) else { throw Ended(wanted: wanted, lines: lines) }
     }

@@ -64,9 +64,9 @@ import Testing
     }
 }
 
-/// Documents that readers are known to turn into different values.
+/// Documents that JSON readers are known to turn into different values.
 @Suite struct TransformTests {
-    /// Written for the matters of `json_transform.json`, which is not in the repository.
+    /// Written for the subjects of `json_transform.json`, which is not in the repository.
     @Test(
         arguments: [
             (
@@ -132,7 +132,7 @@ import Testing
         #expect(ReaderAnswer(document).text == "`invalidUTF8` at byte 2")
     }
 
-    /// With `SIGNALBOX_WRITE_DOCS` set, the table is written instead of compared.
+    /// With `SIGNALBOX_WRITE_DOCS` set, the test writes the table before it compares it.
     @Test func theTableOfAnswersIsWhatTheReaderAnswers() throws {
         guard let corpus = try Corpus.load("json_transform.json", as: Corpus.Parsing.self) else { return }
         let rows = try corpus.cases.map { ["`\($0.name)`", ReaderAnswer(try $0.document).text] }
@@ -155,7 +155,7 @@ import Testing
     }
 }
 
-/// What the reader answers to a document, in words: an error's code and place, or what the first scalar decodes as.
+/// The reader's answer to a document in words: an error's code and position, or the decoded values.
 struct ReaderAnswer {
     let text: String
 

@@ -126,7 +126,7 @@ import Testing
 }
 
 @Suite struct UTF8Tests {
-    /// All pairs of a first and a second byte, followed by tails, at nine places in a string.
+    /// Pairs of a first and a second byte, followed by up to two continuation bytes, at three offsets in a string.
     @Test func stringsAreAcceptedExactlyWhenTheyAreUTF8() {
         for first in UInt8(0x80)...0xFF {
             for second in stride(from: 0x20, through: 0xFF, by: first < 0xF5 ? 1 : 37) {

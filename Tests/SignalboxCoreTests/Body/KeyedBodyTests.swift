@@ -2,7 +2,7 @@ import SignalboxCore
 import Testing
 
 @Suite struct LargeObjectTests {
-    /// Names of every kind: plain, escaped, not ASCII, equal to others but for an accent.
+    /// Returns a plain, accented or escaped name.
     private static func name(_ number: Int) -> String {
         switch number % 4 {
         case 0: "n\(number)"
@@ -24,7 +24,7 @@ import Testing
         init?(intValue: Int) { nil }
     }
 
-    /// Reads the members of the numbers given, in that order.
+    /// Reads the members with the given numbers, in each of the given orders.
     private struct Picked: Decodable {
         static let orders = [
             Array(0..<100), (0..<100).reversed(), [99, 0, 99, 50, 51, 50, 52, 99], [99, 100, 0, 1, 101, 2],
@@ -80,7 +80,7 @@ import Testing
         #expect(sums == Array(repeating: 199 * 100, count: 8))
     }
 
-    /// The square of the members would take hours, on a slow machine days: the limit tells the two apart anywhere.
+    /// Quadratic work would take hours, on a slow machine days. The time limit detects it on any machine.
     @Test(.timeLimit(.minutes(30)))
     func readingAllMembersIsNoSearchForEach() throws {
         let body = try Reading.body(try LargeObjectTests.object(200_000))
@@ -102,7 +102,7 @@ import Testing
         #expect(body.jsonText == #"{"device":"lamp","n":"12","a":"x","z":"y"}"#)
     }
 
-    /// As Swift's `String`s are: whichever way an accent is written, and whether by an escape.
+    /// Names are equal as Swift's `String`s are, however an accent is composed and whether or not it is escaped.
     @Test(arguments: [("é", "e\u{301}"), ("e\u{301}", "é"), ("é", #"\u00e9"#), ("K", "\u{212a}"), ("\u{212a}", "K")])
     func aMemberIsHiddenWhoseNameIsTheSameText(_ capture: String, _ member: String) throws {
         let captures = [("other", "1"), (capture, "mine")].map { RouteNaming.Capture(name: $0.0, value: $0.1) }

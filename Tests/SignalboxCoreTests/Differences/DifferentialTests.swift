@@ -2,7 +2,7 @@ import Foundation
 import SignalboxCore
 import Testing
 
-/// Foundation and Signalbox over the same documents: they agree, or differ by an intended difference.
+/// Foundation and Signalbox read the same documents. They agree, or differ by an intended difference.
 @Suite(.enabled(if: IntendedDifference.isMeasuredHere)) struct DifferentialTests {
     private static let documents = 3_000
 
@@ -27,7 +27,7 @@ import Testing
         #expect(Set(found.keys).isSuperset(of: expected), "seed \(seed)")
     }
 
-    /// - Returns: how many documents differ by each intended difference.
+    /// - Returns: The number of documents for each intended difference.
     private func survey<Value>(
         _ comparison: DocumentComparison<Value>,
         seed: UInt64,
@@ -36,7 +36,7 @@ import Testing
         var found: [IntendedDifference: Int] = [:]
         var read = 0
         for number in 0..<DifferentialTests.documents {
-            // Others have calls in progress, which are not to be overdue.
+            // Lets other tests continue, so that their calls are not overdue.
             if number.isMultiple(of: 8) { await Task.yield() }
             let document = next()
             if (try? comparison.signalbox(document)) != nil { read += 1 }
@@ -48,7 +48,7 @@ import Testing
             }
             for difference in Set(differences) { found[difference, default: 0] += 1 }
         }
-        // Both kinds of answer are compared often.
+        // Accepted and refused documents must both be frequent.
         #expect(
             (DifferentialTests.documents / 10...DifferentialTests.documents * 9 / 10).contains(read),
             "\(read) read"
@@ -57,15 +57,15 @@ import Testing
     }
 }
 
-/// Compares what two readers make of a document, and says by which intended differences they differ.
+/// A comparison of two readers that names the intended differences of their answers.
 struct DocumentComparison<Value: Equatable> {
-    /// `nil` when it refuses.
+    /// Foundation's reader. It returns `nil` if it refuses the document.
     let foundation: ([UInt8]) -> Value?
     let signalbox: ([UInt8]) throws(BodyError) -> Value
-    /// Whether a reader with this answer may have passed over a value that is no JSON.
+    /// Whether Foundation's reader may skip a value that is not JSON.
     let isLazy: Bool
 
-    /// - Returns: no difference when both agree, `nil` when they differ by something that is not intended.
+    /// - Returns: An empty array if both agree, or `nil` if they differ unintentionally.
     func differences(_ document: [UInt8], mostRepairs: Int = 40) -> [IntendedDifference]? {
         let theirs = foundation(document)
         let repair: DocumentRepair?
@@ -84,13 +84,13 @@ struct DocumentComparison<Value: Equatable> {
 }
 
 extension DocumentComparison<JSONForm> {
-    /// `JSONSerialization` and the reader.
+    /// A comparison of `JSONSerialization` with the reader.
     static var trees: DocumentComparison {
         DocumentComparison(foundation: JSONForm.foundation, signalbox: JSONForm.signalbox, isLazy: false)
     }
 }
 
-/// The comparison itself: what is planted into a reader must be found.
+/// The comparison must find the faults planted into a reader.
 @Suite struct DocumentComparisonTests {
     @Test(
         .enabled(if: IntendedDifference.isMeasuredHere),
@@ -162,24 +162,24 @@ extension DocumentComparison<JSONForm> {
     }
 }
 
-/// A JSON value as Foundation and Signalbox can both give it.
+/// A JSON value that both Foundation and Signalbox can return.
 indirect enum JSONForm: Equatable {
     case null
     case bool(Bool)
-    /// As `Double`, `nil` when the reader refuses to make one of it, and as the integer of 64 bits that it is.
+    /// The value as a `Double`, or `nil` if the reader refuses that, and the value as a 64-bit integer, if it is one.
     case number(Double?, integer: String?)
     case text(String)
     case list([JSONForm])
     case table([String: JSONForm])
 
-    /// What `JSONSerialization` reads, or `nil` when it refuses.
+    /// Returns the value that `JSONSerialization` reads, or `nil` if it refuses.
     static func foundation(_ document: [UInt8]) -> JSONForm? {
         (try? JSONSerialization.jsonObject(with: Data(document), options: .fragmentsAllowed)).map(JSONForm.init)
     }
 
-    /// What Signalbox reads.
+    /// Returns the value that Signalbox reads.
     ///
-    /// - Throws: why it refuses.
+    /// - Throws: The reason of the refusal.
     static func signalbox(_ document: [UInt8]) throws(BodyError) -> JSONForm {
         try Body(json: Bytes(document), limits: MessageLimits(bytes: 1 << 20, depth: 512)).decode(JSONForm.self)
     }
@@ -191,7 +191,7 @@ indirect enum JSONForm: Equatable {
         case let table as [String: Any]: self = .table(table.mapValues(JSONForm.init))
         case let number as NSNumber where JSONForm.isBool(number): self = .bool(number.boolValue)
         case let number as NSNumber:
-            // The least integer of 64 bits comes as a decimal number.
+            // `Int64.min` comes as a decimal number.
             let isInteger = "iqQ".contains(JSONForm.type(number)) || number.stringValue == Int64.min.description
             self = .number(number.doubleValue, integer: isInteger ? number.stringValue : nil)
         default: self = .null

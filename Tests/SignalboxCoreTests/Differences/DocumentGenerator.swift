@@ -1,10 +1,10 @@
 import Foundation
 import SignalboxCore
 
-/// Random JSON texts, in every form that RFC 8259 allows and with the flaws that readers are known to differ in.
+/// A generator of random JSON texts in every form that RFC 8259 allows, with flaws that readers treat differently.
 struct DocumentGenerator {
     var random: SeededGenerator
-    /// One of so many places has a flaw.
+    /// The average number of places for each flaw.
     let flawEvery: Int
 
     init(seed: UInt64, flawEvery: Int = 60) {
@@ -16,7 +16,7 @@ struct DocumentGenerator {
         finished(value(depth: Int.random(in: 0...5, using: &random)))
     }
 
-    /// With what may stand around a value, and now and then damaged.
+    /// Returns the value with whitespace, and sometimes with a byte order mark, in another encoding or damaged.
     mutating func finished(_ value: [UInt8]) -> [UInt8] {
         var text: [UInt8] = flaw(6) ? [0xEF, 0xBB, 0xBF] : []
         text += space() + value + space()
@@ -65,7 +65,7 @@ struct DocumentGenerator {
         return text + [UInt8(ascii: "\"")]
     }
 
-    /// With members of a few names, so that some occur twice.
+    /// Returns an object, in which a name may occur twice.
     mutating func table(depth: Int, members: (inout DocumentGenerator) -> [[UInt8]] = { _ in [] }) -> [UInt8] {
         var parts = members(&self)
         for _ in 0..<(pick(12) ? Int.random(in: 17..<40, using: &random) : Int.random(in: 0..<4, using: &random)) {
@@ -101,7 +101,7 @@ struct DocumentGenerator {
             .joined()
     }
 
-    /// The same text in another encoding.
+    /// Returns the same text in another encoding.
     private mutating func wide(_ text: [UInt8]) -> [UInt8] {
         let units = Array(String(decoding: text, as: UTF8.self).utf16)
         let isBig = pick(2)
@@ -134,7 +134,7 @@ struct DocumentGenerator {
     }
 }
 
-/// An `Info` with members of every kind, as a plugin may have it.
+/// An `Info` with members of every kind, as a plugin may define it.
 struct TypedInfo: Decodable, Equatable {
     enum Level: String, Decodable { case low, high }
     enum Shape: Decodable, Equatable {
@@ -174,7 +174,7 @@ struct TypedInfo: Decodable, Equatable {
         try Body(json: Bytes(document), limits: MessageLimits(bytes: 1 << 20, depth: 512)).decode(TypedInfo.self)
     }
 
-    /// A document of which many decode: each member has a value that its type may take.
+    /// Returns a document that often decodes, because most members have a value that their type may accept.
     static func document(_ generator: inout DocumentGenerator) -> [UInt8] {
         let text = generator.table(depth: 2) { generator in
             (0..<Int.random(in: 0..<5, using: &generator.random)).map { _ in member(&generator) }
@@ -205,7 +205,7 @@ struct TypedInfo: Decodable, Equatable {
 }
 
 extension DocumentComparison<TypedInfo> {
-    /// `JSONDecoder` and the decoder of bodies.
+    /// A comparison of `JSONDecoder` with the decoder of bodies.
     static var infos: DocumentComparison {
         DocumentComparison(foundation: TypedInfo.foundation, signalbox: TypedInfo.signalbox, isLazy: true)
     }

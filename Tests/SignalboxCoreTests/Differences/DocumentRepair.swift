@@ -1,7 +1,7 @@
 import Foundation
 import SignalboxCore
 
-/// A document with one intended difference taken out of it: what is left must be read alike, or differ by another one.
+/// A document with one intended difference removed. Both readers must agree on the rest, or differ by another one.
 struct DocumentRepair {
     let difference: IntendedDifference
     let document: [UInt8]
@@ -11,7 +11,7 @@ struct DocumentRepair {
         self.document = document
     }
 
-    /// For a document that only Foundation reads.
+    /// Returns the repair of a document that only Foundation reads.
     static func refused(_ document: [UInt8], because error: BodyError) -> DocumentRepair? {
         guard let offset = error.offset, document.indices.contains(offset) else { return encoding(document) }
         switch error.code {
@@ -25,7 +25,7 @@ struct DocumentRepair {
         }
     }
 
-    /// For a document that both read, to values that differ in a number.
+    /// Returns the repair of a document that both read with different values of a number.
     static func differing(_ document: [UInt8]) -> DocumentRepair? {
         let text = DocumentText(bytes: document)
         if let number = text.number(where: isInexact) { return inexact(document, at: number.lowerBound) }
@@ -40,7 +40,7 @@ struct DocumentRepair {
         return true
     }
 
-    /// Foundation's `Double` is beside the nearest one, which the standard library and Signalbox agree on.
+    /// Returns whether Foundation's `Double` is not the nearest one, on which the standard library and Signalbox agree.
     private static func isMissedByFoundation(_ literal: String) -> Bool {
         guard case .number(let theirs?, let integer) = JSONForm.foundation(Array(literal.utf8)),
             case .number(let ours?, integer) = try? JSONForm.signalbox(Array(literal.utf8))
@@ -48,7 +48,7 @@ struct DocumentRepair {
         return ours == Double(literal) && theirs != ours && abs(theirs - ours) <= abs(ours) * 1e-12
     }
 
-    /// For a document that only Signalbox reads.
+    /// Returns the repair of a document that only Signalbox reads.
     static func accepted(_ document: [UInt8]) -> DocumentRepair? {
         let text = DocumentText(bytes: document)
         if let huge = text.number(where: { Double($0)?.isFinite == false }) {
@@ -61,7 +61,7 @@ struct DocumentRepair {
         Float(literal) == 0 && literal.contains { "123456789eE".contains($0) }
     }
 
-    /// For a document that `JSONDecoder` reads because it does not look at a value.
+    /// Returns the repair of a document that `JSONDecoder` reads because it skips a value.
     static func unasked(_ document: [UInt8], because error: BodyError) -> DocumentRepair? {
         let text = DocumentText(bytes: document)
         guard let offset = error.offset, let token = text.token(at: offset), text.text(of: token) != "" else {
@@ -70,7 +70,7 @@ struct DocumentRepair {
         return DocumentRepair(.unaskedFault, text.replacing(token, with: "null"))
     }
 
-    /// The later of the two names gets another, which nothing else has.
+    /// Gives the later of two equal names another, unique name.
     private static func repeatedName(_ document: [UInt8], at offset: Int) -> DocumentRepair? {
         let text = DocumentText(bytes: document)
         guard let name = text.token(at: offset), name.lowerBound == offset else { return nil }
@@ -103,13 +103,13 @@ struct DocumentRepair {
 
     private static func encoding(_ document: [UInt8]) -> DocumentRepair? {
         guard let encoding = detected(document) else { return nil }
-        // Half a character at the end is passed over.
+        // Half a character at the end is ignored.
         let whole = document.count <= 3 ? document.prefix(2) : document[...]
         guard let text = String(bytes: whole, encoding: encoding) else { return nil }
         return DocumentRepair(.otherEncoding, Array(text.utf8))
     }
 
-    /// By the mark at the beginning, else by where the zeros of the first characters are (RFC 4627 section 3).
+    /// Detects the encoding by the byte order mark, else by the zeros in the first characters (RFC 4627 section 3).
     private static func detected(_ document: [UInt8]) -> String.Encoding? {
         let zeros = document.prefix(4).map { $0 == 0 }
         switch zeros {
@@ -123,11 +123,11 @@ struct DocumentRepair {
     }
 }
 
-/// The places in a document that a repair needs, found without either reader.
+/// The positions in a document that a repair requires, found without either reader.
 struct DocumentText {
     let bytes: [UInt8]
 
-    /// The strings with their quotes, and the runs of characters that numbers consist of, in order.
+    /// The strings with their quotes, and the runs of number characters, in order.
     var tokens: [Range<Int>] {
         var tokens: [Range<Int>] = []
         var index = 0
@@ -143,12 +143,12 @@ struct DocumentText {
         return tokens
     }
 
-    /// The token that a position lies in, its end included: a fault may be that something is missing there.
+    /// Returns the token at a position. The token's end counts too, because something may be missing there.
     func token(at position: Int) -> Range<Int>? {
         tokens.first { $0.lowerBound <= position && position <= $0.upperBound }
     }
 
-    /// The first number that a rule holds for.
+    /// Returns the first number that satisfies the rule.
     func number(where rule: (String) -> Bool) -> Range<Int>? {
         tokens.first { bytes[$0.lowerBound] != UInt8(ascii: "\"") && rule(text(of: $0)) }
     }

@@ -2,7 +2,7 @@ import Foundation
 import SignalboxCore
 import Testing
 
-/// Each row of the table of differences, shown by an example of its own.
+/// Each row of the table of differences has its own example.
 @Suite struct IntendedDifferenceTests {
     private struct Deep: Decodable {
         init(from decoder: any Decoder) throws {}
@@ -115,7 +115,7 @@ import Testing
         try? JSONDecoder().decode(type, from: Data(text.utf8))
     }
 
-    /// Why Signalbox refuses, or `nil` when it does not.
+    /// Returns the code of Signalbox's refusal, or `nil` if it accepts the text.
     private func signalbox<Value: Decodable>(_ text: String, as type: Value.Type = JSONForm.self) -> BodyError.Code? {
         do throws(BodyError) {
             _ = try Body(json: Bytes(text)).decode(type)
@@ -126,8 +126,8 @@ import Testing
     }
 }
 
-/// What Signalbox means to do otherwise than Foundation: the closed list, a case for each row of the table in
-/// docs/json.md, whose first column is the raw value.
+/// An intended difference between Signalbox and Foundation. The list is closed: there is one case for each row of the
+/// table in docs/json.md, whose first column is the raw value.
 enum IntendedDifference: String, CaseIterable {
     case repeatedName = "two members of one name"
     case equalNames = #"names equal as `String`s but not as bytes (NFC and NFD, `"a"` and `"\u0061"`)"#
@@ -146,7 +146,7 @@ enum IntendedDifference: String, CaseIterable {
     case absentSuperDecoder = "`superDecoder(forKey:)` of an absent member"
     case orderOfReply = "names in a reply"
 
-    /// Whether this is the Foundation that the table tells of. Apple's own reads some of these documents otherwise.
+    /// Whether this is the Foundation that the table describes. Apple's reads some of these documents differently.
     static var isMeasuredHere: Bool {
         #if os(Linux)
         true

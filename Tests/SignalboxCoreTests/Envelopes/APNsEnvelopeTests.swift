@@ -119,7 +119,7 @@ import Testing
         return try Missing.unwrap(batch.take().first)
     }
 
-    /// As the system makes it of a payload.
+    /// Returns the dictionary that the system makes from a payload.
     private func delivered(_ payload: String) throws -> [AnyHashable: Any] {
         let object = try JSONSerialization.jsonObject(with: Data(payload.utf8))
         return try Missing.unwrap(object as? [AnyHashable: Any])

@@ -97,7 +97,7 @@ import Testing
     }
 }
 
-/// Events written from the JSON event format of CloudEvents 1.0.2 and the specification it rests on.
+/// Events written from the JSON event format of CloudEvents 1.0.2 and from its core specification.
 enum CloudEventVectors {
     private static func event(_ members: String) -> String {
         #"{"specversion":"1.0","id":"7","source":"/mycontext","type":"com.example.someevent""#
@@ -156,7 +156,7 @@ enum CloudEventVectors {
         refuses(#""data":1,"data":2"#, .duplicateKey),
     ]
 
-    /// RFC 4648 section 4, in its canonical form alone.
+    /// RFC 4648 section 4, in canonical form only.
     static let base64: [EnvelopeVector] =
         ["/+8=", "AQ==", "AQI=", "AQID", "Zm9vYmFy"].map {
             reads(#""data_base64":"\#($0)""#, body: #""\#($0)""#, kind: .bytes)

@@ -215,10 +215,10 @@ import Testing
     }
 }
 
-/// One message, and what an envelope makes of it.
+/// A message, and the expected result of reading it with an envelope.
 struct EnvelopeVector: Sendable, CustomTestStringConvertible {
     enum Expectation: Sendable {
-        /// - Parameter id: what the sender gave, or `nil` when one is assigned.
+        /// - Parameter id: The sender's id, or `nil` if one is assigned.
         case action(String, id: String?, body: String, kind: PayloadKind)
         case malformed(BodyError.Code, at: String)
     }
@@ -242,7 +242,7 @@ struct EnvelopeVector: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { String(message.prefix(100)) }
 
-    /// - Parameter kind: which envelope the arrival is to be marked with.
+    /// - Parameter kind: The expected envelope of the arrival.
     func check(
         _ envelope: Envelope,
         as kind: EnvelopeKind,

@@ -72,7 +72,7 @@ import Testing
         #expect(members.count == 2)
     }
 
-    /// What `KeyedDecodingContainer` says about an object.
+    /// The number of members that `KeyedDecodingContainer` reports.
     private struct MemberCount: Decodable, Sendable {
         let count: Int
 

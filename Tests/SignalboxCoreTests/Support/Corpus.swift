@@ -1,6 +1,6 @@
 import Foundation
 
-/// Test corpora outside the repository: the directory that `SIGNALBOX_CORPORA` names.
+/// Test corpora outside the repository, in the directory that `SIGNALBOX_CORPORA` names.
 enum Corpus {
     struct Parsing: Decodable {
         struct Case: Decodable {
@@ -30,7 +30,7 @@ enum Corpus {
         let cases: [String]
     }
 
-    /// - Returns: `nil`, said on standard output, when there is no such corpus here.
+    /// - Returns: `nil`, with a note on standard output, if the corpus is not available.
     static func load<Value: Decodable>(_ name: String, as type: Value.Type) throws -> Value? {
         guard let directory = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
             print("skipped \(name): SIGNALBOX_CORPORA is not set")
@@ -46,7 +46,7 @@ enum Corpus {
 }
 
 extension Corpus.Parsing.Case {
-    /// The document: base64, or a unit in base64 and how often it comes.
+    /// The document, from base64 or from a base64 unit and its number of repetitions.
     var document: [UInt8] {
         get throws {
             if let b64 { return [UInt8](try Missing.unwrap(Data(base64Encoded: b64))) }
@@ -59,15 +59,15 @@ extension Corpus.Parsing.Case {
     }
 }
 
-/// A table of a document in `docs/`.
+/// A table in a document of `docs/`.
 struct DocumentTable {
-    /// The cells of each row, the head and its rule left out.
+    /// The cells of each row, without the header and its rule.
     let rows: [[String]]
 
     /// - Parameters:
-    ///   - heading: the heading above the table, without its signs.
-    ///   - name: the file's name in `docs/`.
-    /// - Throws: ``Missing`` when there is no such table.
+    ///   - heading: The heading above the table, without its number signs.
+    ///   - name: The file's name in `docs/`.
+    /// - Throws: ``Missing`` if there is no such table.
     init(under heading: String, in name: String) throws {
         let lines = try String(contentsOf: DocumentTable.file(name), encoding: .utf8).components(separatedBy: "\n")
         let begin = try Missing.unwrap(lines.firstIndex { $0.hasPrefix("#") && $0.hasSuffix(" \(heading)") })

@@ -5,13 +5,13 @@ struct TestFacts: OriginFacts {
     let note: String
 }
 
-/// Reads texts and messages through a batch, the way adapters do.
+/// Helpers that read texts and messages through a batch, as adapters do.
 enum Reading {
     static let origin = Origin(source: "test", facts: TestFacts(note: "here"))
     static let time = WallTime(seconds: 1_700_000_000)
     static let anyRoute = Envelope.route(RouteNaming(action: "test"))
 
-    /// One arrival; `before` bytes of other messages move it within the batch.
+    /// Returns one arrival. `before` bytes of other messages shift it within the batch.
     static func arrival(
         _ message: [UInt8],
         envelope: Envelope = .standard,
@@ -50,7 +50,7 @@ enum Reading {
         try Missing.unwrap(arrival(Array(text.utf8), envelope: envelope)).reading.get()
     }
 
-    /// The body that a JSON text is.
+    /// Returns the body of a JSON text.
     static func body(
         _ text: [UInt8],
         captures: [RouteNaming.Capture] = [],
@@ -67,8 +67,8 @@ enum Reading {
         try body(Array(text.utf8), captures: captures)
     }
 
-    /// What the reader finds wrong with a JSON text, or `nil` when nothing. An empty text is read as an envelope, as an
-    /// empty payload of a route is null by rule.
+    /// Returns the reader's error for a JSON text, or `nil`. An empty text is read as an envelope, because an empty
+    /// payload of a route is null by rule.
     static func error(
         _ text: [UInt8],
         limits: MessageLimits = MessageLimits(bytes: 1 << 24),
@@ -85,7 +85,7 @@ enum Reading {
 
     static func error(_ text: String) -> BodyError? { error(Array(text.utf8)) }
 
-    /// What decoding finds wrong, or `nil` when nothing.
+    /// Returns the decoding error, or `nil`.
     static func decodingError<Value: Decodable>(
         _ text: String,
         as type: Value.Type,
@@ -104,7 +104,7 @@ enum Reading {
     }
 }
 
-/// A value that a test cannot go on without was not there.
+/// An error for a missing value that a test requires.
 struct Missing: Error {
     static func unwrap<Value>(_ value: Value?) throws -> Value {
         guard let value else { throw Missing() }
@@ -112,7 +112,7 @@ struct Missing: Error {
     }
 }
 
-/// Random numbers that are the same in every run (SplitMix64, public domain algorithm by S. Vigna).
+/// A generator of the same random numbers in every run (SplitMix64, public domain algorithm by S. Vigna).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

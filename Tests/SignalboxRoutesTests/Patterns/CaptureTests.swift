@@ -24,7 +24,7 @@ import Testing
         #expect(RouteCaptures().isEmpty && RouteCaptures()["a"] == nil)
     }
 
-    /// Whether a number or UUID is taken is decided by the same rule whatever the pattern is of.
+    /// The same rule decides in patterns of URLs and of topics whether a number is accepted.
     @Test func numbersInURLsAndTopicsAreTheSame() throws {
         let url = try URLPattern("myapp:{n:int}")
         let topic = try TopicPattern("{n:int}")
@@ -68,13 +68,13 @@ import Testing
     }
 }
 
-/// Texts of routes and what they are as numbers and truth values; every reader of such text must agree.
+/// Texts of routes, with their values as numbers and Booleans. Every reader of such text must agree.
 ///
-/// Imports nothing, so that other test targets can have it too.
+/// The type depends on no module, so that other test targets can include it.
 enum CaptureScalarCases {
     struct Integer: Sendable {
         let text: String
-        /// `nil`: no integer of 64 bits with a sign.
+        /// The value, or `nil` if the text is not a signed 64-bit integer.
         let value: Int64?
 
         init(_ text: String, _ value: Int64?) {
@@ -177,7 +177,7 @@ enum CaptureScalarCases {
     }
 }
 
-/// Escapes are taken away once, and what was escaped never becomes syntax.
+/// Escapes are decoded once, and decoded text never becomes syntax.
 @Suite struct PatternEncodingTests {
     private func found(_ pattern: String, _ url: String) throws -> [String]? {
         try URLPattern(pattern).match(URLText(url))?.map { "\($0.name)=\($0.value)" }

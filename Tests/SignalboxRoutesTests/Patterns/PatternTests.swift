@@ -2,7 +2,7 @@ import Foundation
 import SignalboxRoutes
 import Testing
 
-/// What matches and what is found, `name=value` from left to right.
+/// Matches and their captures, as `name=value` from left to right.
 @Suite struct PatternTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let pattern, url: String
@@ -61,7 +61,7 @@ import Testing
         try check(given)
     }
 
-    /// A scheme without `//`, with an empty host, and with a host are three things.
+    /// A scheme without `//`, with an empty host, and with a host are three different forms.
     @Test(arguments: [
         Case("myapp://product/{id}", "myapp://product/42", ["id=42"]),
         Case("myapp://product/{id}", "MyApp://product/42", ["id=42"]),
@@ -153,11 +153,11 @@ import Testing
     }
 }
 
-/// The vectors of URLNavigator's matcher, which are not part of the repository, with its placeholders written as ours.
+/// The vectors of URLNavigator's matcher, with its placeholders translated. They are not part of the repository.
 ///
-/// Two intended differences: `<float:id>` has no counterpart, as a route's numbers are integers, and is read as text;
-/// `https://<path:url>` is refused, as it would accept any site. URLNavigator does not list the values in each vector,
-/// so ours may have more.
+/// There are two intended differences. `<float:id>` is read as text, because a route's numbers are integers.
+/// `https://<path:url>` is refused, because it would accept any site. URLNavigator does not list the values in each
+/// vector, so a match may have more.
 @Suite struct PatternCorpusTests {
     struct Corpus: Decodable {
         let cases: [Vector]
@@ -202,7 +202,7 @@ import Testing
         let cases: [String]
     }
 
-    /// Whatever text is escaped into a segment comes back as the same bytes, or the URL is refused.
+    /// Any text that is escaped into a segment is captured as the same bytes, or the URL is refused.
     @Test func anyTextInASegmentIsFoundAsItWasOrRefused() throws {
         guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
             print("skipped: SIGNALBOX_CORPORA is not set; the repository's own encoding vectors have run")
@@ -223,7 +223,7 @@ import Testing
             }
             found += 1
             #expect(any.match(url)?["text"].map { Array($0.utf8) } == Array(text.utf8), "\(text.debugDescription)")
-            // A literal of more bytes than a pattern may have is the one that has no counterpart.
+            // A literal over the maximum length cannot be a pattern.
             guard path.utf8.count <= URLPattern.maximumLength else { continue }
             let table = try RouteTable([(URLPattern(path), true), (any, false)])
             #expect(table.match(url)?.value == true, "\(text.debugDescription)")
@@ -235,7 +235,7 @@ import Testing
         try RouteTable(vector.candidates.enumerated().map { (try URLPattern(translated($1)), $0) })
     }
 
-    /// `<int:id>` as `{id:int}`, `<path:p>` as `{p...}`, `<id>`, `<string:id>` and `<float:id>` as `{id}`.
+    /// Translates `<int:id>` to `{id:int}`, `<uuid:id>` to `{id:uuid}`, `<path:p>` to `{p...}`, others to `{id}`.
     private static func translated(_ pattern: String) -> String {
         pattern.split(separator: "/", omittingEmptySubsequences: false).map { segment in
             guard segment.hasPrefix("<"), segment.hasSuffix(">") else { return String(segment) }

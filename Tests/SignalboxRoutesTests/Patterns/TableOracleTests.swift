@@ -1,7 +1,7 @@
 import SignalboxRoutes
 import Testing
 
-/// Random small tables against the plainest form of the rules.
+/// Random small tables, compared with a naive implementation of the rules.
 @Suite struct TableOracleTests {
     private static let literals = ["a", "b", "7", "a/b", "621425b8-42d1-4ab4-9a58-1e69d708a84b"]
     private static let values = literals + ["0", "-1", "07", "", "c", "/"]
@@ -34,7 +34,7 @@ import Testing
         var pieces = start.slashes == "//" ? [["a", "b", "c"].randomElement(using: &random) ?? "a"] : []
         for _ in 0..<Int.random(in: 0..<6, using: &random) {
             let value = Bool.random(using: &random) ? "a" : values.randomElement(using: &random) ?? "a"
-            // Without a host, an empty first segment would be read as the slashes of one.
+            // Without a host, an empty first segment would be read as the slashes before a host.
             if pieces.isEmpty && value.isEmpty { continue }
             pieces.append(value)
         }
@@ -66,7 +66,7 @@ import Testing
                 choices += candidates.count > 1 ? 1 : 0
             }
         }
-        // Else the tables would say nothing.
+        // Otherwise the test would prove little.
         #expect(matches > 1_000 && choices > 150, "\(matches) matches, \(choices) with a choice")
     }
 
@@ -83,12 +83,12 @@ import Testing
     }
 }
 
-/// Patterns and URLs as what they mean, and the rules in the plainest form: what a table is compared with.
+/// A naive implementation of the rules for patterns and URLs, with which a table is compared.
 enum TableOracle {
     enum Piece: Hashable {
         case literal(String), int, uuid, text, rest
 
-        /// The lower, the more specific; the end of a pattern stands between text and rest.
+        /// The rank, lower if more specific. The end of a pattern ranks between text and rest.
         var rank: Int {
             switch self {
             case .literal: 0
@@ -100,7 +100,7 @@ enum TableOracle {
     }
 
     struct Pattern: Hashable {
-        /// `nil`: a path pattern.
+        /// The start of the URL, or `nil` for a path pattern.
         let start: Start?
         let pieces: [Piece]
 
@@ -127,7 +127,7 @@ enum TableOracle {
 
     struct Start: Hashable {
         let scheme: String
-        /// What stands behind the colon: `//`, where the first piece is the host, `///`, `/` or nothing.
+        /// The text after the colon: `//`, after which the first piece is the host, `///`, `/` or nothing.
         let slashes: String
 
         var text: String { "\(scheme):\(slashes)" }

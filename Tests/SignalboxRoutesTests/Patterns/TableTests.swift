@@ -7,7 +7,7 @@ import Testing
     }
 
     struct Precedence: Sendable, CustomTestStringConvertible {
-        /// From the most specific on.
+        /// The patterns, most specific first.
         let patterns: [String]
         let url: String
 
@@ -19,7 +19,7 @@ import Testing
         var testDescription: String { url }
     }
 
-    /// Each pattern matches the URL; when the first of those that are left is taken away, the next one is found.
+    /// Each pattern matches the URL. After the first one is removed, the table finds the next one.
     @Test(arguments: [
         Precedence("myapp://a/7", ["myapp://a/7", "myapp://a/{x:int}", "myapp://a/{x}", "myapp://a/{x...}"]),
         Precedence("myapp://a/7", ["myapp://a/{x...}", "myapp://{h}/7", "myapp://{h}/{x}", "myapp://{r...}"]),
@@ -114,7 +114,7 @@ import Testing
     }
 }
 
-/// Visits and reads are counted, times are not: a table must look at a URL once, however it is made.
+/// Counts visits and reads, not time. A table must read a URL once, whatever its patterns.
 @Suite struct TableLinearityTests {
     private func table(_ patterns: [String]) throws -> RouteTable<Int> {
         try RouteTable(patterns.enumerated().map { (try URLPattern($1), $0) })
@@ -129,7 +129,7 @@ import Testing
         String(repeating: text, count: count)
     }
 
-    /// Many captures, with a rest, with an end that is missed, and alone.
+    /// Many captures: alone, before a rest, and before an end that does not match.
     @Test(arguments: ["", "/{r...}", "/z"], ["", ":int"])
     func manyCapturesOnALongPathReadEachSegmentOnce(end: String, kind: String) throws {
         let captures = (1...50).map { "/{c\($0)\(kind)}" }.joined()
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    /// Each segment may be taken in two ways, and each way ends in a miss: as many ways as the table has patterns.
+    /// Each segment matches on two branches, and every path ends in a miss. There are as many paths as patterns.
     @Test func aTableMadeForGoingBackVisitsEachNodeOnce() throws {
         let depth = 10
         let patterns = (0..<1 << depth).map { bits in
@@ -159,7 +159,7 @@ import Testing
         #expect(found.route == 0 && found.walk.visits == depth + 2)
     }
 
-    /// All kinds stand at each place, and a number is taken in three ways.
+    /// Each position has every kind of piece, and a number matches three of them.
     @Test func aSegmentIsReadOnceForEachThingItMayBe() throws {
         let depth = 6
         let ways = ["/7", "/{x:int}", "/{x}", "/{x:uuid}"]
@@ -172,7 +172,7 @@ import Testing
         #expect(missed.walk.reads == 3 * depth + 1)
     }
 
-    /// A rest waits at each segment, and the last segment lets none of them take it.
+    /// A rest is possible at each segment, and the last segment makes all of them fail.
     @Test func restsThatAreAllRefusedCostNothing() throws {
         let patterns = (0..<400).map { Self.repeated("/a", $0) + "/{r...}" }
         let routes = try table(patterns)

@@ -1,4 +1,4 @@
-/// How RFC 3986 reads a URL, by its Appendix B, written without a look at how the package reads one.
+/// A reader of URLs after RFC 3986, Appendix B, written independently of the package's own reader.
 struct RFC3986Reading {
     private typealias Piece = ArraySlice<UInt8>
 
@@ -25,7 +25,7 @@ struct RFC3986Reading {
         path = rest.prefix { !Self.isOne(of: "?#", $0) }
     }
 
-    /// The host without user and port, in lower case, its escapes taken away (sections 3.2 and 6.2.2).
+    /// The host without user and port, in lower case and decoded (sections 3.2 and 6.2.2).
     var host: String? {
         guard var host = authority else { return nil }
         if let at = host.lastIndex(of: UInt8(ascii: "@")) { host = host[(at + 1)...] }
@@ -35,7 +35,7 @@ struct RFC3986Reading {
         return Self.decoded(host.prefix { $0 != UInt8(ascii: ":") }).lowercased()
     }
 
-    /// The path's pieces between slashes after section 5.2.4, each decoded once.
+    /// The path's segments after section 5.2.4, each decoded once.
     var segments: [String] {
         guard !path.isEmpty else { return [] }
         var kept: [String] = []
@@ -46,7 +46,7 @@ struct RFC3986Reading {
         )
         for (place, piece) in pieces.enumerated() {
             let isLast = place == pieces.count - 1
-            // Section 6.2.2.2: an escaped full stop is a full stop before the dots are taken away.
+            // Section 6.2.2.2: an escaped full stop is decoded before dot segments are removed.
             switch Self.decoded(piece) {
             case ".": if isLast { kept.append("") }
             case "..":

@@ -2,7 +2,7 @@ import Foundation
 import SignalboxRoutes
 import Testing
 
-/// What is accepted means the same to a reader of RFC 3986.
+/// An accepted URL means the same to a reader of RFC 3986.
 @Suite struct URLAgreementTests {
     @Test(arguments: 0..<8) func twoStandardsReadTheSameHostAndPath(_ seed: UInt64) {
         var random = SeededPieces(seed: seed)
@@ -20,13 +20,13 @@ import Testing
     }
 
     private func sameHost(_ one: String?, _ other: String?) -> Bool {
-        // Addresses have several spellings, whose meaning other tests compare.
+        // An address has several spellings. Other tests compare their meaning.
         if let one, let other, one.hasPrefix("["), other.hasPrefix("[") { return true }
         return one?.lowercased() == other
     }
 }
 
-/// URLs made of pieces that readers disagree about.
+/// A generator of URLs from pieces that readers interpret differently.
 struct SeededPieces {
     private var random: SeededGenerator
 
@@ -58,7 +58,7 @@ struct SeededPieces {
     }
 }
 
-/// Further vectors, gathered from other implementations, which are not part of the repository.
+/// Further vectors, collected from other implementations. They are not part of the repository.
 @Suite struct URLCorpusTests {
     struct Corpus<Vector: Decodable>: Decodable {
         let cases: [Vector]
@@ -124,7 +124,7 @@ struct SeededPieces {
                 #expect(throws: Never.self, "\(vector.ref)") { try URLText(vector.ref) }
             default:
                 let resolved = try? URLText(vector.ref, relativeTo: URLText(vector.base ?? ""))
-                // The WHATWG reads a scheme without slashes as if it were not there.
+                // The WHATWG standard ignores a scheme without slashes.
                 let isAmbiguous = vector.ref == "http:g"
                 // A special URL always has a path.
                 let expected = vector.expected == "http://g" ? "http://g/" : vector.expected
@@ -144,7 +144,7 @@ struct SeededPieces {
 }
 
 @Suite struct URLResolvingTests {
-    /// Each form of RFC 3986, section 5.2.2.
+    /// Each form of reference in RFC 3986, section 5.2.2.
     static let resolved: [(reference: String, base: String, text: String)] = [
         ("", "https://a/b?q#f", "https://a/b?q"),
         ("#g", "https://a/b?q#f", "https://a/b?q#g"),

@@ -12,7 +12,7 @@ import Testing
         var fragment: String?
     }
 
-    /// Written from the WHATWG's sections 4.1 to 4.4 and RFC 3986.
+    /// Written from the WHATWG URL standard, sections 4.1 to 4.4, and RFC 3986.
     static let read: [Read] = [
         Read(text: "https://shop.example", normal: "https://shop.example/", host: "shop.example", path: "/"),
         Read(text: "HTTPS://Shop.EXAMPLE:443/A", normal: "https://shop.example/A", host: "shop.example", path: "/A"),
@@ -135,7 +135,7 @@ import Testing
         ("https://[fe80::1%25eth0]/", .invalidHost, 8),
         ("https://xn--/", .invalidHost, 8),
         ("https://xn--abc-/", .invalidHost, 8),
-        // Alef and madda above, which a composed name has as one letter; a German label beside an Arabic one.
+        // Alef and a combining madda, which normalization composes into one letter; a Latin label beside an Arabic one.
         ("https://xn--mgb2g/", .invalidHost, 8),
         ("https://xn--1-bga.xn--ngbc/", .invalidHost, 8),
         ("https://xn--9hb/", .invalidHost, 8),

@@ -1,7 +1,7 @@
 import SignalboxRoutes
 import Testing
 
-/// Who may speak is decided by comparing origins: each of these is the trusted one, or is not.
+/// Access depends on the comparison of origins. Each of these is the trusted origin, or is not.
 @Suite struct WebOriginTests {
     static let trusted = "https://app.example"
 

@@ -158,7 +158,7 @@ import Testing
     }
 }
 
-/// A number that a plugin counts up.
+/// A counter that a plugin increments.
 final class Counter: Sendable {
     private let number = Atomic(0)
 
@@ -207,7 +207,7 @@ final class Counter: Sendable {
         #expect(state.lets(all[3], at: 29) == false)
         #expect(state.lets(all[3], at: 30) == true)
         #expect(state.settle(all[3], .handled(reply: nil), at: 30) == .closed(rejected: 1))
-        // The count begins anew.
+        // The failure count starts at zero again.
         #expect(state.settle(all[4], Self.failed, at: 30) == nil)
     }
 

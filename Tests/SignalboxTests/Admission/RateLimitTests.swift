@@ -45,7 +45,7 @@ import Testing
             #expect(intake.submit(Self.batch(0, 30), to: sink) == 20)
             #expect(intake.submit(Self.batch(20, 10), to: sink) == 0)
             try await clock.tick { try await intake.room() }
-            // A quarter of the burst has come back by then.
+            // By then a quarter of the burst is available again.
             #expect(clock.now.offset >= .milliseconds(500))
             #expect(intake.submit(Self.batch(20, 5), to: sink) == 5)
             await sink.untilSettled(25)
@@ -143,7 +143,7 @@ import Testing
         let intake = try supervisor.intake(for: "push", features: .stableIDs, rateLimit: limit)
         try await supervisor.whileRunning {
             let texts = ["a", "b", "a", "b"].map { message("work", id: $0) }
-            // The second b repeats one that is being rejected, and shares its fate.
+            // The second `b` duplicates an arrival that is being rejected and shares its outcome.
             let first = await intake.deliver(arrivals(texts))
             #expect(first.map(reason) == ["handled", "overloaded", "handled", "overloaded"])
             #expect(supervisor.deadLetters.total == 1)
@@ -169,7 +169,7 @@ import Testing
         TokenBucket(RateLimit(perSecond: perSecond, burst: burst), tick: tick, at: 0)
     }
 
-    /// Takes whatever is there at each tick.
+    /// Takes all available tokens at each tick.
     private static func drained(_ bucket: inout TokenBucket, _ ticks: ClosedRange<UInt64>) -> [Int] {
         ticks.map { bucket.take(.max, at: $0) }
     }
@@ -186,7 +186,7 @@ import Testing
         #expect(Self.drained(&bucket, 0...10) == [1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 1])
         var odd = Self.bucket(7, burst: 7, tick: .milliseconds(33))
         _ = odd.take(7, at: 0)
-        // 7 a second for 33 s, to the last one.
+        // 7 tokens per second for 33 s make exactly 231.
         #expect(Self.drained(&odd, 1...1_000).reduce(0, +) == 231)
     }
 

@@ -4,9 +4,9 @@ import SignalboxTesting
 import Synchronization
 import Testing
 
-/// What counts as the same message, and for whom.
+/// The rules that decide whether two messages are the same, and for which origins.
 @Suite(.timeLimit(.minutes(10))) struct RepeatIdentityTests {
-    /// With another body, and with another action.
+    /// The other message differs in its body or in its action.
     @Test(arguments: [message("work", id: "a", body: "[]"), message("play", id: "a")])
     func theSameIDForAnotherMessageIsAConflict(_ other: String) async throws {
         let supervisor = Supervisor.make()
@@ -192,7 +192,7 @@ import Testing
         return batch.take()
     }
 
-    /// - Returns: how often the plugin was called, and the outcomes.
+    /// - Returns: The number of the plugin's calls, and the outcomes.
     private static func send(_ messages: [(text: String, envelope: Envelope)]) async throws -> (Int, [String]) {
         let supervisor = Supervisor.make()
         let calls = Atomic(0)

@@ -8,7 +8,7 @@ import Testing
     private static let hash = SeededHash()
     private static let sink = RecordingSink()
 
-    /// A table and the words to talk to it.
+    /// A table with a current tick, and shorthands for its calls.
     private struct Trial {
         var table: RepeatTable
         var now: UInt64 = 0
@@ -37,7 +37,7 @@ import Testing
             #expect(settle(id, reply: reply) == 0)
         }
 
-        /// The ids of these that are remembered.
+        /// Returns the given ids that the table remembers.
         func remembered(_ ids: [String]) -> [String] { ids.filter { table.places[key($0)] != nil } }
 
         private func key(_ id: String) -> RepeatKey {
@@ -126,7 +126,7 @@ import Testing
         trial.now = 55
         trial.table.forgetExpired(at: 55)
         #expect(trial.remembered(["a", "b"]) == ["b"])
-        // A thread that is a tick behind changes nothing.
+        // A thread that reads an earlier tick changes nothing.
         trial.now = 1
         #expect(trial.ask("b") == .again(reply: nil))
     }
@@ -153,7 +153,7 @@ import Testing
         #expect(trial.table.replyBytes == 4)
     }
 
-    /// The rows hold together whatever is forgotten from them, and places are used again.
+    /// The table's lists stay consistent as entries are forgotten, and free entries are reused.
     @Test func aLongLifeKeepsToItsBounds() {
         var trial = Trial(count: 50, ticks: 40, bytes: 200)
         var random = SeededRandom(seed: 7)

@@ -4,7 +4,7 @@ import SignalboxTesting
 import Synchronization
 import Testing
 
-/// What becomes of a message that comes again, by what became of the first.
+/// The outcome of a redelivered message, by the outcome of its first delivery.
 @Suite(.timeLimit(.minutes(10))) struct RepeatTests {
     @Test func aRepeatOfWhatRunsIsSettledWithItByOneCall() async throws {
         let supervisor = Supervisor.make()
@@ -97,7 +97,7 @@ import Testing
         let intake = try supervisor.intake(for: "push", features: .stableIDs)
         try await supervisor.whileRunning {
             #expect(await intake.deliver(RepeatCalls.one(0)).map(reason) == ["invalidBody"])
-            // Its id is free for a body that fits.
+            // The id is free for a message with a valid body.
             let next = RepeatCalls.one(1, message("work", id: "a", body: "1"))
             #expect(await intake.deliver(next).map(reason) == ["handled"])
         }
@@ -159,8 +159,8 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct RepeatStressTests {
-    /// Many threads send the same ids to a plugin that fails at times: no id is in two calls at once, none is called after
-    /// it was handled, and every arrival is settled once.
+    /// Eight tasks submit the same ids to plugins that sometimes fail. No id is in two calls at once, none is called
+    /// after it was handled, and every arrival is settled once.
     @Test func whoeverSendsAtTheSameTimeIsSettledOnce() async throws {
         let supervisor = Supervisor.make()
         let (ids, senders, rounds) = (20, 8, 100)
@@ -205,11 +205,11 @@ import Testing
     }
 }
 
-/// How often a plugin was called, by the id.
+/// The number of a plugin's calls for each id.
 final class RepeatCalls: Sendable {
     private let counts = Mutex<[String: Int]>([:])
 
-    /// - Returns: which call for this id it is.
+    /// - Returns: The number of this call among those for its id.
     @discardableResult
     func note(_ context: ActionContext) -> Int {
         counts.withLock { counts in
@@ -220,7 +220,7 @@ final class RepeatCalls: Sendable {
 
     subscript(_ id: String) -> Int { counts.withLock { $0[id, default: 0] } }
 
-    /// A batch of one message, for the action `work` with the id `a` if nothing else is said.
+    /// Returns a batch of one message, by default for the action `work` with the id `a`.
     static func one(_ token: UInt64, _ text: String = message("work", id: "a")) -> [Arrival] {
         arrivals(firstToken: token, [text])
     }

@@ -4,7 +4,7 @@ import SignalboxTesting
 import Synchronization
 import Testing
 
-/// An arrival that two neighbouring stages would stop is stopped by the earlier one.
+/// An arrival that two adjacent stages would stop is stopped by the earlier one.
 @Suite(.timeLimit(.minutes(10))) struct StageOrderTests {
     private struct Row {
         let what: String
@@ -15,7 +15,7 @@ import Testing
         var detail = ""
     }
 
-    /// In an order in which nothing mends: the first takes the last place that the rate limit has.
+    /// No row undoes a state that a later row requires. The first row takes the rate limit's last token.
     private static let rows = [
         Row(
             what: "circuit breaker before lane",
@@ -58,7 +58,7 @@ import Testing
             #expect(first.map(reason) == ["handled"])
             async let hung = intake.deliver(arrivals(label: "trusted", [message("work", id: "b", body: "0")]))
             await gate.untilArrived(1)
-            // The call is overdue: the lane stalls, the breaker opens, and one place of the rate limit is there again.
+            // The call is overdue: the lane stalls, the breaker opens, and the rate limit has one token again.
             await clock.tick(14)
             #expect(await hung.map(reason) == ["timeout"])
             for row in Self.rows {
@@ -118,7 +118,7 @@ import Testing
         let (late, early) = (ContinuousClock.now - .seconds(1), ContinuousClock.now + .seconds(3_600))
         try await supervisor.whileRunning {
             #expect(intake.submit(Self.batch([nil, late, early, late, nil]), to: sink) == 5)
-            // The lane has not got to them: they were not admitted.
+            // The lane has not reached these arrivals: admission rejected them.
             #expect(sink.outcomes.mapValues { $0.map(reason) } == [1: ["expired"], 3: ["expired"]])
             gate.open()
             await sink.untilSettled(5)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct DeadLetterExplanationTests {
     private struct Refused: Error {}
 
-    /// Every way in which a message does not end well, with the lines of its explanation.
+    /// Messages that are rejected or fail for every reason, with the lines of their explanations.
     private static let messages: [(text: String, lines: [String])] = [
         (
             "not json",
@@ -130,7 +130,7 @@ import Testing
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("held", body: "7")])) }
         try supervisor.remove("held")
         #expect(supervisor.deadLetters.letters.count == 1)
-        // The lane lets go of it in a task of its own.
+        // The lane releases the plugin in a separate task.
         while !Task.isCancelled, kept != nil { await Task.yield() }
         #expect(kept == nil)
         #expect(supervisor.deadLetters.letters.first?.explanation.verdict.code == "invalidBody")
@@ -166,7 +166,7 @@ import Testing
     }
 }
 
-/// What docs/access.md shows as printed is what is printed.
+/// The explanations printed in docs/access.md match the real output.
 @Suite(.timeLimit(.minutes(10))) struct DocumentedExplanationTests {
     private struct Refused: Error {}
 
@@ -175,7 +175,7 @@ import Testing
         return try String(contentsOf: root.standardizedFileURL, encoding: .utf8)
     }
 
-    /// As a block of code.
+    /// Returns the explanation as an indented code block.
     private static func indented(_ explanation: Explanation) -> String {
         explanation.description.split(separator: "\n").map { "    \($0)" }.joined(separator: "\n")
     }

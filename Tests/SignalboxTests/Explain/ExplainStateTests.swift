@@ -4,7 +4,7 @@ import SignalboxTesting
 import Synchronization
 import Testing
 
-/// What stages remember of earlier arrivals is told, and is what then happens.
+/// Explanations report what stages remember of earlier arrivals, and agree with the outcomes that follow.
 @Suite(.timeLimit(.minutes(10))) struct ExplainStateTests {
     private struct Broken: Error {}
 
@@ -130,7 +130,7 @@ import Testing
     }
 }
 
-/// What explanations say of outcomes that an attempt ended in, and of those that the supervisor decided behind one.
+/// Explanations of outcomes that end an attempt, and of outcomes that the supervisor decides after one.
 @Suite(.timeLimit(.minutes(10))) struct ExplainedAttemptTests {
     private struct Answering: Middleware {
         let outcome: Outcome
@@ -173,7 +173,7 @@ import Testing
         #expect(letter.explanation.steps.last?.detail == "1 of at most 1; the last was rejected: declined: not mine")
     }
 
-    /// An attempt begins behind the decoding where the lane has to know the key, and before it in any other order.
+    /// With an order by key, the lane decodes the body before an attempt. In any other order, the attempt does.
     @Test(
         arguments: [
             (LaneOrder<Int>.source, 1, [.envelope, .plugin, .access, .attempts, .body]),
@@ -210,8 +210,8 @@ import Testing
         }
     }
 
-    /// The first attempt goes on until the deadline has passed, so that there can be no second. On a machine that takes longer
-    /// than the deadline for the way there, a later deadline is tried.
+    /// The first attempt lasts until the deadline has passed, so no second attempt can begin. If the deadline passes
+    /// before the first attempt on a slow machine, the test retries with a later one.
     @Test func anActionThatIsTooLateForItsNextAttemptEndsAsItsLastDid() async throws {
         for milliseconds in [50, 500, 5_000, 50_000] {
             let clock = ManualClock()

@@ -24,7 +24,7 @@ import Testing
 
     private static let loading = message("loading", id: "7", body: #"{"isShow":true}"#)
 
-    /// With an order by key the body is decoded before the lane, as it is when an arrival comes.
+    /// With an order by key, the body is decoded before the lane, as for a submitted arrival.
     @Test(arguments: [false, true]) func everyStageSaysWhatItWouldDo(isByKey: Bool) throws {
         let supervisor = Supervisor.make { $0.timeout = .seconds(2) }
         supervisor.use(Tracing())
@@ -63,7 +63,7 @@ import Testing
     struct Row: Sendable, CustomTestStringConvertible {
         let text: String
         let code: String
-        /// The first stage that does not pass, or `nil`.
+        /// The first stage that does not pass, or `nil` if all pass.
         let stops: ExplanationStage?
         let detail: String
         var isLate = false
@@ -117,7 +117,7 @@ import Testing
         #expect(Self.step(explanation, .body)?.passes == false)
     }
 
-    /// An `Info` that counts how often it is made.
+    /// An `Info` that counts how often it is decoded.
     private struct Spied: Decodable, Sendable {
         static let made = Atomic(0)
         init(from decoder: any Decoder) { Spied.made.wrappingAdd(1, ordering: .relaxed) }
@@ -148,7 +148,7 @@ import Testing
             #expect(supervisor.report == before)
             #expect(calls.load(ordering: .relaxed) == 0 && settled.load(ordering: .relaxed) == 0)
             #expect(Spied.made.load(ordering: .relaxed) == 202)
-            // The rate limit's one place and the id are still free.
+            // The rate limit's only token and the id are still free.
             let outcome = await intake.deliver(arrivals([texts[0]])).first
             #expect(outcome == .handled(reply: nil))
         }

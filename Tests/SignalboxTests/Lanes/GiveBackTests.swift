@@ -5,7 +5,7 @@ import Testing
 
 @testable import Signalbox
 
-/// Failures whose plugin asks for redelivery, and plugins whose messages come again while they are unavailable.
+/// Failures whose plugin requests redelivery, and unavailable plugins whose messages are redelivered.
 @Suite(.timeLimit(.minutes(10))) struct GiveBackTests {
     private struct DiskFull: RetryableError, CustomStringConvertible {
         let description = "no space left"
@@ -14,7 +14,7 @@ import Testing
 
     private struct Busy: RetryableError {}
 
-    /// The facts of a message that its source sends only once.
+    /// The facts of a message that its source does not redeliver.
     private struct OnceFacts: OriginFacts {
         static let kind = "once"
         var isRedelivered: Bool { false }
@@ -53,11 +53,11 @@ import Testing
             return settled
         }
 
-        /// The outcomes so far, in the order of the tokens.
+        /// The outcomes so far, in token order.
         var settled: [Outcome] { sink.outcomes.sorted { $0.key < $1.key }.flatMap(\.value) }
     }
 
-    /// Messages that their source sends only once.
+    /// Returns messages that their source does not redeliver.
     private static func sentOnce(_ count: Int) -> [Arrival] {
         var batch = ArrivalBatch(pool: ArrivalPool())
         let origin = Origin(source: "push", facts: OnceFacts())
@@ -69,7 +69,7 @@ import Testing
         return batch.take()
     }
 
-    /// Messages that their source sends again.
+    /// Returns messages that their source redelivers.
     private static func sentAgain(_ count: Int) -> [Arrival] {
         arrivals(Array(repeating: message("store"), count: count))
     }
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    /// One fault affects every message: a line for each would bury all others.
+    /// One fault affects every message, and a line for each would bury all others.
     @Test func theLogHasOneLineAMinuteAndOneAtTheEnd() async throws {
         let (lines, clock) = (EventList<LoggedLine>(), ManualClock())
         var configuration = SupervisorConfiguration()
@@ -170,13 +170,13 @@ import Testing
 
     // MARK: - Unavailable plugins
 
-    /// Why a message is not given back although its plugin is unavailable.
+    /// A reason why a message is not given back although its plugin is unavailable.
     enum Obstacle: CaseIterable {
-        /// The option has its default.
+        /// The option has its default value.
         case option
-        /// The source never sends anything again.
+        /// The source does not redeliver.
         case source
-        /// The source does not send this message again.
+        /// The source does not redeliver this message.
         case message
     }
 
@@ -194,8 +194,8 @@ import Testing
         obstacle == .message ? sentOnce(count) : sentAgain(count)
     }
 
-    /// Settles three messages of a plugin that does not return: the one it was called for, one that waits behind it,
-    /// and one that comes after the timeout.
+    /// Settles three messages of a plugin that does not return: the message of its call, one that waits behind it, and
+    /// one submitted after the timeout.
     private static func stall(_ obstacle: Obstacle?) async throws -> Trial {
         let gate = Gate()
         defer { gate.open() }
@@ -212,7 +212,7 @@ import Testing
         return trial
     }
 
-    /// Settles two messages of a plugin whose circuit breaker the first one opens.
+    /// Settles two messages of a plugin whose circuit breaker opens at the first one.
     private static func openBreaker(_ obstacle: Obstacle?) async throws -> Trial {
         let policy = CircuitBreakerPolicy(failures: 1, openFor: .seconds(600))
         let trial = try Self.trial(obstacle, breaker: policy) { _ in throw Busy() }
@@ -247,7 +247,7 @@ import Testing
         #expect(trial.supervisor.report.total.givenBack == 0)
     }
 
-    /// The failure that opened the breaker is a dead letter: its error decides, not the option.
+    /// The failure that opens the breaker is a dead letter, because its error decides and not the option.
     @Test func whatAnOpenCircuitBreakerRefusesIsGivenBackIfThePluginSaysSo() async throws {
         let trial = try await Self.openBreaker(nil)
         #expect(trial.settled.map(\.name) == ["failed", "abandoned"])

@@ -3,7 +3,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-/// Which calls of one plugin wait for each other.
+/// The order of one plugin's calls: by source, by key, or none.
 @Suite struct LaneOrderTests {
     struct Order: Codable, Sendable {
         let customer: String
@@ -171,7 +171,7 @@ import Testing
     }
 }
 
-/// Plugins that send actions themselves and wait for what becomes of them.
+/// Plugins that submit actions themselves and await the outcomes.
 @Suite struct ReentrantTests {
     private static func answers(
         _ options: PluginOptions<Int> = PluginOptions(),
@@ -179,7 +179,7 @@ import Testing
         to action: String = "work"
     ) async throws -> [String] {
         let supervisor = Supervisor.make()
-        // The plugin holds an intake, which holds what holds the plugin.
+        // Breaks the retain cycle between the plugin and its intake.
         defer { try? supervisor.remove("work") }
         let answers = EventList<String>()
         let push = try supervisor.intake(for: "push")

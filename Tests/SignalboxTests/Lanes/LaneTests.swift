@@ -249,7 +249,7 @@ import Testing
     }
 }
 
-/// Keeps what it is called with, behind a gate where there is one.
+/// A batch plugin that records its calls, behind an optional gate.
 final class CollectingPlugin: BatchPlugin {
     let action: ActionName = "collect"
     let calls = Mutex<[[Int]]>([])

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Signalbox
 
-/// Calls that failed and are made again.
+/// Retries of failed calls.
 @Suite struct RetryTests {
     struct Refused: RetryableError {}
     struct Broken: Error {}
 
-    /// Throws what it is told for the first calls of an action.
+    /// Plugin code that throws the given errors in its first calls.
     final class Unsteady: Sendable {
         private let failures: [any Error]
         private let calls = Mutex<[Int]>([])
@@ -99,12 +99,12 @@ import Testing
             holdLimit: .milliseconds(400)
         )
         #expect(reason(outcome) == "threw")
-        // Four ticks, and a wait of one at least.
+        // The limit is four ticks, and each wait takes at least one.
         #expect((1...4).contains(plugin.attempts.count))
         #expect(supervisor.deadLetters.total == 1)
     }
 
-    /// A thousand ticks are the timeout; both attempts together take more.
+    /// The timeout is a thousand ticks. Both attempts together take longer.
     @Test(.timeLimit(.minutes(10))) func theTimeoutIsThatOfOneAttempt() async throws {
         let (clock, gate) = (ManualClock(), Gate())
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(100) }
@@ -200,7 +200,7 @@ import Testing
         #expect(sink.acknowledged.isEmpty)
     }
 
-    /// A run whose calls all fail is no reason to keep the place.
+    /// A source does not keep a worker while all its calls fail.
     @Test func aSourceWhoseCallsFailLetsOthersHaveTheirTurn() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
@@ -281,7 +281,7 @@ import Testing
         #expect(called.all == [[1, 3], [1, 3]])
     }
 
-    /// The wait is longer than the deadline allows: the action fails as its call did, and is not said to have come too late.
+    /// The next attempt would begin after the deadline. The action fails as its call did, and does not expire.
     @Test func anActionWhoseDeadlineComesBeforeItsNextAttemptHasFailed() async throws {
         let supervisor = Supervisor.make(clock: ManualClock())
         let ages = Duration.seconds(1_000_000_000)

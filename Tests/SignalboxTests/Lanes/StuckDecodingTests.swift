@@ -5,7 +5,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-/// A lane with keys decodes bodies before it knows whose turn they are: that is the application's code too.
+/// A lane with keys decodes each body to determine its ordering group. Decoding runs application code, which may hang.
 @Suite struct StuckDecodingTests {
     private struct Order: Decodable, Sendable {
         static let reached = Gate(isOpen: true)
@@ -16,7 +16,7 @@ import Testing
             customer = try decoder.singleValueContainer().decode(String.self)
             guard customer == "stuck" else { return }
             Task { await Order.reached.pass() }
-            // Bounded, so that a lane that waits for ever fails this test alone.
+            // Bounded, so that a lane that never resumes fails only this test.
             _ = Order.goesOn.wait(timeout: .now() + 600)
         }
     }
@@ -63,9 +63,9 @@ import Testing
     }
 }
 
-/// In a process of its own, as it takes every thread that tests run on.
+/// Runs in a separate process, because it blocks every thread that tests use.
 @Suite struct BlockedPoolTests {
-    /// Ends the process as soon as it hears that a call was given up.
+    /// A sink that ends the process at the first outcome, with success if that is a timeout.
     private final class Witness: SettlementSink {
         func mayAcknowledge(_ token: UInt64) {}
 
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// More plugins than the pool has threads block: the timer has its own.
+    /// More plugins block than the pool has threads. The timer has its own thread.
     @Test func pluginsThatBlockEveryThreadAreOverdueAllTheSame() async {
         await #expect(processExitsWith: .success) {
             let count = ProcessInfo.processInfo.activeProcessorCount + 1
@@ -82,7 +82,7 @@ import Testing
             for number in 0..<count {
                 let action = try ActionName("block\(number)")
                 try supervisor.register(action, as: Empty.self, from: .source("push")) { _, _ in
-                    // Bounded, so that a timer that stands still fails this test alone.
+                    // Bounded, so that a timer that stops fails only this test.
                     _ = DispatchSemaphore(value: 0).wait(timeout: .now() + 30)
                     exit(EXIT_FAILURE)
                 }
@@ -95,7 +95,7 @@ import Testing
     }
 }
 
-/// Threads of its own for a lane whose plugin blocks them, so that other tests have theirs.
+/// An executor that gives a blocking plugin's lane its own threads, so that other tests keep theirs.
 final class QueueExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "test", attributes: .concurrent)
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Signalbox
 
-/// The lines that are really written are those of the table in docs/observability.md.
+/// The log lines that a supervisor writes match the table in docs/observability.md.
 @Suite(.timeLimit(.minutes(10))) struct LogLinesTests {
     private struct FailingAdapter: Adapter {
         let source: SourceName = "broken"
@@ -46,7 +46,7 @@ import Testing
         trial.never.open()
     }
 
-    /// A supervisor in which everything happens that a line tells of.
+    /// A supervisor in which every event with a log line occurs.
     private struct LogTrial {
         let lines = EventList<LoggedLine>()
         let clock = ManualClock()
@@ -99,18 +99,18 @@ import Testing
             _ = await lines.wait { $0.contains { LogLinesTests.kind(of: $0) == .lateReturn } }
         }
 
-        /// Behind it, what was withheld of the source is told.
+        /// The removal also reports the lines withheld for the source.
         func removeASource() async {
             _ = await extra.deliver(arrivals(from: "extra", [String](repeating: message("nobody"), count: 9)))
             #expect(await supervisor.remove(source: "extra"))
         }
 
-        /// The second line about these is written at the end.
+        /// The second line about these messages is written at the end.
         func giveBack() async {
             for _ in 1...3 { _ = await broker.deliver(arrivals(from: "broker", [message("store")])) }
         }
 
-        /// What is over the budget is told of by the first line of the next second.
+        /// The first line of the next second reports the lines over the budget.
         func flood() async {
             _ = await push.deliver(arrivals([String](repeating: message("nobody"), count: 9)))
             await clock.tick(10)
@@ -137,13 +137,13 @@ import Testing
     }
 }
 
-/// Looks through the sources of all modules, adapters and the command included, for what is written to the log.
+/// Searches the sources of all modules, including adapters and the command, for log calls.
 @Suite struct LogPlacesTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The files in which lines are written: each takes care that a line has one event, no secret, and does not come too
-    /// often. What they say is in docs/observability.md.
+    /// The files that write log lines. Each ensures that a line has one event and no secret, and is not written too
+    /// often. The lines are listed in docs/observability.md.
     private static let places: Set<String> = [
         "Sources/Signalbox/Log/Log.swift",
         "Sources/SignalboxCommand/Bridge/BridgeProgram.swift",
@@ -188,7 +188,7 @@ import Testing
         #expect(count >= 5, "the adapters have fields")
     }
 
-    /// The names of fields that are written out, in `metadataKey: "name"` and `metadata: ["name": ...]`.
+    /// Returns the field names that are literals in `metadataKey: "name"` and `metadata: ["name": ...]`.
     private static func keys(in text: String) -> [String] {
         let single = text.matches(of: /metadataKey:\s*"([^"]*)"/).map { String($0.1) }
         let lists = text.matches(of: /[mM]etadata(?:: |\s*=\s*)\[([^\]]*)\]/).map(\.1)

@@ -41,7 +41,7 @@ import Tracing
 }
 
 extension LogField {
-    /// Those that only lines of the command have.
+    /// The fields that only lines of the command have.
     fileprivate static let ofTheCommand: Set<LogField> = [
         .body, .file, .at, .key, .problem, .sourcesAdded, .sourcesChanged, .sourcesRemoved, .pluginsAdded,
         .pluginsChanged,
@@ -78,9 +78,8 @@ extension LogField {
         #expect(lines.all.count == 1, "the drain, and no other: \(lines.all)")
     }
 
-    /// Of all outcomes 2,000 in two seconds of the supervisor's timer: at most the budget of 50 lines for each second that
-    /// was begun, the stall, dropped dead letters,
-    /// the drain and what was withheld.
+    /// Sends 2,000 actions of each of six kinds, 500 expired ones and 500 to a stalled plugin. The log has at most 50
+    /// lines for each started second, and lines for the stall, dropped dead letters, the drain and withheld lines.
     @Test func elevenThousandActionsOfAllOutcomesStayWithinTheBudget() async throws {
         let lines = EventList<String>()
         let clock = ManualClock()
@@ -135,7 +134,7 @@ extension LogField {
     }
 }
 
-/// Texts that try to break a line, act on a terminal or turn its direction, in each place where text from outside can come.
+/// Texts that try to break a line, control a terminal or reverse the text direction, wherever outside text can appear.
 @Suite struct HostileTextTests {
     private struct Corpus: Decodable { let cases: [String] }
 
@@ -185,7 +184,7 @@ extension LogField {
         try await supervisor.whileRunning {
             for message in messages { _ = await intake.deliver(arrivals([message])) }
         }
-        // One line for each message, dead letter or line of the plugin's own, and one for the drain.
+        // One line for each message, either a dead letter or the plugin's own line, and one for the drain.
         #expect(lines.all.count == messages.count + 1)
         #expect(supervisor.report.total.settled == messages.count)
         for line in lines.all {
@@ -204,7 +203,7 @@ extension LogField {
         #expect(labels.isSubset(of: known + codes), "a text became a label: \(labels)")
     }
 
-    /// A text as the id, in the body that a plugin throws, as the action, as a member's name, and as the message itself.
+    /// Returns messages with the text as id, thrown error, action, member name and whole message.
     private static func messages(_ text: String) throws -> [String] {
         let json = String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
         let id = text.isEmpty || text.utf8.count > ActionID.maximumLength ? #""long""# : json

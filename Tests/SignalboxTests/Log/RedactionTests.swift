@@ -9,7 +9,7 @@ import Tracing
 @testable import Signalbox
 
 @Suite struct RedactionTests {
-    /// Each holds the secret `Canary7Q`, which must be gone; what is expected of the rest.
+    /// Texts that hold the secret `Canary7Q`, and the expected results without it.
     private static let secrets: [(String, String)] = [
         // key=value
         ("token=Canary7Q", "token=[redacted]"),
@@ -107,7 +107,7 @@ import Tracing
         "://", "://u:p", "token=]", "-", "cookie: [\"", "token%3D", "{\"", "'", "pwd=a ", "token=a&", "a://u@h ",
     ])
     func theWorkGrowsWithTheLengthAlone(_ piece: String) {
-        // Anything quadratic would take minutes here.
+        // Quadratic work would take minutes here.
         let text = String(repeating: piece, count: 200_000 / piece.utf8.count)
         #expect(Redaction.redacted(text).utf8.count <= text.utf8.count * 12)
         #expect(Redaction.detail(text).unicodeScalars.count <= 500)
@@ -117,7 +117,7 @@ import Tracing
         #expect(Redaction.detail(String(repeating: "x", count: 10_000)).count == 500)
         let combining = "a" + String(repeating: "\u{301}", count: 100_000)
         #expect(Redaction.detail(combining).utf8.count <= 2_000)
-        // What is cut off at the limit of reading could be the `@` that shows what is before it.
+        // The `@` that marks the text before it as a secret may lie beyond the read limit.
         let fill = "token=" + String(repeating: "y", count: Redaction.readLimit - 30)
         let detail = Redaction.detail(fill + " mqtt://anna:Canary7Q" + String(repeating: "z", count: 50) + "@broker")
         #expect(!detail.contains("Canary7Q"))
@@ -132,7 +132,7 @@ import Tracing
     }
 }
 
-/// Secrets in the errors that plugins and adapters throw, looked for in all that a supervisor says.
+/// Secrets in the errors of plugins and adapters must not appear in any output of a supervisor.
 @Suite struct CanaryTests {
     private struct Refused: Error, CustomStringConvertible {
         var description = """
@@ -172,7 +172,7 @@ import Tracing
         ].flatMap { $0 }
         #expect(said.filter { $0.contains("Canary") }.isEmpty)
         #expect(outcomes.filter { "\($0)".contains("pay.example/v1?token=[redacted] was refused") }.count == 4)
-        // The message itself is kept as it came, for whoever replays it.
+        // The message itself is stored unchanged, so that it can be replayed.
         #expect(Set(supervisor.deadLetters.letters.map { $0.original.text }) == Set(messages))
     }
 

@@ -8,7 +8,7 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("docs/observability.md")
 
-    /// With `SIGNALBOX_WRITE_DOCS` set, the tables are written before they are compared.
+    /// With `SIGNALBOX_WRITE_DOCS` set, the test writes the tables before it compares them.
     @Test func theTablesOfTheDocumentAreThoseOfTheCode() throws {
         var lines = try String(contentsOf: Self.file, encoding: .utf8).components(separatedBy: "\n")
         if ProcessInfo.processInfo.environment["SIGNALBOX_WRITE_DOCS"] != nil {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// The lines of the first table under a heading.
+    /// Returns the range of the lines of the first table under a heading.
     private func place(_ heading: String, _ lines: [String]) throws -> Range<Int> {
         let title = try #require(lines.firstIndex { $0.hasPrefix("#") && $0.hasSuffix(" \(heading)") })
         let begin = try #require(lines[title...].firstIndex { $0.hasPrefix("|") })
@@ -37,7 +37,7 @@ import Testing
     }
 }
 
-/// The tables of docs/observability.md, made from the code, by their headings.
+/// The tables of docs/observability.md with their headings, generated from the code.
 enum ObservabilityTables {
     static var all: [(heading: String, lines: [String])] {
         [

@@ -190,7 +190,7 @@ extension MetricsTests {
         return metrics.counterTotal(label: "signalbox_outcomes_total", dimensions: labels)
     }
 
-    /// - Parameter arrivals: `nil` when the source was removed.
+    /// - Parameter arrivals: The unsettled arrivals, or `nil` after the source was removed.
     private func report(
         late: Int,
         arrivals: Int?,
@@ -210,7 +210,7 @@ extension MetricsTests {
     }
 }
 
-/// Counts how many metrics are asked for.
+/// A metrics factory that counts the metrics it creates.
 final class CountingFactory: MetricsFactory {
     private let inner: any MetricsFactory
     private let count = Atomic<Int>(0)
@@ -246,7 +246,7 @@ final class CountingFactory: MetricsFactory {
     func destroyTimer(_ handler: any TimerHandler) { inner.destroyTimer(handler) }
 }
 
-/// Keeps what each report says is unsettled.
+/// An observer that records the unsettled arrivals of each report.
 struct ReportCounter: OutcomeObserver, ReportObserver {
     let seen: EventList<Int>
 

@@ -177,7 +177,7 @@ import Tracing
         #expect(spans.map { $0.status?.code } == [.error, nil, nil])
     }
 
-    /// The span of the first attempt does not tell of it.
+    /// The span of the first attempt does not record this outcome.
     @Test func whatBecameTooLateForItsNextAttemptHasASpanOfItsOwn() {
         let middleware = TracingMiddleware(tracer: tracer)
         for reason: Outcome.Rejection.Reason in [.expired, .unavailable] {
@@ -209,7 +209,7 @@ import Tracing
     }
 }
 
-/// An in-memory tracer that reads the keys of W3C Trace Context, and asks for baggage too, as tracers do.
+/// An in-memory tracer that extracts the keys of W3C Trace Context and, like real tracers, others such as baggage.
 struct W3CTracer: Tracer {
     let inner = InMemoryTracer()
 
@@ -265,14 +265,14 @@ private enum AskedKey: ServiceContextKey {
 }
 
 extension ServiceContext {
-    /// What a message answered when it was asked for its trace.
+    /// The values that a tracer extracted from a message.
     var asked: [String: String]? {
         get { self[AskedKey.self] }
         set { self[AskedKey.self] = newValue }
     }
 }
 
-/// Facts that answer whatever they are asked.
+/// Facts that return a stored value for any key.
 struct TracedFacts: TraceCarrying {
     static let kind = "traced"
     var values: [String: String]

@@ -3,7 +3,7 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-/// What stands around the calls of plugins, and in which order.
+/// Middleware around the calls of plugins, and its order.
 @Suite struct MiddlewareTests {
     struct Noting: Middleware {
         let name: String

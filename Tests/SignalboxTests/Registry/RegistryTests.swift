@@ -150,7 +150,7 @@ import Testing
         try supervisor.remove("work")
     }
 
-    /// In a hundred rounds of removing and adding the same plugin at once, no message finds it missing.
+    /// Removes and adds the same plugin in one step, a hundred times. No message finds it missing.
     @Test func noMessageMeetsAMissingPluginThatIsInBoth() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
@@ -192,7 +192,7 @@ import Testing
         #expect(throws: RegistrationError.self) { try supervisor.remove(names[0]) }
     }
 
-    /// It inherits what the task that began it was gathering.
+    /// The task inherits the collected changes of the `reconfigure` call that created it.
     @Test func aTaskThatGoesOnAfterwardsChangesThePluginsItself() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
@@ -237,7 +237,7 @@ import Testing
     }
 }
 
-/// Registers outside of whatever the current task gathers.
+/// Registers a plugin outside the collected changes of the current task.
 private enum RegistrationElsewhere {
     static func register(_ action: ActionName, in supervisor: Supervisor) throws {
         let done = Watched<Result<Void, RegistrationError>?>(nil)

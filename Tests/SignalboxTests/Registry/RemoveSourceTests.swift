@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// The call that goes on belongs to nobody's stall: the source that stays is served as soon as it returns.
+    /// The running call does not stall the plugin. The remaining source is served as soon as the call returns.
     @Test func afterTheDrainLimitWhatHasNotBegunIsAbandonedAndTheOtherSourceGoesOn() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
@@ -94,7 +94,7 @@ import Testing
         }
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         let sink = RecordingSink()
-        // Until it has ended, as the removal may come before the next attempt begins to wait.
+        // Ticks until the run has ended, because the removal may come before the wait for the next attempt.
         try await clock.tick {
             try await supervisor.whileRunning {
                 #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
@@ -128,7 +128,7 @@ import Testing
         #expect(supervisor.report.sources["push"] == OutcomeCounts(failed: 1, lateReturns: 1))
     }
 
-    /// The removal does not wait for the call when its time is over; the drain that has begun meanwhile does.
+    /// The removal stops waiting for the call at its limit. The drain that started in the meantime waits for it.
     @Test func aDrainWaitsForACallOfASourceThatIsBeingRemoved() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
@@ -202,7 +202,7 @@ import Testing
         #expect(supervisor.report.total == OutcomeCounts(handled: 50))
     }
 
-    /// The run would end with its last adapter, although another is about to come.
+    /// Without `whileSourcesChange`, the run would end with its last adapter before the next one is added.
     @Test func theLastAdapterMayEndWhileSourcesChange() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
@@ -274,7 +274,7 @@ import Testing
 
 private struct RetryableFault: RetryableError {}
 
-/// Ends by itself.
+/// An adapter that ends when its gate opens.
 private struct BriefAdapter: Adapter {
     let end = Gate()
     var source: SourceName { "brief" }

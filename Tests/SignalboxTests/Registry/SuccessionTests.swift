@@ -3,9 +3,9 @@ import SignalboxCore
 import SignalboxTesting
 import Testing
 
-/// One plugin takes the place of another while calls go on.
+/// Plugins that replace another plugin while calls are running.
 @Suite struct SuccessionTests {
-    /// Notes when each call begins, and lets it go on when its gate opens.
+    /// Registers a plugin that records the start of each call and then waits at the gate.
     private static func register(
         _ name: String,
         in supervisor: Supervisor,

@@ -1,35 +1,35 @@
 import Signalbox
 import SignalboxCore
 
-/// The events of a run, by arrival, call and registration: what the invariants look at.
+/// The events of a run, grouped by arrival, call and registration for the invariants.
 ///
-/// Positions are indexes of the log, so that they tell what was before what.
+/// Positions are indexes of the log. Comparing them gives the order of events.
 struct Ledger: Sendable {
     let scenario: Scenario
     let events: [SimulationEvent]
     var registrations: [Registration]
-    /// What was taken, in the order in which it was submitted; `places` finds one of them.
+    /// The arrivals that were taken, in the order of submission. `places` maps each mark to its index.
     var passages: [Passage] = []
     var places: [ArrivalMark: Int] = [:]
-    /// In the order in which they began.
+    /// The calls, in the order in which they began.
     var calls: [CallRecord] = []
-    /// The calls that deliver something and await it.
+    /// The calls that deliver an arrival and await its outcome, by that arrival.
     var deliverers: [ArrivalMark: Int] = [:]
-    /// How much each `submit` took, where it was offered anything.
+    /// The number of arrivals that each `submit` took.
     var takings: [Taking] = []
-    /// What does not fit together in the log itself, such as an outcome for something that nobody took.
+    /// Contradictions in the log itself, such as an outcome for an arrival that was not taken.
     var faults: [Fault] = []
     var began: Int?
-    /// When the shutdown or the cancellation was asked for.
+    /// The position of the request for the shutdown or the cancellation.
     var stopped: Int?
     var ended: Ending?
     var quiet: Ending?
-    /// Every report, in order: those told while it ran, the one of the end, and the one of the quiet behind it.
+    /// All reports in order: those during the run, the one at its end, and the one after the last call has returned.
     var reports: [Ending] = []
-    /// The messages of the dead letters that were kept in the end.
+    /// The messages of the dead letters stored at the end.
     var letters: [Int] = []
     var removals: [Removal] = []
-    /// When each intake was there first.
+    /// The position at which each intake was added.
     var intakes: [IntakeMark: Int] = [:]
     /// The tick at each position.
     var ticks: [Int] = []
@@ -47,7 +47,7 @@ struct Ledger: Sendable {
         let offered: [SimulationEvent.Offered]
     }
 
-    /// The removal of a source, and what it was a removal of.
+    /// The removal of a source, and the intake that it closes.
     struct Removal: Sendable {
         let number: Int
         let source: Int
@@ -58,7 +58,7 @@ struct Ledger: Sendable {
     }
 
     struct Taking: Sendable {
-        /// When `submit` was called, and when it returned.
+        /// The positions of the call and of the return of `submit`.
         let from: Int
         let at: Int
         let intake: IntakeMark
@@ -85,7 +85,7 @@ struct Ledger: Sendable {
 }
 
 extension Ledger {
-    /// - Parameter registrations: the plugins by the number of their registration.
+    /// - Parameter registrations: The plugins by the number of their registration.
     init(_ scenario: Scenario, registrations: [PluginScenario], events: [SimulationEvent]) {
         self.scenario = scenario
         self.events = events
@@ -99,7 +99,7 @@ extension Ledger {
         }
     }
 
-    /// First, as what `submit` decides at once is settled before it returns.
+    /// Runs first, because `submit` settles some arrivals before it returns.
     private mutating func readTaken() {
         for (position, event) in events.enumerated() {
             switch event {
@@ -150,7 +150,7 @@ extension Ledger {
             }
         case .middlewareEnded(let mark, let attempt):
             change(mark, at: position, "leaves middleware") { passage in
-                // The inner ones end first.
+                // Inner middleware ends first.
                 let open = passage.middleware.lastIndex { $0.attempt == attempt && $0.ended == nil }
                 if let open { passage.middleware[open].ended = position }
             }
@@ -244,7 +244,7 @@ extension Ledger {
 extension Ledger {
     func length(of passage: Passage) -> Int { message(of: passage).text.utf8.count }
 
-    /// What became a dead letter, in that order.
+    /// Returns the arrivals that became dead letters, in the order of their outcomes.
     func deadLetters(before position: Int) -> [Passage] {
         let letters = passages.filter { $0.isSettled(before: position) && isDeadLetter($0) }
         return letters.sorted { ($0.observed.first?.at ?? 0) < ($1.observed.first?.at ?? 0) }
@@ -258,12 +258,12 @@ extension Ledger {
         }
     }
 
-    /// The calls that are running although their arrivals are settled, as `source/action`, sorted.
+    /// Returns the calls that are still running after their arrivals were settled, as sorted `source/action` texts.
     func callsLeftRunning(at position: Int) -> [String] {
         let left = passages.filter { passage in
             passage.isSettled(before: position) && attempts(of: passage).contains { $0.isRunning(at: position) }
         }
-        // A call of a batch plugin is for several.
+        // A call of a batch plugin has several arrivals.
         var calls: Set<Int> = []
         let counted = left.filter { passage in
             guard let call = passage.calls.last, plugin(of: self.calls[call]).kind == .batch else { return true }
@@ -294,7 +294,7 @@ extension Ledger {
         }
     }
 
-    /// What a batch plugin's call left out is counted with it.
+    /// Returns whether the arrival was left out of a batch call that returned late, and so counts as late too.
     private func isLateInBatch(_ passage: Passage, _ position: Int) -> Bool {
         guard passage.calls.isEmpty, let settled = passage.settled.first, passage.failure != nil || passage.isAbandoned
         else { return false }

@@ -1,22 +1,22 @@
 import SignalboxCore
 
-/// What happened to one arrival that was taken.
+/// The history of one arrival that was taken.
 struct Passage: Sendable {
     let mark: ArrivalMark
-    /// What it was submitted to.
+    /// The intake to which the arrival was submitted.
     let intake: IntakeMark
-    /// Which message it is.
+    /// The index of the message.
     let message: Int
-    /// When `submit` was called with it, and when that returned.
+    /// The positions of the call and of the return of `submit`.
     let offered: Int
     let taken: Int
     var acknowledged: [Int] = []
     var settled: [Told] = []
     var observed: [Told] = []
-    /// What observers were told besides the outcome.
+    /// The facts that observers received with the outcome.
     var attemptsTold = 0
     var isRepeat = false
-    /// The calls for it, by their places in the ledger.
+    /// The calls for the arrival, as indexes of the ledger's calls.
     var calls: [Int] = []
     var middleware: [Passing] = []
 
@@ -25,7 +25,7 @@ struct Passage: Sendable {
         let outcome: Outcome
     }
 
-    /// The way of one attempt through one middleware.
+    /// One attempt's passage through one middleware.
     struct Passing: Sendable {
         let began: Int
         let act: MiddlewareAct
@@ -47,13 +47,13 @@ struct Passage: Sendable {
     func isSettled(before position: Int) -> Bool { settled.first.map { $0.at < position } ?? false }
 }
 
-/// Where, before its lane, an arrival was decided.
+/// The stage before the lane that decided an arrival.
 enum Refusal: Sendable, Hashable, Comparable {
     case access, repeats, deadline, rate, breaker
 }
 
 extension Passage {
-    /// The stage before the lane that has decided it; `nil` when it got as far as its lane, or was never routed.
+    /// The stage before the lane that decided the arrival, or `nil` if it reached its lane or was never routed.
     var refusal: Refusal? {
         if isRepeat { return .repeats }
         guard case .rejected(let rejection)? = outcome else { return nil }
@@ -67,21 +67,21 @@ extension Passage {
         }
     }
 
-    /// Whether it was asked for at a stage, as no earlier one has decided it.
+    /// Returns whether the arrival reached the stage, because no earlier stage decided it.
     func reaches(_ stage: Refusal) -> Bool { refusal.map { $0 >= stage } ?? true }
 }
 
 extension Ledger {
-    /// When it was routed: at its submission, or when the supervisor opened.
+    /// Returns the position at which the arrival was routed: its submission, or the start of the run if that is later.
     func asked(_ passage: Passage) -> Int { max(passage.offered, began ?? 0) }
 
-    /// Whether it was routed at all: what waits for a supervisor that never opens, or for a source that is removed, is not.
+    /// Returns whether the arrival was routed. It is not if the supervisor never opens or its source is removed before.
     func wasRouted(_ passage: Passage) -> Bool {
         guard let began, !passage.isSettled(before: began) else { return false }
         return passage.offered > began || !(scenario.isCancelled && stopped.map { $0 < began } ?? false)
     }
 
-    /// Whether another arrival of the intake has the same id: it may wait for that one's outcome.
+    /// Returns whether another arrival of the intake has the same id, so that one may wait for the other's outcome.
     func sharesID(_ passage: Passage) -> Bool {
         guard let id = message(of: passage).id else { return false }
         return passages.contains { other in
@@ -90,7 +90,7 @@ extension Ledger {
     }
 }
 
-/// What must wait for each other: the arrivals of one source, or those with one key, or nothing.
+/// An ordering group: the arrivals of a source, of a key, or of a key within a source, or a single arrival.
 enum Strand: Sendable, Hashable {
     case source(IntakeMark)
     case key(Int)
@@ -107,19 +107,19 @@ extension Ledger {
         }
     }
 
-    /// The arrivals whose calls were a registration's, in the order in which they were submitted.
+    /// Returns the arrivals that a registration was called with, in the order of submission.
     func called(_ registration: Int) -> [Passage] {
         passages.filter { passage in passage.calls.contains { calls[$0].registration == registration } }
     }
 
-    /// The one registration that its action ever had; `nil` when it had none or several.
+    /// Returns the only registration that the action ever had, or `nil` if it had none or several.
     func onlyRegistration(of action: Int) -> Registration? {
         let known = registrations.filter { $0.plugin.action == action && $0.from != nil }
         return known.count == 1 ? known[0] : nil
     }
 }
 
-/// One attempt at an arrival: from where the first middleware or else the call began, to where it ended.
+/// One attempt at an arrival, from the start of its first middleware or call to its end.
 struct Attempt: Sendable {
     let number: Int
     var began: Int
@@ -129,7 +129,7 @@ struct Attempt: Sendable {
 }
 
 extension Ledger {
-    /// The attempts at an arrival, in order.
+    /// Returns the attempts at an arrival, in order.
     func attempts(of passage: Passage) -> [Attempt] {
         var attempts: [Attempt] = []
         let calls = passage.calls.map { self.calls[$0] }
@@ -141,7 +141,7 @@ extension Ledger {
                 continue
             }
             attempts[known].began = min(attempts[known].began, one.began)
-            // Still running as long as a part of it is.
+            // The attempt is running as long as any part of it is.
             if let ended = attempts[known].ended { attempts[known].ended = one.ended.map { max($0, ended) } }
         }
         return attempts.sorted { $0.began < $1.began }
@@ -161,7 +161,7 @@ struct CallRecord: Sendable {
     func isRunning(at position: Int) -> Bool { began < position && ended.map { $0 > position } ?? true }
 }
 
-/// One arrival of a simulation: its source, and the token that its adapter gave it.
+/// An arrival of a simulation, identified by its source and the token from its adapter.
 struct ArrivalMark: Sendable, Hashable, CustomStringConvertible {
     let source: Int
     let token: UInt64
@@ -169,7 +169,7 @@ struct ArrivalMark: Sendable, Hashable, CustomStringConvertible {
     var description: String { "s\(source):\(token)" }
 }
 
-/// One intake of a simulation: its source, and how often that had been added before.
+/// An intake of a simulation, identified by its source and the number of times that the source was added before.
 struct IntakeMark: Sendable, Hashable, CustomStringConvertible {
     let source: Int
     var life = 0

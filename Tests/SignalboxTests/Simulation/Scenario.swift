@@ -1,18 +1,18 @@
 import Signalbox
 import SignalboxCore
 
-/// All that happens to a supervisor in one simulated run, except in which order what is ready at the same time goes on.
+/// All that happens to a supervisor in one simulated run, except the order in which ready jobs run.
 ///
-/// Times are in ticks of the supervisor's timer, from the beginning of the run.
+/// Times are in ticks of the supervisor's timer, from the start of the simulation.
 struct Scenario: Sendable {
     var seed: UInt64 = 0
     var sources: [SourceScenario]
-    /// What is registered at the beginning: of each action at most one.
+    /// The plugins registered at the start, at most one for each action.
     var plugins: [PluginScenario]
-    /// What can be sent. One that is sent twice is a repeat.
+    /// The messages that sources can send. A message that is sent twice is a duplicate.
     var messages: [MessageScenario]
     var disturbances: [Disturbance] = []
-    /// Before that, what is sent waits in the windows.
+    /// The tick at which the supervisor starts to run. Until then, arrivals wait in the windows.
     var opensAt = 0
     var ending = Ending.whenIdle
     var timeout = 30
@@ -20,19 +20,19 @@ struct Scenario: Sendable {
     var holdLimit = 50
     var deadLetters = DeadLetterLimits()
 
-    /// How the run ends.
+    /// The end of the run.
     enum Ending: Sendable, Hashable {
-        /// A graceful shutdown when everything sent is settled, or late in the run.
+        /// A graceful shutdown when everything sent is settled, or at `latestEnd`.
         case whenIdle
         case shutDown(at: Int)
         case cancel(at: Int)
     }
 
-    /// When a run that would go on is shut down.
+    /// The tick at which a `whenIdle` run is shut down at the latest.
     static let latestEnd = 200
 }
 
-/// One source and what it sends when.
+/// One source, and the messages that it sends over time.
 struct SourceScenario: Sendable {
     var index = 0
     var kind = Kind.adapter
@@ -40,36 +40,36 @@ struct SourceScenario: Sendable {
     var window = WindowLimits()
     var rateLimit: RateLimit?
     var repeats = Repeats.automatic
-    /// When it is added; before the supervisor runs when `nil`.
+    /// The tick at which the source is added, or `nil` to add it before the supervisor runs.
     var joinsAt: Int?
     var feeds: [Feed] = []
-    /// How long it does nothing after it was told that there is room.
+    /// The number of ticks that the source waits after `room()` has returned.
     var lingers = 0
 
     enum Kind: Sendable, Hashable {
-        /// An adapter that waits for its cancellation when all is sent, or ends by itself.
+        /// An adapter that sends everything and then waits for its cancellation. An ending one returns instead.
         case adapter
         case endingAdapter
-        /// `InMemoryAdapter` of the test kit.
+        /// The test kit's `InMemoryAdapter`.
         case inMemory
-        /// No adapter: whoever sends has asked for an intake. Plugins that send use such a source.
+        /// An intake without an adapter. Plugins that deliver messages use such a source.
         case intake
     }
 
-    /// Whether messages that come again are recognised; the time in ticks.
+    /// The deduplication policy of a source. Times are in ticks.
     enum Repeats: Sendable, Hashable {
         case automatic
         case never
         case within(count: Int, time: Int, bytes: Int)
     }
 
-    /// Messages that are submitted together, so many ticks after the ones before.
+    /// Messages that are submitted together, `pause` ticks after the previous ones.
     struct Feed: Sendable {
         var pause = 0
         var messages: [Int]
     }
 
-    /// Whether its rate limit slows it, and refuses nothing.
+    /// Whether the rate limit slows the source and rejects nothing.
     var isSlowed: Bool { features.contains(.redelivers) }
 
     var name: SourceName { SourceName(stringLiteral: "s\(index)") }
@@ -83,7 +83,7 @@ struct SourceScenario: Sendable {
         }
     }
 
-    /// How many ids are remembered for how many ticks, and with how many bytes of replies; `nil` when none are.
+    /// The limits of remembered ids: their number, time in ticks and bytes of replies. `nil` remembers none.
     var remembered: (count: Int, time: Int, bytes: Int)? {
         switch repeats {
         case .automatic: features.contains(.stableIDs) ? (10_000, 6_000, 1_000_000) : nil
@@ -93,38 +93,38 @@ struct SourceScenario: Sendable {
     }
 }
 
-/// One message, and what plugins do with it.
+/// One message, and the acts of plugins called with it.
 struct MessageScenario: Sendable {
     var index = 0
-    /// The source that sends it.
+    /// The source that sends the message.
     var source = -1
     var content = Content.readable
-    /// The action, which need not have a plugin.
+    /// The action, which may have no plugin.
     var action = 0
-    /// The sender's id; one is assigned when `nil`.
+    /// The sender's id, or `nil` if one is assigned.
     var id: String?
     var key = 0
     var deadline = Deadline.none
-    /// What the plugin does at the first call, the second, and so on; the last counts for all further ones.
+    /// The acts of the plugin at the first call, the second, and so on. The last one applies to all further calls.
     var acts = [PluginAct.returns]
 
     enum Content: Sendable, Hashable {
         case readable
-        /// A body that is no `SimulatedInfo`.
+        /// A body that does not decode as `SimulatedInfo`.
         case invalidBody
-        /// No JSON at all.
+        /// Text that is not JSON.
         case unreadable
     }
 
-    /// Real time must not matter, so there is no deadline that is near.
+    /// A deadline that is never near, because real time must not affect the run.
     enum Deadline: Sendable, Hashable { case none, past, far }
 
-    /// The action that never has a plugin.
+    /// An action that never has a plugin.
     static let unknown = 99
 
     func act(call: Int) -> PluginAct { acts[min(call, acts.count - 1)] }
 
-    /// The bytes on the wire. `#index#` in them is how the simulation knows the message again.
+    /// The bytes on the wire. The simulation identifies the message by the `#index#` in them.
     var text: String {
         let id = id.map { "\"id\":\"\($0)\"," } ?? ""
         return switch content {
@@ -135,7 +135,7 @@ struct MessageScenario: Sendable {
         }
     }
 
-    /// The message that these bytes are.
+    /// Returns the index of the message that these bytes hold.
     static func index(in text: some Sequence<UInt8>) -> Int? {
         let mark = UInt8(ascii: "#")
         let number = text.drop { $0 != mark }.dropFirst().prefix { $0 != mark }
@@ -143,7 +143,7 @@ struct MessageScenario: Sendable {
     }
 }
 
-/// What the plugins of a simulation are called with.
+/// The body that simulated plugins decode.
 struct SimulatedInfo: Codable, Sendable {
     let message: Int
     let key: Int
@@ -153,9 +153,9 @@ struct SimulatedInfo: Codable, Sendable {
 struct PluginScenario: Sendable {
     var action = 0
     var kind = Kind.async
-    /// The sources it allows.
+    /// The sources that the plugin's rule allows.
     var sources = [0]
-    /// In ticks; the supervisor's own when `nil`.
+    /// The timeout in ticks, or `nil` for the supervisor's timeout.
     var timeout: Int?
     var order = Order.source
     var maxConcurrent = 1
@@ -168,26 +168,26 @@ struct PluginScenario: Sendable {
 
     struct Retry: Sendable, Hashable {
         var attempts: Int
-        /// In ticks.
+        /// The delay in ticks.
         var firstDelay: Int
         var longestDelay: Int
     }
 
     struct Breaker: Sendable, Hashable {
         var failures: Int
-        /// In ticks.
+        /// The open time in ticks.
         var openFor: Int
     }
 
     var name: ActionName { ActionName(stringLiteral: "p\(action)") }
 }
 
-/// What a plugin does in one call.
+/// An act of a plugin in one call.
 enum PluginAct: Sendable, Hashable {
     case returns
-    /// Lets others go first, so many times.
+    /// Yields to other jobs `count` times.
     case yields(Int)
-    /// Returns after so many ticks, maybe after its timeout.
+    /// Returns after a number of ticks, possibly after its timeout.
     case waits(Int)
     case fails(retryable: Bool, after: Int)
     /// Returns only when the run is over.
@@ -195,58 +195,58 @@ enum PluginAct: Sendable, Hashable {
     /// Delivers another message through a source and awaits its outcome.
     case delivers(message: Int, through: Int)
 
-    /// A sync plugin does not wait.
+    /// The act for a sync plugin, which cannot wait.
     var withoutWaiting: PluginAct {
         if case .fails(let retryable, _) = self { .fails(retryable: retryable, after: 0) } else { .returns }
     }
 }
 
-/// Middleware, and what it does with each message: of its acts the one at the message's index, again and again.
+/// A middleware whose act for a message is selected by the message's index, modulo the number of acts.
 struct MiddlewareScenario: Sendable, Hashable {
     var acts = [MiddlewareAct.passes]
 
     func act(message: Int) -> MiddlewareAct { acts[message % acts.count] }
 }
 
-/// What middleware does with one message.
+/// An act of middleware for one message.
 enum MiddlewareAct: Sendable, Hashable {
     case passes
-    /// Passes it on after so many ticks.
+    /// Passes the message on after a number of ticks.
     case waits(Int)
-    /// Answers in the plugin's place.
+    /// Returns a reply without calling the plugin.
     case answers
-    /// Says in the plugin's place that it failed.
+    /// Returns a failure without calling the plugin.
     case fails(retryable: Bool)
-    /// Rejects it in the plugin's place.
+    /// Rejects the message without calling the plugin.
     case rejects
-    /// Lets go of it without passing it on.
+    /// Abandons the message without passing it on.
     case abandons
-    /// Passes it on, and lets go of it whatever became of it.
+    /// Passes the message on and abandons it whatever its outcome.
     case throwsAway
 }
 
-/// Something that changes the supervisor while messages flow.
+/// A change of the supervisor while messages flow.
 struct Disturbance: Sendable {
     var at: Int
     var kind: Kind
 
     indirect enum Kind: Sendable {
-        /// Registers the plugin; refused when its action has one.
+        /// Registers the plugin. Refused if its action has one.
         case register(PluginScenario)
-        /// Registers it in the place of the one there; refused when there is none.
+        /// Replaces the plugin of the action. Refused if there is none.
         case replace(PluginScenario)
         case remove(action: Int)
         case use(MiddlewareScenario, action: Int?)
-        /// Several changes of plugins at once: all of them, or none when one is refused.
+        /// Several plugin changes in one step. None takes effect if one is refused.
         case together([Kind])
         case removeSource(Int)
-        /// Adds a source again; refused when it is there.
+        /// Adds a source again. Refused if the source exists.
         case addSource(Int)
     }
 }
 
 extension Scenario: CustomStringConvertible {
-    /// The scenario in lines, as the log of a replay begins with.
+    /// The scenario as lines, with which the log of a replay begins.
     var description: String {
         var lines = [
             "seed \(seed): opens at \(opensAt), ends \(ending); timeout \(timeout), drain \(drainLimit), hold \(holdLimit), "

@@ -1,7 +1,7 @@
 import Signalbox
 import SignalboxCore
 
-/// Makes a scenario from a seed: small ones, as what goes wrong goes wrong with few messages too, and can be read.
+/// A generator of small scenarios from a seed. Few messages suffice to expose a fault, and their logs are readable.
 struct ScenarioGenerator {
     private var random: SimulationRandom
     private let seed: UInt64
@@ -23,7 +23,7 @@ struct ScenarioGenerator {
         let count = random.number(in: 1...4)
         sources = (0..<count).map { source($0) }
         plugins = (0..<random.number(in: 1...6)).map { plugin($0) }
-        // Message 0 is what closed intakes are offered.
+        // Message 0 is offered to closed intakes.
         messages = [MessageScenario(action: MessageScenario.unknown)]
         for index in sources.indices { sources[index].feeds = feeds(of: index) }
         addDeliveries()
@@ -42,7 +42,7 @@ struct ScenarioGenerator {
     }
 
     private mutating func ending(_ disturbances: [Disturbance]) -> Scenario.Ending {
-        // A drain that meets a removal.
+        // Makes the drain overlap a removal.
         let removal = disturbances.first { if case .removeSource = $0.kind { true } else { false } }
         if let removal, random.chance(50) { return .shutDown(at: removal.at + random.number(in: 1...4)) }
         return switch random.number(in: 1...4) {
@@ -89,7 +89,7 @@ extension ScenarioGenerator {
         }
     }
 
-    /// A new message, or one of the same source again.
+    /// Returns a new message, or an earlier one of the same source.
     private mutating func message(from source: Int) -> Int {
         let own = messages.indices.filter { messages[$0].source == source }
         if !own.isEmpty, random.chance(12) { return random.pick(own) }
@@ -102,14 +102,14 @@ extension ScenarioGenerator {
         message.id = id(source)
         message.key = random.number(in: 1...3)
         if random.chance(6) { message.content = random.pick([.invalidBody, .unreadable]) }
-        // Those of the in-memory adapter have no deadline.
+        // Messages of the in-memory adapter have no deadline.
         if sources[source].kind != .inMemory, random.chance(8) { message.deadline = random.pick([.past, .far]) }
         message.acts = (0..<random.number(in: 1...3)).map { _ in act() }
         messages.append(message)
         return message.index
     }
 
-    /// None, one of its own, or now and then one that another message of the source has.
+    /// Returns no id, a new one, or occasionally the id of another message of the source.
     private mutating func id(_ source: Int) -> String? {
         let taken = messages.filter { $0.source == source }.compactMap(\.id)
         if !taken.isEmpty, random.chance(8) { return random.pick(taken) }
@@ -127,7 +127,7 @@ extension ScenarioGenerator {
         }
     }
 
-    /// Lets some plugins deliver a message through a source that has an intake.
+    /// Makes some plugins deliver a message through a source with an intake.
     private mutating func addDeliveries() {
         let intakes = sources.filter { $0.kind == .intake && $0.joinsAt == nil }.map(\.index)
         guard !intakes.isEmpty, random.chance(50) else { return }
@@ -161,7 +161,7 @@ extension ScenarioGenerator {
         return plugin
     }
 
-    /// A few attempts, or many in a row.
+    /// Returns a policy with few attempts, or with many in quick succession.
     private mutating func retry() -> PluginScenario.Retry {
         if random.chance(25) { return .init(attempts: random.number(in: 5...20), firstDelay: 1, longestDelay: 1) }
         let first = random.number(in: 1...3)
@@ -202,7 +202,7 @@ extension ScenarioGenerator {
         }
     }
 
-    /// A change of a plugin.
+    /// Returns a change of a plugin.
     private mutating func change() -> Disturbance.Kind {
         let action = random.pick(plugins.map(\.action))
         return switch random.number(in: 1...6) {
@@ -213,11 +213,11 @@ extension ScenarioGenerator {
         }
     }
 
-    /// A source is removed, mostly added again, and now and then removed again.
+    /// Returns the removal of a source, usually with a later addition and occasionally with a second removal.
     private mutating func removal(at time: Int) -> [Disturbance] {
         let source = random.number(in: 0...sources.count - 1)
         var all = [Disturbance(at: time, kind: .removeSource(source))]
-        // The tokens of the in-memory adapter would begin anew.
+        // The tokens of the in-memory adapter would start over.
         if sources[source].kind != .inMemory, random.chance(70) {
             all.append(Disturbance(at: time + random.number(in: 0...12), kind: .addSource(source)))
         }

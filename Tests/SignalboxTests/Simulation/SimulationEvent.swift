@@ -1,29 +1,29 @@
 import Signalbox
 import SignalboxCore
 
-/// One thing that happened. The order in the log is the order in which things happened, as there is one thread.
+/// One event of a run. The log is in the order of occurrence, because there is one thread.
 enum SimulationEvent: Sendable, Hashable {
-    /// The clock was moved to this tick.
+    /// The clock advances to this tick.
     case tick(Int)
 
-    /// Somebody calls `submit`, and `submit` returns. What it decides at once is settled in between.
+    /// `submit` is called, and returns. The outcomes that it decides immediately come in between.
     case offers(number: Int, IntakeMark, [Offered])
     case took(number: Int, count: Int)
     case asksForRoom(IntakeMark)
     case hasRoom(IntakeMark)
     case isClosed(IntakeMark)
 
-    /// What the sink and the observer are told.
+    /// The notifications of the sink and of the observer.
     case acknowledged(ArrivalMark)
     case settled(ArrivalMark, Outcome)
     case observed(ArrivalMark, Outcome, attempts: Int, isRepeat: Bool)
 
-    /// A plugin's code begins and ends. A batch plugin's call is for several arrivals.
+    /// A plugin's code begins, and ends. The call of a batch plugin has several arrivals.
     case callBegan(call: Int, registration: Int, [ArrivalMark], attempt: Int)
     case callEnded(call: Int, CallResult)
-    /// A call delivers something and awaits its outcome.
+    /// A call delivers an arrival and awaits its outcome.
     case delivers(call: Int, ArrivalMark)
-    /// Middleware begins and ends; what it does decides whether a call lies in between.
+    /// Middleware begins, and ends. Its act decides whether a call lies in between.
     case middlewareBegan(ArrivalMark, MiddlewareAct, attempt: Int)
     case middlewareEnded(ArrivalMark, attempt: Int)
 
@@ -31,26 +31,26 @@ enum SimulationEvent: Sendable, Hashable {
     case removed(action: Int)
     case refused(action: Int)
 
-    /// A source was added, or was not.
+    /// A source is added, or its addition is refused.
     case added(IntakeMark)
     case notAdded(source: Int)
-    /// The removal of a source was asked for, and has returned.
+    /// The removal of a source is requested, and returns.
     case leaves(removal: Int, source: Int)
     case left(removal: Int, isRemoved: Bool)
 
     case runBegan
     case shutDown
     case cancelled
-    /// `run()` has returned, and this is the report then.
+    /// `run()` has returned with this report.
     case runEnded(SupervisorReport)
-    /// The report that observers are told once a second, and at the end.
+    /// The report that observers receive once a second and at the end.
     case reported(SupervisorReport)
-    /// Every call has returned and nothing is left to do; the messages of the dead letters that are kept.
+    /// Every call has returned and no work is left. The letters are the messages of the stored dead letters.
     case quiet(SupervisorReport, letters: [Int])
-    /// Whether the supervisor was freed when nobody used it any more, and the registrations that somebody still holds.
+    /// Whether the supervisor was deallocated after its last use, and the registrations that are still retained.
     case released(supervisor: Bool, held: [Int])
 
-    /// An arrival and the message that it is.
+    /// An arrival and its message.
     struct Offered: Sendable, Hashable {
         let mark: ArrivalMark
         let message: Int
@@ -63,7 +63,7 @@ enum SimulationEvent: Sendable, Hashable {
 }
 
 extension SimulationEvent: CustomStringConvertible {
-    /// One line of the log of a run.
+    /// The event's line in the log of a run.
     var description: String {
         switch self {
         case .tick(let tick): "tick \(tick)"

@@ -3,7 +3,7 @@ import SignalboxTesting
 import Synchronization
 import Testing
 
-/// The supervisor under thousands of small random scenarios, each repeatable by its seed: see docs/testing.md.
+/// Runs the supervisor under thousands of small random scenarios, each reproducible from its seed. See docs/testing.md.
 @Suite struct SimulationTests {
     @Test(.timeLimit(.minutes(15))) func everyInvariantHoldsForEverySeed() async {
         let seeds = SimulationSeeds.fromEnvironment
@@ -20,7 +20,7 @@ import Testing
     }
 }
 
-/// What makes a failure worth having: it can be seen again, and read.
+/// A failure can be reproduced, and its report is readable.
 @Suite struct ReplayTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func theSameSeedHasTheSameLogToTheByte(seed: UInt64) {
         let runs = (1...2).map { _ in Simulation.run(ScenarioGenerator.scenario(seed: seed)).text }
@@ -43,24 +43,24 @@ import Testing
     }
 }
 
-/// Runs many seeds and keeps what went wrong.
+/// A run of many seeds that collects the failures.
 final class SimulationSweep: Sendable {
     struct State: Sendable {
         var seed: UInt64 = 0
         var events = 0
         var failures: [String] = []
-        /// Of the logs of the seeds that were run twice: the same in every process.
+        /// The digest of the logs of the seeds that were run twice. It is the same in every process.
         var digest: UInt64 = 0xcbf2_9ce4_8422_2325
 
-        /// FNV-1a (Fowler, Noll, Vo).
+        /// Adds the text to the digest by FNV-1a (Fowler, Noll, Vo).
         mutating func digest(_ text: String) {
             for byte in text.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
         }
     }
 
-    /// Further failures are hardly of another kind.
+    /// The number of failures that ends the sweep. Further ones are rarely of another kind.
     private static let mostFailures = 5
-    /// One of so many seeds is run twice, to see that a run is a function of its seed.
+    /// The interval of the seeds that are run twice, to check that a run is a function of its seed.
     private static let repeatedOneOf: UInt64 = 50
 
     private let progress = Mutex(State())
@@ -100,10 +100,10 @@ final class SimulationSweep: Sendable {
     }
 }
 
-/// Which seeds are run, as the environment says.
+/// The seeds to run, from the environment.
 struct SimulationSeeds: Sendable {
     let all: [UInt64]
-    /// Whether it was one that somebody wants to look at.
+    /// Whether the environment selects a single seed.
     let isReplay: Bool
 
     static let count: UInt64 = 3_000
@@ -120,15 +120,15 @@ struct SimulationSeeds: Sendable {
         return SimulationSeeds(all: Array(min(first, last)...last), isReplay: false)
     }
 
-    /// What to type to see a seed again.
+    /// Returns the command that replays a seed.
     static func replay(_ seed: UInt64) -> String {
         "SIGNALBOX_SEED=\(seed) swift test --disable-xctest --filter SimulationTests"
     }
 }
 
-/// A thread for work that does not return for long, so that the pool of the other tests keeps its own.
+/// A thread for long work, so that other tests keep the thread pool.
 enum SimulationThread {
-    /// What the work returned; `nil` when the test was cancelled first, as by its time limit.
+    /// Returns the result of the work, or `nil` if the test is cancelled first, for example by its time limit.
     static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
         let result = Watched<Value?>(nil)
         let thread = Thread { result.change { [value = work()] in $0 = value } }

@@ -1,5 +1,5 @@
-// Drives the "before" of docs/from-a-switch.md, which is compiled with this file, and shows its two bugs: what is done natively
-// is answered twice.
+// Drives the "before" of docs/from-a-switch.md, which is compiled with this file, and shows its two bugs: the home page
+// and a product are each answered twice.
 import Foundation
 import WebKit
 

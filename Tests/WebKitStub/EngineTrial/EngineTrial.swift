@@ -1,5 +1,5 @@
-// Runs the engine for Apple platforms against the stand-in: what WebKit would call is called from here, and what the engine asks
-// of the view is looked at. It says nothing about WebKit; it says that the engine's own order of things is right.
+// Runs the engine for Apple platforms against the stand-in. The trial makes WebKit's calls and checks the engine's
+// calls to the view. It proves nothing about WebKit, only that the engine itself acts in the right order.
 import Foundation
 import JSBridge
 import SignalboxCore
@@ -108,7 +108,7 @@ let document = "0123456789abcdef https://shop.example"
     check(await trial.raw(Date(), from: foreign)?.1?.hasPrefix("invalidArgument") == true, "a date is refused")
     check(trial.engine.counts.rawCallsRefused == 2, "and counted", trial.engine.counts)
 
-    // From the program.
+    // Calls from the program.
     try trial.engine.page.send("price", ["EUR": 3])
     let sent = await trial.nextCall()
     check(sent.contains("\"receive\",\"price\""), "the page hears of what is sent", sent)
@@ -125,7 +125,7 @@ let document = "0123456789abcdef https://shop.example"
     trial.engine.reload()
     check(await trial.nextCall() == "load https://shop.example/", "the program reloads the one that is shown")
 
-    // The end of its process, then of the page.
+    // The end of the page's process, then of the page.
     trial.view.navigationDelegate?.webViewWebContentProcessDidTerminate(trial.view)
     check(await trial.nextCall() == "load https://shop.example/", "a page whose process ended is loaded again")
     check(trial.engine.counts.processesEnded == 1, "and counted", trial.engine.counts)
@@ -167,7 +167,7 @@ let document = "0123456789abcdef https://shop.example"
     check(end == "threw pageFailed", "and not for ever", end)
 }
 
-/// While the last call is in flight the page goes nowhere.
+/// The page must not navigate during a drain.
 @MainActor func stoppingLoadsNothing() async throws {
     let trial = try Trial()
     let run = trial.begin()
@@ -196,7 +196,7 @@ let document = "0123456789abcdef https://shop.example"
         trial.commit("https://shop.example/")
         trial.relay("\(document)\nhello\n\n")
         _ = await trial.nextCall()
-        // A cancelled run waits two seconds for the page's last words, which this page never sends: five of a hundred are enough.
+        // Each cancelled run waits two seconds for final messages that this page never sends: five are enough.
         if turn.isMultiple(of: 20) { run.cancel() } else { trial.engine.page.close() }
         trial.view.stubEndScripts()
         var call = await trial.nextCall()

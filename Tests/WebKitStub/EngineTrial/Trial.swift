@@ -7,7 +7,7 @@ import SignalboxRoutes
 import Synchronization
 import WebKit
 
-/// What was seen, from any thread, in order.
+/// Notes from any thread, in order.
 final class Notes: Sendable {
     private let notes = Mutex<[String]>([])
 
@@ -18,7 +18,7 @@ final class Notes: Sendable {
     }
 }
 
-/// Takes everything, notes what it was, and answers 7.
+/// Takes every arrival, notes it and answers 7.
 final class Window: Intake {
     let taken = Notes()
 
@@ -44,7 +44,7 @@ final class Window: Intake {
     }
 }
 
-/// An engine, its view, and what it asks of the view.
+/// An engine, its view, and the engine's calls to the view.
 @MainActor final class Trial {
     static let page = WKFrameInfo(stubIsMain: true, host: "shop.example")
 
@@ -73,7 +73,7 @@ final class Window: Intake {
     var view: WKWebView { engine.view }
     var controller: WKUserContentController { view.configuration.userContentController }
 
-    /// What the engine asks of the view next.
+    /// Returns the next call of the engine to its view.
     func nextCall() async -> String {
         var calls = calls
         defer { self.calls = calls }
@@ -92,7 +92,7 @@ final class Window: Intake {
         }
     }
 
-    // MARK: - What WebKit would call
+    // MARK: - WebKit's calls
 
     func decide(
         _ text: String,

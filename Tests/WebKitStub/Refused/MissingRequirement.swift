@@ -2,7 +2,7 @@
 import Foundation
 import WebKit
 
-/// One method of the delegate has a name that is nearly right, which Apple's module would take and never call.
+/// A delegate method whose name is nearly right. Apple's module would accept it and never call it.
 final class NearlyADelegate: NSObject, WKNavigationDelegate {
     func webView(_ webView: WKWebView, decidePolicyFor action: WKNavigationAction) async -> WKNavigationActionPolicy {
         .allow

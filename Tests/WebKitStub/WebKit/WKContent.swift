@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// A stand-in: the names are Apple's, and so is their documentation. What begins with `stub` is for those who drive it.
+// A stand-in for Apple's module, whose documentation applies. Tests drive it through names that begin with `stub`.
 @_exported import Foundation
 @_exported import FoundationNetworking
 
@@ -23,7 +23,7 @@ public enum WKUserScriptInjectionTime: Int, Sendable {
 }
 
 @MainActor open class WKUserScript: NSObject {
-    /// World, time and frames, such as `signalbox start main`.
+    /// The world, time and frames, such as `signalbox start main`.
     public let stubPlace: String
 
     public init(
@@ -44,7 +44,7 @@ public enum WKUserScriptInjectionTime: Int, Sendable {
 
 @MainActor open class WKUserContentController: NSObject {
     public private(set) var stubScripts: [WKUserScript] = []
-    /// By world and name, such as `signalbox/signalbox`.
+    /// Keyed by world and name, such as `signalbox/signalbox`.
     public private(set) var stubHandlers: [String: any WKScriptMessageHandler] = [:]
     public private(set) var stubReplyHandlers: [String: any WKScriptMessageHandlerWithReply] = [:]
 
@@ -78,7 +78,7 @@ public enum WKUserScriptInjectionTime: Int, Sendable {
         stubReplyHandlers = [:]
     }
 
-    /// The real class raises an exception when a world has the name already.
+    /// The real class raises an exception if a world already has a handler of this name.
     private func stubPlace(_ world: WKContentWorld, _ name: String) -> String {
         let place = "\(world.stubName)/\(name)"
         precondition(

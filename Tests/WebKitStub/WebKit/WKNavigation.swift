@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// A stand-in: the names are Apple's, and so is their documentation.
+// A stand-in for Apple's module, whose documentation applies.
 import Foundation
 import FoundationNetworking
 

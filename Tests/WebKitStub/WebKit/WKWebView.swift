@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// A stand-in: the names are Apple's, and so is their documentation.
+// A stand-in for Apple's module, whose documentation applies.
 import Foundation
 import FoundationNetworking
 
@@ -36,7 +36,7 @@ public typealias StubImage = NSImage
 
 @MainActor open class WKWindowFeatures: NSObject {}
 
-// In Apple's module the superclass is a view, which the engine does not make use of.
+// In Apple's module the superclass is a view. The engine does not rely on that.
 @MainActor open class WKWebView: NSObject {
     open var configuration: WKWebViewConfiguration
     open weak var navigationDelegate: (any WKNavigationDelegate)?
@@ -47,7 +47,7 @@ public typealias StubImage = NSImage
     public var stubTitle: String?
     public var stubURL: URL?
     public var stubImage: StubImage?
-    /// What was asked of the view, one line each, in order.
+    /// The calls that the view received, one line each, in order.
     public let stubCalls: AsyncStream<String>
     private let stubSay: AsyncStream<String>.Continuation
     private var stubScripts: [@MainActor (Result<Any, any Error>) -> Void] = []
@@ -58,7 +58,7 @@ public typealias StubImage = NSImage
         super.init()
     }
 
-    /// Ends the scripts under way, as WebKit does, some time after they were given.
+    /// Ends the running scripts, as WebKit does some time after it has received them.
     public func stubEndScripts() {
         defer { stubScripts = [] }
         for end in stubScripts { end(.success(NSNull())) }

@@ -37,7 +37,7 @@ import Testing
     }
 }
 
-/// A chat server, and a client that connects once in each run.
+/// A chat server, and a client that connects once per run.
 final class ServerSubject: ConformanceSubject {
     let adapter: any Adapter
     let batchBound = ArrivalFeeder.batchMessages
@@ -71,7 +71,7 @@ final class ServerSubject: ConformanceSubject {
             let run = try await numbered.current()
             if let known = connections.value[run] { return known }
             try Task.checkCancellation()
-            // The run may have ended meanwhile, or not have begun to listen.
+            // The run may have ended in the meantime, or may not listen yet.
             guard let port = await server.port() else {
                 await Task.yield()
                 continue
@@ -95,7 +95,7 @@ final class ServerSubject: ConformanceSubject {
     }
 }
 
-/// A feed, and the server it connects to. The token it shows tells of which run a connection is.
+/// A feed and the server that it connects to. The feed's bearer token identifies the run of each connection.
 final class FeedSubject: ConformanceSubject {
     let adapter: any Adapter
     let batchBound = ArrivalFeeder.batchMessages
@@ -115,7 +115,7 @@ final class FeedSubject: ConformanceSubject {
             url: try WebSocketURL("ws://127.0.0.1:\(server.port)/chat")
         )
         configuration.answers = answers
-        // On a machine that is slow the far side answers late.
+        // On a slow machine the far side answers late.
         configuration.pingAfter = nil
         configuration.connectTimeout = .seconds(60)
         configuration.reconnect = .quick
@@ -150,21 +150,21 @@ final class FeedSubject: ConformanceSubject {
 }
 
 extension TransportLimits {
-    /// What a far side sends waits in its queue as long as the source holds it back.
+    /// Limits that let messages wait in the far side's queue while the source pauses reading.
     static let conformance: TransportLimits = {
         var limits = TransportLimits()
         limits.waitingBytes = 16 << 20
-        // A machine that is slow must not have answers to pings between the messages.
+        // On a slow machine, no pongs must arrive between the messages.
         limits.pingAfter = 0
         return limits
     }()
 }
 
-/// An adapter that tells its runs apart for the far side, which may still have a connection of the last one.
+/// An adapter that numbers its runs, because the far side may still have a connection of the previous run.
 struct NumberedAdapter: Adapter {
     let adapter: any Adapter
     let runs: Watched<Runs>
-    /// Called before a run begins, with its number.
+    /// Called with a run's number before the run begins.
     var begins: @Sendable (Int) throws -> Void = { _ in }
 
     struct Runs: Sendable {
@@ -183,7 +183,7 @@ struct NumberedAdapter: Adapter {
         try await adapter.run(into: intake)
     }
 
-    /// The run that is going on, waited for.
+    /// Waits for a current run and returns its number.
     func current() async throws -> Int {
         guard await runs.until({ $0.current != nil }), let current = runs.value.current else {
             throw CancellationError()
@@ -192,14 +192,14 @@ struct NumberedAdapter: Adapter {
     }
 }
 
-/// The other side of a source under the conformance suite: it knows its connections and what it was answered.
+/// The far side of a source in the conformance suite. Records its connections and the answers that it receives.
 final class FarSide: ServerFrameReceiver {
     struct State: Sendable {
-        /// With the `Authorization` they asked with, on a server.
+        /// The open connections; on a server, with the `Authorization` of their request.
         var open: [ConnectionID: String] = [:]
         var ended: [ConnectionID: ConnectionEnd] = [:]
         var answers: [String: ConformanceAnswer] = [:]
-        /// The connection that a message was sent on.
+        /// The connection on which each message was sent.
         var ways: [String: ConnectionID] = [:]
     }
 
@@ -253,7 +253,7 @@ extension Watched<FarSide.State> {
         }
     }
 
-    /// The answer to a message, waited for. Whoever is told 1001 knows that what was not answered was let go of.
+    /// Waits for the answer to a message. A close with 1001 means that unanswered messages were drained.
     func answer(to id: ActionID) async throws -> ConformanceAnswer {
         let text = id.text
         let isAnswered = await until { state in
@@ -271,13 +271,13 @@ extension Watched<FarSide.State> {
 }
 
 extension ConformanceMessage {
-    /// The standard envelope; one that cannot be read is JSON, so that it has an id that can be answered.
+    /// The standard envelope. An unreadable message is still JSON with an id, so that it can be answered.
     fileprivate var text: String {
         action == nil ? #"{"id":"\#(id.text)","action":"not an action"}"# : envelope
     }
 }
 
-/// A frame that tells a sender what became of its action.
+/// A frame that reports the outcome of an action to its sender.
 struct AnswerFrame: Decodable {
     struct Refusal: Decodable {
         let code: String
@@ -288,7 +288,7 @@ struct AnswerFrame: Decodable {
     let reply: RawBody?
     let error: Refusal?
 
-    /// `nil` when the message is none.
+    /// Returns the answer in a message, or `nil` if the message is not an answer.
     static func read(_ message: Bytes) -> AnswerFrame? {
         try? Body(json: message).decode(AnswerFrame.self)
     }

@@ -5,7 +5,7 @@ import WebSocketChat
 
 @testable import BrokerKit
 
-/// The recorded streams, by a plain socket. The vectors of ``FrameVectors`` ask the same without them.
+/// Replays the recorded streams over a plain socket. ``FrameVectors`` covers the same cases without recordings.
 @Suite(.timeLimit(.minutes(10))) struct AutobahnFrameTests {
     @Test func aServerPassesTheRecordedCases() async throws {
         guard let corpus = try AutobahnCorpus.load() else { return Self.skipped() }
@@ -41,27 +41,27 @@ import WebSocketChat
     }
 }
 
-/// Recorded byte streams of the Autobahn test suite's clients, and what they should be answered with.
+/// Byte streams recorded from clients of the Autobahn test suite, and the expected answers.
 struct AutobahnCorpus: Decodable {
     struct Case: Decodable {
         struct Close: Decodable {
             let closeCode: [UInt16]
-            /// The client closes; otherwise the server must fail the connection.
+            /// Whether the client closes; otherwise the server must fail the connection.
             let closedByMe: Bool
-            /// A close frame must come back.
+            /// Whether a close frame must come back.
             let requireClean: Bool
         }
 
         let id: String
         let chunks: [String]
-        /// How many messages may be echoed.
+        /// The permitted numbers of echoed messages, by verdict.
         let echo_messages: [String: Int]
         let close: Close
     }
 
     let cases: [Case]
 
-    /// `nil` when the environment names no folder of corpora.
+    /// Returns the corpus, or `nil` if the environment names no folder of corpora.
     static func load() throws -> AutobahnCorpus? {
         guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else { return nil }
         let file = URL(fileURLWithPath: folder).appendingPathComponent("ws_autobahn_frames.dev.json")
@@ -70,7 +70,7 @@ struct AutobahnCorpus: Decodable {
 }
 
 extension AutobahnCorpus.Case {
-    /// The writes as they were recorded.
+    /// The recorded writes.
     var writes: [[UInt8]] {
         chunks.map { chunk in
             stride(from: 0, to: chunk.utf8.count, by: 2).compactMap { offset in
@@ -80,7 +80,7 @@ extension AutobahnCorpus.Case {
         }
     }
 
-    /// The frames in them, without masks, and what there is of a last one that was not finished.
+    /// The frames in the writes, unmasked, and the bytes of an unfinished last frame.
     private var parts: (frames: [WireFrame], rest: [UInt8]) {
         var rest = writes.flatMap { $0 }[...]
         var frames: [WireFrame] = []
@@ -90,16 +90,16 @@ extension AutobahnCorpus.Case {
 
     var frames: [WireFrame] { parts.frames }
 
-    /// What a client writes.
+    /// The script of a client.
     var clientScript: WireScript {
         script(writes, mask: WireSide.mask)
     }
 
-    /// The same from the other side: without masks, cut as finely.
+    /// The same script for a server: unmasked, and split as finely.
     var serverScript: WireScript {
         let (frames, rest) = parts
         var bytes = frames.map { $0.bytes(mask: nil) }
-        // Only its head: what follows is the mask.
+        // Only the head: the mask follows.
         if rest.count > 1 { bytes.append([rest[0], rest[1] & 0x7F]) }
         let isFine = writes.contains { $0.count == 1 }
         return script(isFine ? bytes.flatMap { $0.map { [$0] } } : bytes, mask: nil)
@@ -114,7 +114,7 @@ extension AutobahnCorpus.Case {
             return before < 0
         }
         let echoes = echo_messages["OK"] ?? 0
-        // Not each of many pings at once needs its pong (RFC 6455, 5.5.3), but one does.
+        // Not every one of many simultaneous pings needs its own pong (RFC 6455, 5.5.3), but one does.
         let isPinged = opening.contains { $0.opcode == WireFrame.ping }
         return WireScript(
             first: Array(writes[..<(closing ?? writes.endIndex)]),
@@ -123,7 +123,7 @@ extension AutobahnCorpus.Case {
         )
     }
 
-    /// What of the answer is not as it should be.
+    /// Returns the fault in the answer, or `nil` if it is as expected.
     func fault(in heard: WireScript.Heard) -> String? {
         let sent = messages
         if !heard.messages.elementsEqual(sent.prefix(heard.messages.count)) { return "something else was echoed" }

@@ -6,24 +6,24 @@ import WebSocketChat
 
 @testable import BrokerKit
 
-/// A WebSocket source in a supervisor whose plugin sends back what comes.
+/// A WebSocket source in a supervisor with a plugin that echoes every message.
 struct Echo: Sendable {
-    /// What a connection's beginning or end was told as.
+    /// The body of the notice that a connection opened or closed.
     struct Notice: Decodable, Sendable, Equatable {
         let connection: String
         let code: Int?
     }
 
     static let action: ActionName = "echo"
-    /// Every message is echoed, whatever it says.
+    /// Echoes every message, whatever its content.
     static let frames = WebSocketFrames(text: .action(action, .text), binary: action)
 
     let supervisor: Supervisor
-    /// Each line with its level in front.
+    /// The log lines, each prefixed with its level.
     let log: EventList<String>
     let opened = EventList<Notice>()
     let closed = EventList<Notice>()
-    /// What came, before it is sent back.
+    /// The messages received, before they are echoed.
     let came = EventList<Bytes>()
 
     private init(log: EventList<String>) {
@@ -67,7 +67,7 @@ struct Echo: Sendable {
         }
     }
 
-    /// A server that lets everybody in, on a port of its own, and has patience with who is slow.
+    /// Runs a server that admits every client, listens on its own port and tolerates slow clients.
     static func withServer(
         window: WindowLimits = WindowLimits(),
         _ change: (inout WebSocketServerConfiguration) -> Void = { _ in },
@@ -78,7 +78,7 @@ struct Echo: Sendable {
         configuration.absentOrigin = .allowed
         configuration.frames = frames
         configuration.announcesConnections = true
-        // A raw client that waits for its turn on a busy machine answers no ping, and finishes its request late.
+        // On a busy machine, a raw client may answer no pings and finish its request late.
         configuration.handshakeTimeout = .seconds(300)
         configuration.pingAfter = .seconds(3_600)
         configuration.messageTimeout = .seconds(3_600)
@@ -92,7 +92,7 @@ struct Echo: Sendable {
         }
     }
 
-    /// A feed of a server of this machine, quick to connect again.
+    /// Runs a feed of a local server that reconnects quickly.
     static func withFeed(
         of port: UInt16,
         window: WindowLimits = WindowLimits(),
@@ -106,7 +106,7 @@ struct Echo: Sendable {
         configuration.frames = frames
         configuration.announcesConnections = true
         configuration.reconnect = .quick
-        // A host of a test must not be left waiting at a connection that was given up, however slow the machine is.
+        // A test's host must not wait on a connection that the feed has given up, however slow the machine is.
         configuration.connectTimeout = .seconds(60)
         configuration.pingAfter = nil
         change(&configuration)
@@ -119,7 +119,7 @@ struct Echo: Sendable {
 }
 
 extension WebSocketReconnect {
-    /// For servers that come back at once.
+    /// Back-off for servers that return at once.
     static let quick = WebSocketReconnect(
         first: .milliseconds(1),
         cap: .milliseconds(5),
@@ -128,7 +128,7 @@ extension WebSocketReconnect {
 }
 
 extension EventList<String> {
-    /// The warnings and errors with this text.
+    /// Returns the warnings and errors that contain this text.
     func warnings(_ text: String) -> [String] {
         all.filter { ($0.hasPrefix("warning") || $0.hasPrefix("error")) && $0.contains(text) }
     }

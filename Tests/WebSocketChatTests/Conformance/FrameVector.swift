@@ -2,29 +2,29 @@ import Testing
 
 @testable import BrokerKit
 
-/// Frames, and what they are answered with by somebody who echoes.
+/// Frames, and the expected response of a peer that echoes.
 struct FrameVector: Sendable, CustomTestStringConvertible {
     enum Piece: Sendable {
         case frame(WireFrame)
-        /// Masked where it must not be, and the other way round.
+        /// A frame masked where it must not be, or unmasked where it must be masked.
         case wronglyMasked(WireFrame)
-        /// Bytes after which the mask follows, where there is one.
+        /// The head of a frame, followed by the mask if there is one.
         case head([UInt8])
     }
 
     enum End: Sendable {
-        /// The connection is still open, and is closed with 1000.
+        /// The connection stays open and is closed with 1000.
         case open
-        /// The other side closes with this code. It may leave the close frame out when more comes meanwhile.
+        /// The other side closes with this code. It may omit the close frame if more bytes arrive in the meantime.
         case failed(UInt16)
-        /// The other side ends the connection, as libwebsockets does after some faults, without a close frame
-        /// (RFC 6455, 7.1.7, allows it).
+        /// The other side ends the connection without a close frame, as libwebsockets does after some faults (RFC 6455,
+        /// 7.1.7, allows it).
         case dropped
-        /// The close frame among the frames is answered, with one of these codes; `nil` is none.
+        /// The close frame among the frames is answered with one of these codes; `nil` means no code.
         case closed([UInt16?])
     }
 
-    /// How the bytes are cut into writes.
+    /// Where the bytes are split into writes.
     enum Cut: CaseIterable, Sendable {
         case nowhere, betweenFrames, everywhere
     }
@@ -75,12 +75,12 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whether it is small enough to be written byte by byte.
+    /// Whether the vector is small enough to be written byte by byte.
     var isSmall: Bool { pieces.reduce(0) { $0 + $1.bytes(mask: nil).count } < 1_024 }
 
-    /// What of the answer is not as it should be.
+    /// Returns the fault in the answer, or `nil` if it is as expected.
     ///
-    /// - Parameter mayDrop: whether a connection may be failed without a close frame (RFC 6455, 7.1.7).
+    /// - Parameter mayDrop: Whether a connection may fail without a close frame (RFC 6455, 7.1.7).
     func fault(in heard: WireScript.Heard, mayDrop: Bool) -> String? {
         if heard.messages != messages { return "messages \(heard.messages.map(\.shown)) came" }
         if heard.pongs != pongs { return "pongs \(heard.pongs) came" }
@@ -95,11 +95,11 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
         return isRight ? nil : "the close frame was \(shown ?? "not there"), expected: \(end)"
     }
 
-    /// The codes as which the end may be told; `nil` is none.
+    /// Returns the codes that may be reported for the end; `nil` means no code.
     ///
-    /// libwebsockets tells some faults as 1007 that it answers with 1002, and codes that it does not know as 1002.
+    /// libwebsockets reports some faults as 1007 that it answers with 1002, and unknown codes as 1002.
     ///
-    /// - Parameter mayDrop: as for ``fault(in:mayDrop:)``.
+    /// - Parameter mayDrop: As for ``fault(in:mayDrop:)``.
     func told(mayDrop: Bool) -> [Int?] {
         switch end {
         case .open: [1_000]
@@ -132,15 +132,15 @@ extension FrameVector.Piece {
 }
 
 extension WireFrame {
-    /// Short enough for a finding.
+    /// A description short enough for a test failure.
     var shown: String { "\(opcode): \(payload.prefix(16)) of \(payload.count)" }
 }
 
-/// What a peer writes, and what it waits for in between.
+/// The writes of a peer, and the answers that it awaits in between.
 struct WireScript: Sendable {
-    /// Each is a write of its own.
+    /// Each element is one write.
     var first: [[UInt8]]
-    /// What `first` is answered with, waited for before `last` is written; nothing is waited for when `nil`.
+    /// The answers to `first` that the peer awaits before it writes `last`; `nil` awaits nothing.
     var awaited: Awaited?
     /// Begins with a close frame, if there is one.
     var last: [[UInt8]] = []
@@ -150,9 +150,9 @@ struct WireScript: Sendable {
         var pongs = 0
     }
 
-    /// What came back.
+    /// The frames received.
     struct Heard: Sendable {
-        /// Text and binary messages, put together.
+        /// Text and binary messages, reassembled.
         var messages: [WireFrame] = []
         var pongs: [[UInt8]] = []
         var close: WireFrame?
@@ -160,7 +160,7 @@ struct WireScript: Sendable {
 
     private static let probe = Array("probe".utf8)
 
-    /// Plays it to the end of the connection.
+    /// Plays the script to the end of the connection.
     ///
     /// - Throws: ``Silence`` when the other side neither answers nor closes.
     func play(on side: inout WireSide) async throws -> Heard {
@@ -168,7 +168,7 @@ struct WireScript: Sendable {
         for bytes in first { side.peer.write(bytes) }
         if let awaited {
             let isProbed = awaited.messages == 0 && awaited.pongs == 0
-            // Something must show that all before was read, and the connection lives.
+            // A pong proves that everything before it was read and that the connection is alive.
             if isProbed { side.send(WireFrame(WireFrame.ping, WireScript.probe)) }
             let pongs = isProbed ? 1 : awaited.pongs
             while heard.close == nil, heard.messages.count < awaited.messages || heard.pongs.count < pongs {

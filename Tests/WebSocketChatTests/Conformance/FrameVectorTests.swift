@@ -4,7 +4,7 @@ import WebSocketChat
 
 @testable import BrokerKit
 
-/// Frames as a client sends them, by a plain socket, to a server that echoes.
+/// Sends client frames over a plain socket to a server that echoes.
 @Suite(.timeLimit(.minutes(10))) struct ServerVectorTests {
     @Test(arguments: FrameVector.Cut.allCases) func aServerAnswersAsTheRFCSays(cut: FrameVector.Cut) async throws {
         let vectors = FrameVectors.all.filter { cut != .everywhere || $0.isSmall }
@@ -29,7 +29,7 @@ import WebSocketChat
     }
 }
 
-/// Frames as a server sends them, by a plain socket, to a feed that echoes.
+/// Sends server frames over a plain socket to a feed that echoes.
 @Suite(.timeLimit(.minutes(10))) struct FeedVectorTests {
     @Test(arguments: FrameVector.Cut.allCases) func aFeedAnswersAsTheRFCSays(cut: FrameVector.Cut) async throws {
         let vectors = FrameVectors.all.filter { cut != .everywhere || $0.isSmall }
@@ -48,9 +48,9 @@ import WebSocketChat
     }
 }
 
-/// Vectors written from RFC 6455, and, where it says nothing else, RFC 3629 for UTF-8.
+/// Vectors derived from RFC 6455 and, for UTF-8, from RFC 3629.
 enum FrameVectors {
-    /// Made anew for who asks: the leak sanitizer does not see what a constant holds in the cases of an enum.
+    /// Computed on each access: the leak sanitizer does not find what a constant holds in enum cases.
     static var all: [FrameVector] {
         lengths + simple + fragmented + brokenFragments + reserved + controls + heads + texts + brokenTexts + closes
             + closing + brokenCloses
@@ -66,7 +66,7 @@ enum FrameVectors {
 
     static func ending(_ text: String) -> [WireFrame] { [WireFrame(WireFrame.continuation, Array(text.utf8))] }
 
-    /// 5.2: the places where the form of a length changes.
+    /// 5.2: the lengths at which the encoding of the length changes.
     private static var lengths: [FrameVector] {
         var vectors: [FrameVector] = []
         for count in [0, 1, 125, 126, 65_535, 65_536] {
@@ -78,7 +78,7 @@ enum FrameVectors {
         return vectors
     }
 
-    /// 5.7: its examples, and 5.5.
+    /// 5.7 (its examples) and 5.5.
     private static var simple: [FrameVector] {
         let long = [UInt8](repeating: 0xFE, count: 125)
         return [
@@ -145,10 +145,10 @@ enum FrameVectors {
     }
 }
 
-/// 5.1, 5.2 and 5.5: what the first bytes of a frame must not say.
+/// 5.1, 5.2 and 5.5: forbidden first bytes of a frame.
 extension FrameVectors {
-    // Control frames that fail the connection have no payload: what comes of it while libwebsockets 4.1.6 waits to send its close
-    // frame is written over the code.
+    // Control frames that fail the connection have no payload: libwebsockets 4.1.6 writes it over the code of the close
+    // frame that it is waiting to send.
     static var reserved: [FrameVector] {
         var vectors: [FrameVector] = []
         for bits in UInt8(1)...7 {
@@ -178,8 +178,8 @@ extension FrameVectors {
     }
 
     static var heads: [FrameVector] {
-        // RFC 6455, 5.1, wants a connection failed whose client does not mask, or whose server does. libwebsockets 4.1.6 takes
-        // such frames, and does not tell. The mask guards proxies against scripts in browsers, and browsers always mask.
+        // RFC 6455, 5.1, requires failing the connection for a missing or forbidden mask. libwebsockets 4.1.6 accepts
+        // such frames and does not report them. The mask protects proxies from scripts in browsers, which always mask.
         let masks = [
             FrameVector("a wrong mask is taken", pieces: [.wronglyMasked(hello)], messages: [hello], .open),
             FrameVector(
@@ -199,7 +199,7 @@ extension FrameVectors {
     }
 }
 
-/// 8.1: what is UTF-8 (RFC 3629), also where a character is cut by a fragment's end.
+/// 8.1: text must be UTF-8 (RFC 3629), even if the end of a fragment splits a character.
 extension FrameVectors {
     static var texts: [FrameVector] {
         let names: [(String, [UInt8])] = [
@@ -255,7 +255,7 @@ extension FrameVectors {
         let codes: [UInt16] = [
             1_000, 1_001, 1_002, 1_003, 1_007, 1_008, 1_009, 1_010, 1_011, 3_000, 3_999, 4_000, 4_999,
         ]
-        // libwebsockets 4.1.6 does not know these and answers 1002, with which the connection ends as well.
+        // Unknown to libwebsockets 4.1.6, which answers 1002. That also ends the connection.
         let late: [UInt16] = [1_012, 1_013, 1_014]
         return codes.map { FrameVector("close \($0)", [.close($0)], .closed([nil, 1_000, $0])) }
             + late.map { FrameVector("close \($0)", [.close($0)], .closed([nil, 1_000, 1_002, $0])) }
@@ -275,7 +275,7 @@ extension FrameVectors {
             FrameVector("a message after close is not heard", [normal, hello], .closed([nil, 1_000])),
             FrameVector("a ping after close is not answered", [normal, ping], .closed([nil, 1_000])),
             FrameVector("two close frames", [normal, .close(1_001)], .closed([nil, 1_000, 1_001])),
-            // Malformed (5.5.1), and taken for one without a code.
+            // Malformed (5.5.1), and treated as a close without a code.
             FrameVector("close with half a code", [WireFrame(WireFrame.close, [3])], .closed([nil, 1_002])),
         ]
     }
@@ -288,7 +288,7 @@ extension FrameVectors {
     }
 }
 
-/// The tool that the other tests of this folder look through.
+/// The frame parser that the other tests of this folder use.
 @Suite struct WireFrameTests {
     @Test func framesAreThoseOfTheExamplesInTheRFC() {
         let hello = WireFrame.text("Hello")

@@ -178,7 +178,7 @@ import Testing
     func whatCannotBeConnectedToIsRefusedAndNotRepeated(text: String, words: String) throws {
         do {
             let url = try WebSocketURL(text)
-            // Written without slashes it is what the WHATWG reads all the same.
+            // Without slashes, the text is still a valid URL to the WHATWG.
             #expect(text == "ws:h" && url.description == "ws://h:80")
         } catch {
             #expect(error.code == .invalidURL)

@@ -41,7 +41,7 @@ import Testing
             for round in 1...5 {
                 let id = try await server.opened().0
                 if round == 5 {
-                    // Else the feed may see the connection open only after the clock went on.
+                    // Otherwise the feed might notice the open connection only after the clock has advanced.
                     server.say("{\"action\":\"a\"}", on: id)
                     _ = await trial.names(1)
                     times.advance(by: .seconds(10))
@@ -250,7 +250,7 @@ import Testing
             for number in 0..<3 { server.say("{\"action\":\"a\(number)\"}", on: id) }
             _ = await intake.roomCalls.first(1)
             let looks = times.looks.value
-            // Twenty ticks at least, of which seventeen would do where the connection were read.
+            // At least twenty ticks. A connection that is read would be dropped after seventeen.
             await times.looks.until { $0 >= looks + 20 }
             intake.makeRoom(2)
             #expect(await trial.names(3) == ["a0", "a1", "a2"])
@@ -268,7 +268,7 @@ import Testing
             _ = try await server.opened()
             await trial.hears("connected to")
             let looks = times.looks.value
-            // Seventeen ticks would do for a server that does not answer.
+            // A server that does not answer would be dropped after seventeen ticks.
             await times.looks.until { $0 >= looks + 20 }
             #expect(trial.feed.counts.unanswered == 0)
             #expect(trial.feed.connection != nil)
@@ -278,7 +278,7 @@ import Testing
 }
 
 extension WebSocketFeedConfiguration {
-    /// One that pings soon.
+    /// Returns a configuration that pings soon.
     fileprivate static func impatient(
         _ port: UInt16,
         pongWithin: Duration = .seconds(1)

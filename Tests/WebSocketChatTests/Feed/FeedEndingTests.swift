@@ -170,7 +170,7 @@ import Testing
             }
             _ = await trial.names(2)
             group.cancelAll()
-            // The end of the connection is told when nothing more is read.
+            // The end of the connection is reported once nothing more is read.
             let taken = await trial.intake.taken.first(3)
             #expect(taken.map(\.name) == ["signalbox.connected", "work", "signalbox.closed"])
             #expect(trial.feed.connection != nil)

@@ -5,7 +5,7 @@ import Testing
 @testable import BrokerKit
 @testable import WebSocketChat
 
-/// What a server may answer the request of a feed.
+/// Answers of a server to a feed's upgrade request.
 @Suite(.timeLimit(.minutes(10))) struct FeedAnswerTests {
     @Test func aServerThatNeverAnswersIsGivenUp() async throws {
         let deaf = try QuietListener()

@@ -58,7 +58,7 @@ import Testing
             let id = try await server.opened().0
             for _ in 0..<20_000 { server.say("{\"action\":\"a\"}", on: id) }
             _ = await intake.roomCalls.first(1)
-            // Both threads have made many passes since.
+            // The messages of the other client make both threads run many passes.
             let otherID = try await other.open(server.transport.port)
             _ = try await server.opened()
             for _ in 0..<200 {
@@ -66,7 +66,7 @@ import Testing
                 _ = try await server.message()
                 _ = try await other.message()
             }
-            // As a supervisor does before it cancels.
+            // A supervisor closes the intake before it cancels.
             intake.close()
         }
         await other.stop()
@@ -133,7 +133,7 @@ import Testing
 }
 
 extension TransportLimits {
-    /// What waits is bounded by the tests.
+    /// Limits that leave it to the tests to bound the waiting bytes.
     fileprivate static var vast: TransportLimits {
         var limits = TransportLimits()
         limits.waitingBytes = 64 << 20

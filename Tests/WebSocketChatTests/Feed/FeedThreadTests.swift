@@ -127,7 +127,7 @@ import Testing
     private var heartbeat = Heartbeat(pingAfter: .seconds(10), pongWithin: .seconds(5), now: .now)
     private var now = ContinuousClock.now
 
-    /// What is advised after each of so many half seconds.
+    /// Returns the advice after each of `count` half seconds.
     private mutating func ticks(_ count: Int, isPaused: Bool = false) -> [Heartbeat.Advice] {
         (0..<count).map { _ in
             now += .milliseconds(500)
@@ -143,7 +143,7 @@ import Testing
     @Test mutating func aSilentPeerIsPingedOnceAndThenDead() {
         begin()
         #expect(ticks(20) == Array(repeating: .nothing, count: 19) + [.ping])
-        // One more than 5 s, so that an answer that was not read yet is.
+        // One tick more than 5 s, so that an answer still unread is counted.
         #expect(ticks(11) == Array(repeating: .nothing, count: 10) + [.dead])
     }
 
@@ -159,7 +159,7 @@ import Testing
     @Test mutating func timeInWhichNothingIsReadDoesNotCount() {
         begin()
         #expect(ticks(1_000, isPaused: true) == Array(repeating: .nothing, count: 1_000))
-        // The half second in which reading began does not count either.
+        // The half second in which reading resumed does not count either.
         #expect(ticks(21) == Array(repeating: .nothing, count: 20) + [.ping])
         #expect(ticks(9) == Array(repeating: .nothing, count: 9))
         #expect(ticks(1_000, isPaused: true) == Array(repeating: .nothing, count: 1_000))

@@ -16,7 +16,7 @@ import Musl
 import Glibc
 #endif
 
-/// A running feed, what it brings and what it logs.
+/// A running feed, its arrivals and its log lines.
 struct FeedTrial {
     let feed: WebSocketFeed
     let intake: RecordingIntake
@@ -53,7 +53,7 @@ struct FeedTrial {
             do {
                 try await body()
             } catch {
-                // The run waits for outcomes that nobody would give any more.
+                // The run would wait for outcomes that can no longer arrive.
                 intake.giveUp()
                 group.cancelAll()
                 throw error
@@ -63,20 +63,20 @@ struct FeedTrial {
         }
     }
 
-    /// Waits for a log line with the text, `count` times, and returns the last of them.
+    /// Waits for `count` log lines that contain the text, and returns the last of them.
     @discardableResult
     func hears(_ text: String, times count: Int = 1) async -> String {
         await log.line(containing: text, times: count)
     }
 
-    /// The names of the first actions, waited for.
+    /// Waits for the first `count` actions and returns their names.
     func names(_ count: Int) async -> [String] {
         await intake.taken.first(count).map(\.name)
     }
 }
 
 extension WebSocketFeedConfiguration {
-    /// A source `feed` for a server of this machine, quick to connect again, that sends no pings.
+    /// Returns the configuration of a source `feed` for a local server, with quick reconnects and without pings.
     static func test(
         _ port: UInt16,
         scheme: String = "ws",
@@ -92,7 +92,7 @@ extension WebSocketFeedConfiguration {
             holds: .zero
         )
         configuration.pingAfter = nil
-        // A host of a test must not be left waiting at a connection that was given up, however slow the machine is.
+        // A test's host must not wait on a connection that the feed has given up, however slow the machine is.
         configuration.connectTimeout = .seconds(60)
         change(&configuration)
         return configuration
@@ -100,36 +100,36 @@ extension WebSocketFeedConfiguration {
 }
 
 extension Party {
-    /// Sends a text.
+    /// Sends a text message.
     func say(_ text: String, on id: ConnectionID) {
         #expect(transport.send(Array(text.utf8), .text, on: id) == .accepted)
     }
 }
 
-/// Time as a test wants it: waits between connections end when the test says so, and the clock goes as it says.
+/// A clock and waits between connections under a test's control.
 final class FeedTimes: Sendable {
-    /// The waits between connections that have begun.
+    /// The waits between connections that have started.
     let waits = EventList<Duration>()
-    /// How often the clock was looked at.
+    /// The number of times that the clock was read.
     let looks = Watched(0)
     private let allowed = Watched(0)
     private let time = Mutex(ContinuousClock.now)
     private let step: Duration
     private let keepsWaits: Bool
 
-    /// Time that stands still, and waits that do not end by themselves.
+    /// Creates a clock that stands still, and waits that do not end by themselves.
     init() {
         step = .zero
         keepsWaits = true
     }
 
-    /// Time that goes on each time it is looked at, and real waits.
+    /// Creates a clock that advances by `step` on each reading, and real waits.
     init(step: Duration) {
         self.step = step
         keepsWaits = false
     }
 
-    /// Each wait is as long as may be.
+    /// The surroundings of a feed. Each wait has its maximum length.
     var surroundings: FeedSurroundings {
         var surroundings = FeedSurroundings()
         surroundings.now = { [self] in
@@ -148,7 +148,7 @@ final class FeedTimes: Sendable {
         time.withLock { $0 += duration }
     }
 
-    /// Lets so many more waits end.
+    /// Lets `count` more waits end.
     func letPass(_ count: Int = 1) {
         allowed.change { $0 += count }
     }
@@ -160,23 +160,23 @@ final class FeedTimes: Sendable {
     }
 }
 
-/// A server that answers a request with what a test wants and then says no more, for what no proper server does.
+/// A server that sends a test's answer to each request and then falls silent, as no proper server does.
 final class FakeServer: Sendable {
     let port: UInt16
-    /// The requests that came, one for each connection.
+    /// The requests received, one per connection.
     let requests = EventList<String>()
     private let listener: Int32
     private let sockets = Mutex<[Int32]>([])
     private let answer: @Sendable (String) -> String
 
-    /// - Parameter answer: made of the request.
+    /// - Parameter answer: Returns the answer to a request.
     init?(_ answer: @escaping @Sendable (String) -> String) {
         guard let (socket, port) = try? LoopbackPort.listening() else { return nil }
         self.answer = answer
         self.port = port
         listener = socket
         Thread.detachNewThread { [weak self] in
-            // Closed here alone: a number that was closed elsewhere may be another's while this thread still uses it.
+            // Closed only here: after a close elsewhere, its number could be reused while this thread still uses it.
             defer { close(socket) }
             while true {
                 let accepted = LoopbackPort.accept(on: socket)
@@ -194,13 +194,13 @@ final class FakeServer: Sendable {
         end()
     }
 
-    /// Every connection is closed, and no further one is taken.
+    /// Closes every connection and accepts no further one.
     func end() {
         shutdown(listener, Int32(SHUT_RDWR))
         drop()
     }
 
-    /// Every connection is closed.
+    /// Closes every connection.
     func drop() {
         let open = sockets.withLock { sockets in
             defer { sockets = [] }

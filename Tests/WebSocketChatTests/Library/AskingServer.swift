@@ -2,15 +2,15 @@ import BrokerKit
 import Foundation
 import WebSocketChat
 
-/// OpenSSL's own server, which wants a certificate of its clients; what it hears is read here, and what is written here is
-/// what it says.
+/// OpenSSL's own server, which requires a client certificate. ``read(until:)`` returns what it receives, and
+/// ``write(_:)`` makes it send.
 final class AskingServer: Sendable {
     let port: UInt16
     private let program: RunningProgram
     private let input: FileHandle
     private let output: FileHandle
 
-    /// - Parameter more: further arguments for `openssl s_server`.
+    /// - Parameter more: Further arguments for `openssl s_server`.
     static func start(_ authority: TestAuthority, _ more: [String] = []) async throws -> AskingServer {
         let (input, output) = (Pipe.unshared(), Pipe.unshared())
         let arguments = [
@@ -36,12 +36,12 @@ final class AskingServer: Sendable {
         self.output = output
     }
 
-    // A test that throws does not come to its end.
+    // A test that throws does not reach `end()`.
     deinit {
         program.signal(SIGKILL)
     }
 
-    /// What comes until it has all of these, or the server ends.
+    /// Returns the server's output once it contains all of these words, or once the server has ended.
     func read(until words: [String]) async -> String {
         await AskingServer.heard(from: output, of: program) { text in words.allSatisfy(text.contains) }
     }
@@ -79,7 +79,7 @@ final class AskingServer: Sendable {
 }
 
 extension TestAuthority {
-    /// Makes a client's certificate, and keys that belong to no certificate or cannot be read without a passphrase.
+    /// Makes a client's certificate and key, and a copy of the key that needs a passphrase.
     func makeClient() async throws -> WebSocketIdentity {
         try await makeClientFiles()
         return WebSocketIdentity(certificateFile: path("client.pem"), keyFile: path("client.key"))

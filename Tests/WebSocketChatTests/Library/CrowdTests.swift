@@ -23,7 +23,7 @@ import Testing
         #expect(send(queue, cost: 500, ids[1]) == .accepted)
         #expect(send(queue, cost: 300, ids[2]) == .accepted)
         #expect(send(queue, cost: 64, ids[3]) == .crowded(slowest: ids[1]))
-        // Written in part, it is no more the slowest.
+        // After a partial write, it is not the slowest.
         queue.wrote(cost: 400, on: ids[1])
         #expect(send(queue, cost: 400, ids[3]) == .accepted)
         #expect(send(queue, cost: 64, ids[0]) == .crowded(slowest: ids[3]))
@@ -39,7 +39,7 @@ import Testing
         queue.append(.command(ids[0], .cut(.tryAgainLater, reason: "")))
         #expect(send(queue, cost: 900, ids[1]) == .accepted)
         #expect(send(queue, cost: 64, ids[0]) == .gone)
-        // What is told late changes nothing.
+        // Late reports change nothing.
         queue.wrote(cost: 900, on: ids[0])
         queue.closed(ids[0])
         #expect(send(queue, cost: 101, ids[1]) == .full)
@@ -93,7 +93,7 @@ import Testing
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
         let there = try await server.opened().0
-        // More than the system holds for a peer that does not read.
+        // More than the system buffers for a peer that does not read.
         for _ in 0..<30 {
             let message = [UInt8](repeating: 0x61, count: 1 << 20)
             #expect(server.transport.send(message, .text, on: there) == .accepted)
@@ -106,7 +106,7 @@ import Testing
         withExtendedLifetime(peer) {}
     }
 
-    // What the library could not hand to the system is held by it, and counts as well.
+    // The library holds what it could not hand to the system, and that counts as well.
     @Test func whatTheLibraryHoldsCounts() async throws {
         var limits = TransportLimits()
         limits.waitingBytes = 40 << 20
@@ -124,7 +124,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct ManyConnectionsTests {
-    // In a process of its own: Foundation starts no program where descriptors have numbers above 1,024.
+    // Runs in a separate process: Foundation cannot start programs while descriptors have numbers above 1,024.
     @Test func moreThanAThousandOpenAndCloseAndAllAreCounted() async throws {
         await #expect(processExitsWith: .success) {
             let count = 1_200

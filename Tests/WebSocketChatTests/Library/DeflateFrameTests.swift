@@ -3,12 +3,12 @@ import Testing
 @testable import BrokerKit
 @testable import WebSocketChat
 
-// One after another: each raw peer takes a thread of the system's pool.
+// Serialized: each raw peer takes a thread of the system's pool.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DeflateFrameTests {
     private static let hello: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
-    // A block that is the last of its stream, with `a` in it.
+    // The last block of a stream, which contains `a`.
     private static let lastBlock: [UInt8] = [0x4B, 0x04, 0x00, 0x00]
-    // The code of 0xC3 alone, which begins a character of UTF-8.
+    // A block with 0xC3 alone, which begins a character of UTF-8.
     private static let noText: [UInt8] = [0x3A, 0x0C, 0x00]
 
     private func server(_ manners: RecordingReceiver.Manners = .init()) async throws -> (Party, RawPeer, ConnectionID) {
@@ -93,7 +93,7 @@ import Testing
         isServer: Bool
     ) async throws {
         var (party, peer, _) = try await party(isServer: isServer)
-        // More behind it, in one segment: the end must come all the same, and only once.
+        // More data behind it, in one segment: the end must still be reported, and only once.
         let frames = broken.frames.flatMap { RawPeer.frame($0.0, $0.1, isMasked: isServer) }
         peer.write(frames + RawPeer.frame(0x81, Array("more".utf8), isMasked: isServer))
         peer.finish()
@@ -199,7 +199,7 @@ import Testing
         await server.stop()
     }
 
-    /// The answer to the upgrade as a frame with head 0, and the whole frames after it, which are short.
+    /// Returns the answer to the upgrade as a frame with head 0, followed by the complete frames, all of them short.
     private static func frames(_ bytes: [UInt8]) -> [(head: UInt8, payload: [UInt8])] {
         let end = Array("\r\n\r\n".utf8)
         guard let start = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) else { return [] }
@@ -214,7 +214,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct CompressionTests {
-    /// Text that compresses well and is different in each place.
+    /// Returns text that compresses well but does not repeat exactly.
     private static func text(_ seed: Int, count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         var number = seed
@@ -255,7 +255,7 @@ import Testing
         await server.stop()
     }
 
-    /// What is left to inflate when the last compressed byte was read is of any size.
+    /// When the last compressed byte has been read, any number of bytes may be left to inflate.
     @Test(arguments: [900..<1_400, 3_000..<3_500, 4_000..<4_400]) func messagesOfEverySizeAreWhole(
         sizes: Range<Int>
     ) async throws {

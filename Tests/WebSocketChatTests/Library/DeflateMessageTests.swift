@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// The pieces of a message that is given in chunks; `nil` when it is broken.
+    /// Returns the pieces of a message that arrives in chunks, or `nil` if the message is broken.
     private func pieces(_ inflater: MessageInflater, _ message: [UInt8], chunk: Int = .max) -> [[UInt8]]? {
         var pieces: [[UInt8]] = []
         var rest = message[...]
@@ -75,7 +75,7 @@ import Testing
             _ = deflater.deflate(message)
             let second = try #require(deflater.deflate(message))
             #expect((second.count < 100) == keepsContext)
-            // Whoever has not seen the first can read the second only where nothing refers to it.
+            // An inflater that has not read the first message can read the second only if it does not refer back.
             #expect((pieces(MessageInflater(keepsContext: false), second) != nil) == !keepsContext)
         }
     }
@@ -118,13 +118,13 @@ import Testing
 
     @Test func whatIsNoBlockIsBroken() {
         #expect(pieces(MessageInflater(keepsContext: true), [0x07, 0x07, 0x07]) == nil)
-        // Refers to what is before the beginning.
+        // Refers to data before the beginning.
         #expect(pieces(MessageInflater(keepsContext: true), [0xF2, 0x00, 0x11, 0x00, 0x00]) == nil)
     }
 
     @Test(arguments: [100_000, 65_536, 1 << 20], [1, 7, 4_096, Int.max])
     func inflatingStopsAfterEachPieceAndGoesOnWithTheNext(count: Int, chunk: Int) throws {
-        // Zeros end anywhere in a piece, so every place to stop at is met.
+        // Zeros end anywhere in a piece, so every stopping point occurs.
         let packed = ZerosInLittle(count: count).bytes
         let inflater = MessageInflater(keepsContext: true)
         var all = 0
@@ -206,11 +206,11 @@ import Testing
     }
 }
 
-// One after another: each raw peer takes a thread of the system's pool.
+// Serialized: each raw peer takes a thread of the system's pool.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DeflateNegotiationTests {
     private static let name = "permessage-deflate"
 
-    // An offer, and what a server answers; `nil` where messages are not compressed.
+    // Offers, and the answers of a server; `nil` means that messages are not compressed.
     static let offers: [(String, String?)] = [
         (name, name),
         ("\(name); client_max_window_bits", name),
@@ -225,12 +225,12 @@ import Testing
         ("\(name) ; server_max_window_bits=15 ", "\(name); server_max_window_bits=15"),
         ("x-other, \(name)", name),
         ("x-other; a=b, , \(name); client_max_window_bits, x-more", name),
-        // The first that can be taken.
+        // The server takes the first offer that it can accept.
         ("\(name); unknown, \(name); server_max_window_bits=12, \(name)", "\(name); server_max_window_bits=12"),
         ("\(name); server_max_window_bits=7, \(name)", name),
         ("\(name), \(name); server_no_context_takeover", "\(name); server_no_context_takeover"),
         ("\(name), \(name)", name),
-        // What is unknown, comes twice or is out of range is declined.
+        // The server declines unknown, repeated and out-of-range parameters.
         ("\(name); unknown", nil),
         ("\(name); unknown=1", nil),
         ("\(name); server_no_context_takeover; server_no_context_takeover", nil),
@@ -276,7 +276,7 @@ import Testing
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         #expect(try await server.opened().1.isCompressed == false)
-        // So a compressed message is against the rules.
+        // A compressed message is therefore a protocol error.
         peer.frame(0xC1, [0x00])
         let end = try await server.ended()
         #expect(end == .brokeProtocol(.protocolError))

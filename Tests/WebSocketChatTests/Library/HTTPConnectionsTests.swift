@@ -132,11 +132,11 @@ import Testing
             }
             evicted.insert(victim)
         }
-        // From each address the one that has been busy longest.
+        // From each address, the connection that has been busy longest.
         #expect(evicted == [1, 5])
         // Three, three and two: no address has two more than the newcomer's.
         #expect(table.beginRequest(11, at: start) == .refused)
-        // An address with many connections evicts none of the others.
+        // An address with many connections cannot evict those of others.
         table.add(13, from: "a", at: start)
         #expect(table.beginRequest(13, at: start) == .refused)
         #expect(table.count == 9)

@@ -16,7 +16,7 @@ import Testing
     ])
     func aRefusalSaysWhatPeopleAndBrowsersNeedAndNoMore(decision: UpgradeDecision, line: String) async throws {
         let server = try await Party.server(.init(decide: { _ in decision }))
-        // It ends, so the connection closes.
+        // The read ends because the server closes the connection.
         let answer = try await answer(server.transport.port, RawPeer.request())
         #expect(answer.hasPrefix(line))
         #expect(answer.contains("\r\nConnection: close\r\n"))
@@ -82,7 +82,7 @@ import Testing
         let refused = try await answer(server.transport.port, RawPeer.request("/", adding: ["Origin: \t\(long) "]))
         #expect(refused.hasPrefix("HTTP/1.1 403 "))
         #expect(try #require(await iterator.next()).origin == long)
-        // More than all headers may have together: nobody is asked.
+        // Longer than all headers together may be: `decide` is not called.
         let longer = String(repeating: "x", count: 20_000)
         for header in ["Origin: https://good.example\(longer)", "Authorization: Bearer \(longer)", "X: \(longer)"] {
             #expect(try await answer(server.transport.port, RawPeer.request("/", adding: [header])) == "")
@@ -112,7 +112,7 @@ import Testing
         await server.stop()
     }
 
-    // libwebsockets 4.1.6 asks what to do with an upgrade that it has refused already, and freed.
+    // libwebsockets 4.1.6 calls back about an upgrade that it has already refused and freed.
     @Test func anUnknownUpgradeAfterAnotherRequestIsOver() async throws {
         var place = ServerPlace()
         place.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
@@ -225,7 +225,7 @@ import Testing
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
         _ = try await server.opened()
-        // A continuation of nothing.
+        // A continuation without a message to continue.
         peer.frame(0x80, [0x61])
         let close: [UInt8] = [0x03, 0xEA]
         let answer = await peer.read { $0.suffix(30).firstRange(of: close) != nil }

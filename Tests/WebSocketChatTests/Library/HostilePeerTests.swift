@@ -62,9 +62,9 @@ import Testing
         await server.stop()
     }
 
-    // A kind of block that there is not.
+    // A block of an unknown type.
     private static let noDeflate: [UInt8] = [0x07, 0x07, 0x07]
-    // The code of 0xC3 alone, which begins a character of UTF-8.
+    // A block with 0xC3 alone, which begins a character of UTF-8.
     private static let noText: [UInt8] = [0x3A, 0x0C, 0x00]
 
     @Test(arguments: [HostilePeerTests.noDeflate, HostilePeerTests.noText])
@@ -73,7 +73,7 @@ import Testing
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         _ = try await server.opened()
-        // More behind it, in one segment: the library must not go round and round.
+        // More data behind it, in one segment: the library must not loop.
         peer.write(RawPeer.frame(0xC1, bytes) + RawPeer.frame(0xC1, bytes) + RawPeer.frame(0xC1, bytes))
         peer.finish()
         let end = await server.next()
@@ -181,7 +181,7 @@ import Testing
         let peer = try #require(RawPeer(port: port))
         peer.upgrade()
         peer.frame(0x81, Array("last".utf8))
-        // What came before the last is over, but not all may have been told when the last has opened.
+        // All earlier connections are over, but some ends may be reported only after the last one has opened.
         while last == nil || open.count > 1 {
             let event = await server.next()
             switch event {
@@ -195,7 +195,7 @@ import Testing
         await server.stop()
     }
 
-    /// The same damage each time: some bytes are others.
+    /// Returns the bytes with some of them changed, always the same in a round.
     private static func damaged(_ bytes: [UInt8], _ round: Int) -> [UInt8] {
         var bytes = bytes
         var state = UInt64(round) &* 0x9E37_79B9_7F4A_7C15 | 1
@@ -217,7 +217,7 @@ import Testing
         let extensions = ["Sec-WebSocket-Extensions: permessage-deflate"]
         for round in 0..<600 {
             let peer = try #require(RawPeer(port: port))
-            // Most would be lost on the request.
+            // Otherwise the request would fail in most rounds.
             if round % 3 > 0 {
                 await peer.open(adding: extensions)
                 peer.write(HostilePeerTests.damaged(frames, round))

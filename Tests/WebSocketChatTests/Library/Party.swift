@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebSocketChat
 
-/// A transport with what its receiver is told. One test task uses it.
+/// A transport and the events that its receiver reports. Only one test task may use it.
 struct Party {
     let transport: LibraryTransport
     private var events: AsyncStream<TransportEvent>.Iterator
@@ -38,15 +38,15 @@ struct Party {
         return event
     }
 
-    /// The next event.
+    /// Returns the next event.
     ///
-    /// - Throws: ``UnexpectedEvent`` when the task was cancelled, as by a test's time limit.
+    /// - Throws: ``UnexpectedEvent`` when the task is cancelled, for example by a test's time limit.
     mutating func some() async throws -> TransportEvent {
         guard let event = await next() else { throw UnexpectedEvent(nil) }
         return event
     }
 
-    /// The next event that is neither `other` nor a pong: on a busy machine any of them may have come meanwhile.
+    /// Returns the next event other than `other` and pongs, which may arrive in between on a busy machine.
     private mutating func next(passingOver other: TransportEvent?) async -> TransportEvent? {
         while let event = await next() {
             if case .ponged = event { continue }
@@ -78,7 +78,7 @@ struct Party {
         return end
     }
 
-    /// Connects to a port of this machine and waits until the connection is open.
+    /// Connects to a local port and waits until the connection is open.
     mutating func open(_ port: UInt16, _ change: (inout ClientTarget) -> Void = { _ in }) async throws -> ConnectionID {
         let id = transport.connect(to: .local(port, change))
         #expect(try await opened().0 == id)
@@ -100,7 +100,7 @@ struct UnexpectedEvent: Error, CustomStringConvertible {
 }
 
 extension TransportLimits {
-    /// The defaults, but a test that answers by hand may take its time.
+    /// The default limits, with enough time for a test that answers by hand.
     static var unhurried: TransportLimits {
         var limits = TransportLimits()
         limits.connectWithin = 300
@@ -116,18 +116,18 @@ extension ClientTarget {
     }
 }
 
-/// Puts messages together, does as it is told, and tells a test what happened.
+/// Reassembles messages, follows its manners and reports events to a test.
 final class RecordingReceiver: ServerFrameReceiver {
     struct Manners: Sendable {
         var echoes = false
         var limit = 64 << 20
         var refusesBinary = false
-        /// Pauses a connection with the piece that reaches this many bytes in all.
+        /// Pauses a connection with the piece that reaches this total number of bytes.
         var pausesAt = Int.max
         var tellsDrained = false
         var tellsPasses = false
         var tellsTicks = false
-        /// Tells with each end how long the longest piece was, and how much came in all.
+        /// Reports the length of the longest piece and the total number of bytes with each end.
         var tellsPieces = false
         var decide: @Sendable (UpgradeRequest) -> UpgradeDecision = { _ in .accept }
     }
@@ -200,14 +200,14 @@ final class RecordingReceiver: ServerFrameReceiver {
     }
 }
 
-/// What a receiver of the tests was told.
+/// An event that the tests' receiver reports.
 enum TransportEvent: Equatable, Sendable {
     case opened(ConnectionID, Handshake)
     case message(ConnectionID, [UInt8], isBinary: Bool)
     case ponged(ConnectionID)
     case drained(ConnectionID)
     case closed(ConnectionID, ConnectionEnd)
-    /// Pieces of so many bytes came in the pass that ended.
+    /// A pass has ended in which pieces of this many bytes arrived.
     case passEnded(bytes: Int)
     case ticked
     case refused(status: Int, from: String)

@@ -25,7 +25,7 @@ import Testing
             _ = try await server.message()
             heard += 1
         }
-        // The other connection's messages make passes of the paused one's thread; none may bring a paused message.
+        // The other connection's messages make the thread run passes; none may deliver a paused message.
         var others = 0
         for _ in 0..<50 {
             #expect(client.transport.send(Array("other".utf8), .text, on: second) == .accepted)
@@ -79,12 +79,12 @@ import Testing
         var limits = TransportLimits()
         limits.pingAfter = 1
         limits.cutAfter = 10
-        // Paused, it reads no ping.
+        // A paused server reads no pings.
         var server = try await Party.server(.init(pausesAt: 1))
         var client = try await Party.client(limits: limits)
         let id = try await client.open(server.transport.port)
         _ = try await server.opened()
-        // Its own pings, which the server's library answers.
+        // This server's connection has its own pings, which the server's library answers.
         let answering = try await Party.server()
         let other = try await client.open(answering.transport.port)
         #expect(client.transport.send(Array("pause".utf8), .text, on: id) == .accepted)
@@ -107,7 +107,7 @@ import Testing
         let there = try await server.opened().0
         #expect(server.transport.send(Array("pause".utf8), .text, on: there) == .accepted)
         while try await client.some() != .message(id, Array("pause".utf8), isBinary: false) {}
-        // Each is half a second at least, so that a connection which is not paused would be cut before the last.
+        // Each tick takes at least half a second, so an unpaused connection would be cut before the last.
         var ticks = 0
         while ticks < 22 {
             if try await client.some() == .ticked { ticks += 1 }
@@ -129,7 +129,7 @@ import Testing
         let there = try await server.opened(passingOver: .ticked).0
         for _ in 0..<6 { #expect(await server.next() == .ticked) }
         server.transport.perform(.ping, on: there)
-        // Nothing came before it.
+        // Nothing was sent before the ping.
         let ping = [0x89, 4] + Array("ping".utf8)
         let heard = await peer.read { $0.suffix(6) == ping[...] }
         #expect(heard.dropLast(6).suffix(4) == Array("\r\n\r\n".utf8)[...])

@@ -98,7 +98,7 @@ import Testing
         #expect(try await client.opened().0 == id)
         #expect(client.transport.send(Array("hello".utf8), .text, on: id) == .accepted)
         #expect(try await client.message() == Array("hello".utf8))
-        // What one connection believes is not what the next one does.
+        // Trust applies to one connection: the next one checks the certificate.
         _ = client.transport.connect(to: .local(port) { $0.security = .authority(file: authority.authorityFile) })
         let end = try await client.ended()
         #expect(end == .notSecured("the server's certificate is not trusted: certificate has expired"))
@@ -285,7 +285,7 @@ import Testing
         CipherString = DEFAULT@SECLEVEL=0
 
         """
-    // The security level that has ciphers for these versions.
+    // The security level with ciphers for these versions.
     private static let ciphers = ["-cipher", "DEFAULT@SECLEVEL=0"]
 
     /// Must be called before the process uses OpenSSL.
@@ -313,7 +313,7 @@ import Testing
                 ).status()
                 let text = try String(contentsOf: errors, encoding: .utf8)
                 #expect((status == 0) == isAccepted, "\(version): \(text)")
-                // The server refuses, not the client.
+                // The server refuses the version, not the client.
                 #expect(text.contains("alert protocol version") == !isAccepted, "\(version): \(text)")
             }
             await server.stop()

@@ -159,7 +159,7 @@ import Testing
             while ticks < 3 {
                 if try await party.some() == .ticked { ticks += 1 }
             }
-            // A pass that the tick began ends without being woken; more passes than ticks come only of that.
+            // A pass that a tick started ends without a wake-up. Only wake-ups make more passes than ticks.
             var passes = 0
             ticks = 0
             while passes < 200 {
@@ -226,7 +226,7 @@ import Testing
         var client = try await Party.client(limits: .lingering)
         let open = try await client.open(server.transport.port)
         _ = try await server.opened()
-        // A socket that listens and never answers: the request waits there.
+        // A socket that listens and never answers, so that the request waits.
         let deaf = try QuietListener()
         let opening = client.transport.connect(to: .local(UInt16(deaf.port)))
         await client.stop()
@@ -259,7 +259,7 @@ import Testing
 }
 
 extension TransportLimits {
-    /// Those of a transport that says goodbye to everybody, however slow the machine is.
+    /// Limits with enough time to say goodbye to every peer, however slow the machine is.
     static var lingering: TransportLimits {
         var limits = TransportLimits.unhurried
         limits.farewellSeconds = 60

@@ -194,11 +194,11 @@ extension Arrival {
             for connection in [one, two] {
                 #expect(connection.flow.isPaused && feeding.sender.commands(for: connection.id) == [.pause])
             }
-            // One that was not heard of yet brings one piece, and no more.
+            // A connection without earlier messages delivers one piece and no more.
             #expect(feeding.read("3", on: three) == .pause)
             feeding.feeder.passEnded()
             #expect(feeding.sender.commands(for: three.id) == [.pause])
-            // Nothing is submitted before the intake has said that it has room.
+            // Nothing is submitted before the intake reports room.
             #expect(feeding.intake.batches == [2])
             feeding.intake.makeRoom(10)
             _ = await woken.first(1)
@@ -273,7 +273,7 @@ extension Arrival {
             let answers = feeding.sender.texts(on: one.id)
             #expect(answers.map { $0.contains(#""outcome":"abandoned""#) } == [true, true])
             #expect(feeding.table.unsettled == 1)
-            // What comes all the same has no better fate.
+            // A later message has the same fate.
             _ = feeding.read(#"{"action":"a"}"#, on: one)
             feeding.feeder.passEnded()
             #expect(feeding.feeder.notTaken == 3 && feeding.table.unsettled == 1)

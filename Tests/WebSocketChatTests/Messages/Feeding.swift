@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import WebSocketChat
 
-/// A feeder with connections, between a transport and an intake that do what the test says.
+/// A feeder with connections, between a transport and an intake that the test controls.
 final class Feeding {
     let sender = FakeSender()
     let intake: FakeIntake
@@ -43,7 +43,7 @@ final class Feeding {
         return feeder.connection(chat, origin: Origin(source: "chat", facts: facts))
     }
 
-    /// A whole message in one piece.
+    /// Feeds a whole message in one piece.
     func read(_ text: String, on connection: ReadConnection, isBinary: Bool = false) -> PieceVerdict {
         read(Array(text.utf8), on: connection, isBinary: isBinary)
     }
@@ -75,7 +75,7 @@ final class Feeding {
     }
 }
 
-/// An intake with as much room as it is given, that settles nothing by itself unless it is told how.
+/// An intake with limited room. It settles nothing by itself unless it has a `decide` closure.
 final class FakeIntake: Intake {
     struct Taken: Sendable {
         let arrival: Arrival
@@ -98,19 +98,19 @@ final class FakeIntake: Intake {
     private let state: Watched<State>
     private let decide: (@Sendable (Taken) -> Void)?
 
-    /// - Parameter decide: what becomes of an arrival, called inside `submit`.
+    /// - Parameter decide: Settles an arrival or leaves it unsettled; called inside `submit`.
     init(room: Int = .max, decide: (@Sendable (Taken) -> Void)? = nil) {
         state = Watched(State(room: room))
         self.decide = decide
     }
 
-    /// An intake that handles everything at once.
+    /// Returns an intake that handles everything at once.
     static func handling() -> FakeIntake { FakeIntake { $0.settle() } }
 
     var taken: [Taken] { state.value.taken }
-    /// How many arrivals each call of `submit` brought.
+    /// The number of arrivals in each call to `submit`.
     var batches: [Int] { state.value.batches }
-    /// What was taken, as it came.
+    /// The original text of each arrival taken, in order.
     var originals: [String] { taken.map { $0.arrival.original.text ?? "?" } }
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
@@ -141,7 +141,7 @@ final class FakeIntake: Intake {
         state.change { $0.room += count }
     }
 
-    /// Handles what was taken and not settled, and whatever is taken from now on.
+    /// Handles all unsettled arrivals and every later one.
     func handleAll() {
         let taken = state.change { state in
             state.handlesAll = true
@@ -154,24 +154,24 @@ final class FakeIntake: Intake {
         state.change { $0.isClosed = true }
     }
 
-    /// What a test leaves behind that has failed: everything settled, and nothing more taken.
+    /// Settles everything and takes nothing more, after a test has failed.
     func giveUp() {
         handleAll()
         close()
     }
 
-    /// Waits until so much was taken since it was made; returns early when the task is cancelled.
+    /// Waits until `count` arrivals have been taken in total; returns early when the task is cancelled.
     func untilTaken(_ count: Int, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.taken.count >= count }
     }
 
-    /// Waits until somebody has asked for room so often; returns early when the task is cancelled.
+    /// Waits until `room()` has been called `count` times; returns early when the task is cancelled.
     func untilRoomWasAskedFor(_ count: Int = 1, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.roomCalls >= count }
     }
 }
 
-/// A transport that sends nothing and keeps what it was told.
+/// A transport that sends nothing and records its calls.
 final class FakeSender: FrameSender {
     enum Told: Equatable, Sendable {
         case message(ConnectionID, [UInt8], MessageKind)
@@ -182,7 +182,7 @@ final class FakeSender: FrameSender {
     private struct State {
         var told: [Told] = []
         var admissions: [ConnectionID: SendAdmission] = [:]
-        /// Until these are cut, all together wait too much.
+        /// Sends are refused as crowded until these are cut.
         var crowding: [ConnectionID] = []
     }
 
@@ -190,7 +190,7 @@ final class FakeSender: FrameSender {
 
     var told: [Told] { state.withLock { $0.told } }
 
-    /// The texts sent on a connection.
+    /// Returns the texts sent on a connection.
     func texts(on connection: ConnectionID) -> [String] {
         told.compactMap { told in
             guard case .message(connection, let bytes, .text) = told else { return nil }
@@ -198,7 +198,7 @@ final class FakeSender: FrameSender {
         }
     }
 
-    /// The commands for a connection.
+    /// Returns the commands for a connection.
     func commands(for connection: ConnectionID) -> [FrameCommand] {
         told.compactMap { told in
             guard case .command(connection, let command) = told else { return nil }
@@ -206,12 +206,12 @@ final class FakeSender: FrameSender {
         }
     }
 
-    /// What becomes of messages for the connection from now on.
+    /// Sets the admission of later messages for the connection.
     func answer(_ admission: SendAdmission, on connection: ConnectionID) {
         state.withLock { $0.admissions[connection] = admission }
     }
 
-    /// All together wait too much until each of these is cut, the first of them the slowest.
+    /// Makes sends report crowding until each of these is cut; the first of them is the slowest.
     func crowd(with connections: [ConnectionID]) {
         state.withLock { $0.crowding = connections }
     }

@@ -50,7 +50,7 @@ import Testing
             var assembler = MessageAssembler(limit: 5)
             let first = Self.add(String(text.prefix(cut)), to: &assembler, first: true)
             if first.state == .tooBig { continue }
-            // An empty last piece, as compression makes them, is no byte.
+            // An empty last piece, which compression produces, adds no byte.
             let last = Self.add(String(text.dropFirst(cut)), to: &assembler, final: true)
             #expect(last.state == state, "cut at \(cut)")
             #expect(last.message == String(text.prefix(5)))
@@ -87,7 +87,7 @@ import Testing
         ("[1]", ["1"]), (" [ {\"a\":1} , [2,3] ]\n", ["{\"a\":1}", "[2,3]"]),
         (#"["]", ",", "\"]", "\\"]"#, [#""]""#, #"",""#, #""\"]""#, #""\\""#]),
         ("[{\"a\":[{\"b\":\"]}\"}]},2]", ["{\"a\":[{\"b\":\"]}\"}]}", "2"]),
-        // What an element is worth is found when it is read.
+        // The value of an element is checked only when it is read.
         ("[1 2,tru]", ["1 2", "tru"]), ("[[}]", ["[}"]),
     ])
     func elementsAreWhatStandsBetweenTheCommas(text: String, elements: [String]) throws {
@@ -109,7 +109,7 @@ import Testing
     @Test func aBatchHasAtMostAsManyAsItMay() throws {
         #expect(try Self.elements("[1,2,3]", limit: 3).count == 3)
         #expect(throws: FrameElements.Fault.tooMany) { try Self.elements("[1,2,3,4]", limit: 3) }
-        // The rest is not looked at.
+        // The rest is not parsed.
         #expect(throws: FrameElements.Fault.tooMany) {
             try Self.elements("[1,2,3,4," + String(repeating: "[", count: 9), limit: 3)
         }

@@ -14,7 +14,7 @@ import Testing
         return batch.take()
     }
 
-    /// Expects the messages, all of one connection.
+    /// Expects the messages, all from one connection.
     private func expect(_ messages: [String], _ feeding: Feeding, of owner: ReadConnection) -> [UInt64] {
         let tokens = feeding.table.reserve(messages.count)
         owner.flow.add(messages.count)
@@ -59,7 +59,7 @@ import Testing
         feeding.table.settle(first, .handled(reply: nil))
         feeding.table.settle(first, .handled(reply: nil))
         #expect(feeding.table.unsettled == 0)
-        // The place is used again, under another token.
+        // The slot is reused, under another token.
         let second = expect([#"{"action":"a","id":"2"}"#], feeding, of: owner)[0]
         #expect(second != first && UInt32(truncatingIfNeeded: second) == UInt32(truncatingIfNeeded: first))
         feeding.table.settle(first, .abandoned(.stop))
@@ -93,8 +93,8 @@ import Testing
         await feeding.table.settled()
     }
 
-    /// Outcomes come on many threads while messages are read: every one is counted, and the table stays as large as what is
-    /// unsettled at once.
+    /// Outcomes arrive on many threads while messages are read. Every one is counted, and the table is only as large as
+    /// the maximum number of unsettled messages.
     @Test func manyThreadsSettleWhileOneReads() async {
         let feeding = Feeding(window: 1_000_000)
         let owner = feeding.connection()
@@ -119,7 +119,7 @@ import Testing
 }
 
 extension SettlementTable {
-    /// Waits for the last outcome, and lets `work` begin meanwhile.
+    /// Runs `work` while waiting, and returns when the last outcome has arrived.
     func settled(after work: @Sendable @escaping () -> Void) async {
         async let waiting: Void = settled()
         work()
@@ -181,7 +181,7 @@ extension SettlementTable {
         #expect(sender.commands(for: id) == [.pause])
     }
 
-    /// Whatever the threads do, the last command is what the state says.
+    /// Whatever the threads do, the last command matches the state.
     @Test func commandsLeaveInTheOrderOfTheStates() async {
         let flow = make(1_000_000)
         await withTaskGroup { group in

@@ -110,11 +110,11 @@ import Testing
         }
         #expect(sender.commands(for: all[2].number).isEmpty)
         #expect(hub.slowReaders == 2)
-        // Who is the slowest itself goes, and has not been heard.
+        // A slowest connection that is itself the receiver is cut, and does not get the message.
         sender.crowd(with: [all[2].number])
         #expect(throws: SendRefused.full) { try all[2].send("a", id: nil, body: Bytes("1")) }
         #expect(hub.slowReaders == 3)
-        // Somebody who is none of ours any more makes no room.
+        // A connection that is already closed makes no room.
         sender.answer(.crowded(slowest: all[0].number), on: all[3].number)
         #expect(throws: SendRefused.full) { try all[3].send("a", id: nil, body: Bytes("1")) }
         #expect(hub.slowReaders == 3)
@@ -165,7 +165,7 @@ import Testing
             Self.text(ChatFrame.answer(id, .uuid, .handled(reply: Bytes("{}"))))
                 == #"{"uuid":"7","outcome":"handled","reply":{}}"#
         )
-        // The peer would drop the connection.
+        // Invalid UTF-8 would make the peer drop the connection.
         #expect(
             Self.text(ChatFrame.answer(id, .id, .handled(reply: Bytes([0xFF])))) == #"{"id":"7","outcome":"handled"}"#
         )

@@ -158,7 +158,7 @@ import Testing
             #expect(arrivals[2].original.text == "{\(known),\"reason\":\"done\",\"code\":1000}")
             #expect(trial.server.counts.open == 0 && trial.server.counts.opened == 1)
         }
-        // The stop of the server is nobody's end.
+        // Stopping the server reports no further end.
         #expect(intake.taken.count == 3)
     }
 
@@ -180,7 +180,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct RefusedMessageTests {
-    /// Sends texts to a server of envelopes, then one that is answered, and returns what came back before.
+    /// Sends texts to a server of envelopes, then one that is answered, and returns the answers received before that.
     private func answers(to texts: [String]) async throws -> [String] {
         var answers: [String] = []
         try await Echo.withServer {
@@ -206,7 +206,7 @@ import Testing
     @Test(arguments: [
         #"{"action":"not an action"}"#, #"{"id":7,"action":"not an action"}"#, #"{"id":"a1","action":"#,
         #"{"id":"\#(String(repeating: "a", count: 129))","action":"not an action"}"#,
-        // An answer: answering it, too, would never end.
+        // An answer: answering it as well would never end.
         #"{"id":"a1","outcome":"handled","reply":1}"#,
     ])
     func nobodyIsAnsweredWhoSaysNoID(text: String) async throws {

@@ -24,7 +24,7 @@ import Testing
                 let (one, two) = (try await clients.open(trial.port), try await clients.open(trial.port))
                 for number in 0..<1_000 { one.send("1.\(number)") }
                 await intake.untilTaken(10)
-                // The other's messages make passes of the thread, in which the first one's could be read.
+                // The other client's messages make the thread run passes in which the first one's could be read.
                 for number in 0..<5 {
                     two.send("2.\(number)")
                     await intake.untilTaken(11 + number)
@@ -37,7 +37,7 @@ import Testing
                     await intake.untilTaken(11 + number)
                 }
                 #expect(intake.taken.count == 19)
-                // With the fifth outcome half of the window is free.
+                // With the fifth outcome, half of the window is free.
                 first[4].settle()
                 await intake.untilTaken(24)
                 two.send("2.9")
@@ -67,9 +67,9 @@ import Testing
         }
     }
 
-    /// One plugin serves both, one message at a time. The flooder never stops and takes no answers; the other always has
-    /// messages waiting. Between two of its messages at most a few windows of the flooder's are handled, however much of its
-    /// flood waits.
+    /// One plugin serves both clients, one message at a time. The flooder never stops and takes no answers; the other
+    /// client always has messages waiting. Between two of its messages, at most a few of the flooder's windows are
+    /// handled, however long the flood is.
     @Test func aFloodDoesNotStarveAnother() async throws {
         let window = 16
         let handled = EventList<Bool>()
@@ -90,7 +90,7 @@ import Testing
             try await ChatClients.with(Self.roomy) { clients in
                 let (flooder, other) = (try await clients.open(trial.port), try await trial.rawPeer())
                 for _ in 0..<20_000 { flooder.send(#"{"action":"work","body":true}"#) }
-                // All of it is with the system before the first is handled: no thread of the test's can hold it back.
+                // The system buffers all of it before the first message is handled, so no test thread can delay it.
                 let frame = RawPeer.frame(0x81, Array(#"{"action":"work","body":false}"#.utf8))
                 other.write(Array(repeatElement(frame, count: 400).joined()))
                 gate.open()
@@ -102,7 +102,7 @@ import Testing
                     if isFlood {
                         run += 1
                     } else {
-                        // Until its first message came nobody else was there.
+                        // The wait before the first message of the other client does not count.
                         if others > 0 { longest = max(longest, run) }
                         others += 1
                         run = 0
@@ -142,7 +142,7 @@ import Testing
                     if trial.server.counts.slowReaders > 0 || sent > 5_000 { break }
                     await quick.texts(heard + 1)
                 }
-                // It is told why, if it reads within a few seconds.
+                // The slow reader receives the reason if it reads within a few seconds.
                 let all = await slow.read { _ in false }
                 #expect(all.suffix(20).elementsEqual([0x88, 0x12, 0x03, 0xF5] + Array("reads too slowly".utf8)))
                 let report = trial.server.broadcast("last", Bytes("1"), to: "all")
@@ -188,7 +188,7 @@ import Testing
                     heard += 1
                     await other.texts(heard)
                 }
-                // Where the time is over: whoever is not read would write for ever.
+                // After the time limit, a flooder that the server does not read would write endlessly.
                 ends.append(())
                 if Task.isCancelled { flooder.reset() }
                 await flooding

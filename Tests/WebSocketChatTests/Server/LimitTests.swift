@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// The code in the close frame among whole frames.
+    /// Returns the code of the close frame among complete frames.
     static func closeCode(_ all: [UInt8]) -> Int? {
         var rest = all[...]
         while rest.count >= 2, let first = rest.first {
@@ -134,7 +134,7 @@ import Testing
         read("1", on: one)
         #expect(look(at: one, 6) == [.zero, .zero])
         #expect(look(at: one, 8) == [.seconds(2), .zero])
-        // A piece is no message.
+        // A piece is not a message.
         read("[", on: one, isFinal: false)
         #expect(look(at: one, 9) == [.seconds(3), .zero])
     }
@@ -147,7 +147,7 @@ import Testing
         #expect(look(at: one, 31)[1] == .seconds(30))
         read("]", on: one, isFirst: false)
         #expect(look(at: one, 32)[1] == .zero)
-        // Another that begins between two looks is not the one before.
+        // A message that begins between two checks differs from the one before.
         read("[", on: one, isFinal: false)
         #expect(look(at: one, 40)[1] == .zero)
         read("]", on: one, isFirst: false)

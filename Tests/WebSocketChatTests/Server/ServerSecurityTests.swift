@@ -151,7 +151,7 @@ import Testing
         reading.cancel()
         let tokens = try await reading.value
         if tokens != nil { Issue.record("tokens came from a file that nobody wrote") }
-        // Nobody has written yet, so its thread waits; now it ends.
+        // The reading thread still waits for a writer; opening the pipe ends the wait.
         let end = open(path, O_RDWR | O_NONBLOCK)
         #expect(end >= 0)
         close(end)

@@ -8,20 +8,20 @@ import Testing
 @testable import BrokerKit
 @testable import WebSocketChat
 
-/// A chat server while a test uses it.
+/// A running chat server.
 struct ServerTrial: Sendable {
     let server: WebSocketServer
     let port: UInt16
     let log: EventList<String>
 
-    /// A server of this machine that lets in whoever names no origin and has patience with who is slow, unless the test says
-    /// otherwise.
+    /// Returns the configuration of a local server. Unless `change` overrides it, the server admits clients without an
+    /// origin and tolerates slow ones.
     static func configuration(
         _ change: (inout WebSocketServerConfiguration) -> Void = { _ in }
     ) -> WebSocketServerConfiguration {
         var configuration = WebSocketServerConfiguration(source: "chat", port: 0)
         configuration.absentOrigin = .allowed
-        // A raw client that waits for its turn on a busy machine answers no ping, and finishes its request late.
+        // On a busy machine, a raw client may answer no pings and finish its request late.
         configuration.handshakeTimeout = .seconds(300)
         configuration.pingAfter = .seconds(3_600)
         configuration.messageTimeout = .seconds(3_600)
@@ -56,7 +56,7 @@ struct ServerTrial: Sendable {
             do {
                 result = try await body(ServerTrial(server: server, port: port, log: log))
             } catch {
-                // The run waits for outcomes that nobody would give any more.
+                // The run would wait for outcomes that can no longer arrive.
                 (intake as? FakeIntake)?.giveUp()
                 throw error
             }
@@ -66,7 +66,7 @@ struct ServerTrial: Sendable {
         }
     }
 
-    /// Runs a server behind a supervisor with the plugins that `register` gives it.
+    /// Runs a server behind a supervisor with the plugins that `register` adds.
     static func supervised(
         _ change: (inout WebSocketServerConfiguration) -> Void = { _ in },
         register: (Supervisor) throws -> Void,
@@ -85,8 +85,8 @@ struct ServerTrial: Sendable {
         }
     }
 
-    /// What the server answers a request that is written as it is: the status, and all that came until the other side
-    /// closed or the head was there.
+    /// Returns the server's answer to a verbatim request: the status, and all bytes up to the end of the head or of the
+    /// connection.
     func answer(to request: String) async -> (status: Int, text: String) {
         guard let peer = RawPeer(port: port) else { return (0, "") }
         peer.write(request)
@@ -96,7 +96,7 @@ struct ServerTrial: Sendable {
         return (words.count > 1 ? Int(words[1]) ?? 0 : 0, text)
     }
 
-    /// A socket on which WebSocket is spoken from now on.
+    /// Returns a socket with an established WebSocket connection.
     func rawPeer() async throws -> RawPeer {
         let peer = try #require(RawPeer(port: port))
         peer.write(ServerTrial.upgrade())
@@ -105,7 +105,7 @@ struct ServerTrial: Sendable {
         return peer
     }
 
-    /// The status with which an upgrade is answered.
+    /// Returns the status of the answer to an upgrade.
     func upgrade(_ path: String = "/", _ headers: [String] = []) async -> Int {
         await answer(to: ServerTrial.upgrade(path, headers)).status
     }
@@ -124,7 +124,7 @@ struct ChatClients: Sendable {
     let transport: LibraryTransport
     let events = EventList<TransportEvent>()
 
-    /// Runs `body` with clients, whose transport ends with it.
+    /// Runs `body` with clients and then stops their transport.
     static func with<Result>(
         _ limits: TransportLimits = TransportLimits(),
         _ body: (ChatClients) async throws -> Result
@@ -150,7 +150,7 @@ struct ChatClients: Sendable {
         await transport.stopped()
     }
 
-    /// Connects, to the path `/`, and waits until the connection is open.
+    /// Connects to the path `/` and waits until the connection is open.
     func open(_ port: UInt16, _ change: (inout ClientTarget) -> Void = { _ in }) async throws -> ChatClient {
         let client = ChatClient(id: transport.connect(to: .root(port, change)), clients: self)
         guard let first = await client.firstEvent(), case .opened = first else {
@@ -159,7 +159,7 @@ struct ChatClients: Sendable {
         return client
     }
 
-    /// How an attempt to connect ends that is refused.
+    /// Returns the end of an attempt to connect that is refused.
     func refusal(_ port: UInt16, _ change: (inout ClientTarget) -> Void = { _ in }) async -> TransportEvent? {
         let client = ChatClient(id: transport.connect(to: .root(port, change)), clients: self)
         return await client.firstEvent()
@@ -175,17 +175,17 @@ struct ChatClient: Sendable {
         #expect(clients.transport.send(Array(text.utf8), .text, on: id) == .accepted)
     }
 
-    /// The texts that came, once there are so many.
+    /// Waits until `count` texts have arrived, and returns them.
     @discardableResult
     func texts(_ count: Int) async -> [String] {
         let id = id
         return Self.texts(of: id, in: await clients.events.wait { Self.texts(of: id, in: $0).count >= count })
     }
 
-    /// The texts that have come.
+    /// The texts received so far.
     var textsSoFar: [String] { Self.texts(of: id, in: clients.events.all) }
 
-    /// How the connection ended.
+    /// Waits for the end of the connection and returns it.
     func ended() async -> ConnectionEnd? {
         let id = id
         let events = await clients.events.wait { events in events.contains { Self.end(of: id, $0) != nil } }

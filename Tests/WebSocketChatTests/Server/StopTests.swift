@@ -9,7 +9,7 @@ import Testing
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct StopTests {
-    /// One that says goodbye to everybody, however slow the machine is.
+    /// A configuration with enough time to say goodbye to every client, however slow the machine is.
     private static var lingering: WebSocketServerConfiguration {
         ServerTrial.configuration { $0.farewell = .seconds(60) }
     }
@@ -30,7 +30,7 @@ import Testing
             one.send(#"{"action":"a","id":"2"}"#)
             await intake.untilTaken(2)
             run.cancel()
-            // Nobody new is let in while the outcomes are waited for.
+            // The server admits no new client while it waits for the outcomes.
             while !Task.isCancelled {
                 let event = await clients.refusal(port)
                 if case .closed(_, .refused(status: 503)) = event { break }
@@ -56,7 +56,7 @@ import Testing
             for id in 1...3 { one.send(#"{"action":"a","id":"\#(id)"}"#) }
             await intake.untilRoomWasAskedFor()
             run.cancel()
-            // Read and not taken, as there was no room: answered all the same.
+            // These messages were read but not taken for lack of room. They are answered all the same.
             #expect(await one.texts(1).allSatisfy { $0.contains(#""outcome":"abandoned""#) })
             intake.taken[0].settle()
             _ = await one.ended()
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test func itListensOnIPv6() async throws {
-        // Somebody else may have the same number on 127.0.0.1, but hardly each time.
+        // Another process may use the same port on 127.0.0.1, but hardly each time.
         var isTakenThere = true
         for _ in 0..<5 where isTakenThere { isTakenThere = try await listensOnIPv6() }
         #expect(!isTakenThere)
@@ -183,7 +183,7 @@ import Testing
 
     /// Connects to a server on ::1.
     ///
-    /// - Returns: whether somebody listens on its port on 127.0.0.1.
+    /// - Returns: Whether another listener has its port on 127.0.0.1.
     private func listensOnIPv6() async throws -> Bool {
         try await ServerTrial.with {
             $0.address = "::1"

@@ -67,7 +67,7 @@ import Testing
             }
             #expect(await trial.upgrade("/?token=\(Self.kitchen)") == 101)
             #expect(await trial.upgrade("/?a=b&token=wrong") == 401)
-            // The header counts alone where it is there.
+            // If there is a header, it alone counts.
             #expect(await trial.upgrade("/?token=\(Self.kitchen)", ["Authorization: Bearer wrong"]) == 401)
             #expect(trial.server.counts.unauthorized == 7 && trial.server.counts.malformed == 2)
             #expect(trial.server.counts.queryTokens == 1)
@@ -92,7 +92,7 @@ import Testing
             )
             #expect(status == 401)
             #expect(!trial.log.all.joined().contains(Self.kitchenInBase64))
-            // Nothing else is offered that could be agreed to, or more than the library reads.
+            // The offer has no other protocol to agree to, or is longer than the library reads.
             for offered in [bearer, "signalbox, signalbox.bearer.\(String(repeating: "eHh4", count: 25))"] {
                 let (status, _) = await trial.answer(
                     to: ServerTrial.upgrade("/", ["Sec-WebSocket-Protocol: \(offered)"])
@@ -150,7 +150,7 @@ import Testing
                 _ = await one.ended()
                 while !Task.isCancelled, trial.server.counts.open > 1 { await Task.yield() }
                 _ = try await clients.open(trial.port)
-                // The client has its answer before the server counts it.
+                // The client receives its answer before the server counts it.
                 while !Task.isCancelled, trial.server.counts.opened < 3 { await Task.yield() }
                 #expect(trial.server.counts.opened == 3)
             }

@@ -3,7 +3,7 @@
 @testable import Signalbox
 @testable import SignalboxCommand
 
-/// The ranges of a page's message lie within it.
+/// Checks that the ranges of a page's message lie within it.
 enum PageTarget {
     static func run(_ input: [UInt8]) {
         input.withUnsafeBytes { bytes in
@@ -19,7 +19,7 @@ enum PageTarget {
     }
 }
 
-/// The ranges of a text's records lie within it, and the reader reaches its end.
+/// Checks that the ranges of a text's records lie within it, and that the reader reaches its end.
 enum RelayTarget {
     static func run(_ input: [UInt8]) {
         input.withUnsafeBytes { bytes in
@@ -46,7 +46,7 @@ enum RelayTarget {
     }
 }
 
-/// Each finding about a configuration has a place in the text and is one line; a configuration that is refused has one.
+/// Checks that each finding has a position and fits on one line, and that a refused configuration has an error.
 enum ConfigurationTarget {
     private static let surroundings = Surroundings(
         variable: { $0 == "SET" ? "value" : nil },
@@ -66,7 +66,7 @@ enum ConfigurationTarget {
     }
 }
 
-/// Redacted text holds no secret that was marked as one, does not change when redacted again, and is one line.
+/// Checks that redaction hides marked secrets and is idempotent, and that a logged text is one line.
 enum RedactionTarget {
     private static let secret = "canary-4711-canary-4711"
 

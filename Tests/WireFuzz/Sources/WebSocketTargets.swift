@@ -3,15 +3,15 @@ import SignalboxRoutes
 
 @testable import WebSocketChat
 
-/// Frames as the library hands them over, in chunks: a byte of flags, a byte with the length, and that many bytes. Whatever
-/// comes, a message's pieces are in order, its text is UTF-8, and a paused message resumes where it stopped.
+/// Frames as libwebsockets delivers them, in chunks: a byte of flags, a byte with the length, and the payload. For any
+/// input, a message's pieces are in order, its text is UTF-8, and a paused message resumes where it stopped.
 enum FrameTarget {
     private struct Message {
-        /// Whether a part of it was passed to ``MessageReading``.
+        /// Whether a part of the message was passed to ``MessageReading``.
         var hasBegun = false
-        /// The same for all frames of the message, as the library tells it.
+        /// Whether the message is binary. libwebsockets reports the same value for all frames of a message.
         var isBinary = false
-        /// Whether a piece of it has come.
+        /// Whether a piece of the message has arrived.
         var isOpen = false
         var text = UTF8Stream()
     }
@@ -31,7 +31,7 @@ enum FrameTarget {
         }
     }
 
-    /// - Returns: whether the connection goes on.
+    /// - Returns: Whether the connection continues.
     private static func take(
         _ bytes: [UInt8],
         _ flags: UInt8,
@@ -76,7 +76,7 @@ enum FrameTarget {
     }
 }
 
-/// Inflating a message at once or in pieces gives the same bytes, and no piece exceeds its bound.
+/// Checks that inflating a message at once or in pieces gives the same bytes, and that no piece exceeds its bound.
 enum InflaterTarget {
     static func run(_ input: [UInt8]) {
         let whole = inflated(input, pieces: input.count + 1)
@@ -88,7 +88,7 @@ enum InflaterTarget {
         require(inflated(packed, pieces: packed.count + 1) == whole, "what was compressed again is the same")
     }
 
-    /// - Returns: `nil` if the input is not a compressed message, or a long one.
+    /// - Returns: `nil` if the input is not a compressed message, or if its content is too long.
     private static func inflated(_ input: [UInt8], pieces size: Int) -> [UInt8]? {
         let inflater = MessageInflater(keepsContext: false)
         var found: [UInt8] = []
@@ -104,14 +104,14 @@ enum InflaterTarget {
                 }
             }
             guard progress == .done else { return nil }
-            // The inflater ignores the answer to the last piece.
+            // The inflater ignores the result for the last piece.
             if isLast { return found.count <= 1_000_000 ? found : nil }
             start = end
         }
     }
 }
 
-/// A text in pieces is UTF-8 exactly when the standard library accepts the whole.
+/// Checks that a text in pieces is UTF-8 if and only if the standard library accepts the whole text.
 enum UTF8Target {
     static func run(_ input: [UInt8]) {
         let isText = String(validating: input, as: UTF8.self) != nil
@@ -126,7 +126,7 @@ enum UTF8Target {
     }
 }
 
-/// An agreement is within the bounds of RFC 7692, whatever was offered or answered.
+/// Checks that an agreement is within the bounds of RFC 7692 for any offer and any response.
 enum ExtensionTarget {
     static func run(_ input: [UInt8]) {
         let text = String(decoding: input, as: UTF8.self)
@@ -139,7 +139,7 @@ enum ExtensionTarget {
     }
 }
 
-/// A request is admitted only with the token, and only from an allowed origin.
+/// Checks that a request is admitted only with the token, and only from an allowed origin.
 enum UpgradeTarget {
     private static let token = "0123456789abcdef"
     private static let origin = "https://app.example"

@@ -8,11 +8,11 @@ enum WireTarget: Character, CaseIterable {
     case frames = "f"
     /// The bytes are the compressed content of one message.
     case inflater = "i"
-    /// The bytes are a text that comes in pieces.
+    /// The bytes are a text that arrives in pieces.
     case utf8 = "8"
-    /// The bytes are a list of extensions, of a client and of a server.
+    /// The bytes are a list of extensions, from a client and from a server.
     case extensions = "e"
-    /// The lines are a path, an origin, a field `Authorization`, subprotocols and parts of a query.
+    /// The lines are a path, an origin, an `Authorization` field, subprotocols and parts of a query.
     case upgrade = "u"
     /// The bytes are a message of browser.js.
     case page = "p"
@@ -20,7 +20,7 @@ enum WireTarget: Character, CaseIterable {
     case relay = "r"
     /// The bytes are a configuration.
     case yaml = "y"
-    /// The bytes are a text that is shown in a log.
+    /// The bytes are a text that appears in a log.
     case redaction = "s"
 
     init(selector: UInt8) {
@@ -43,12 +43,12 @@ enum WireTarget: Character, CaseIterable {
     }
 }
 
-/// A broken invariant crashes, and libFuzzer keeps and shrinks the input.
+/// Traps on a broken invariant, so that libFuzzer keeps and shrinks the input.
 func require(_ condition: Bool, _ rule: @autoclosure () -> String) {
     guard condition else { fatalError("broken: \(rule())") }
 }
 
-/// libFuzzer calls this before it reads its corpus: it writes the seeds to the folder that the environment names.
+/// Writes the seeds to the folder that the environment names. libFuzzer calls this before it reads its corpus.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(
     _ count: UnsafeMutablePointer<CInt>?,
@@ -58,7 +58,7 @@ public func initialize(
     return 0
 }
 
-/// libFuzzer calls this for each input: the first byte chooses the target, which gets the rest.
+/// Runs one input for libFuzzer: the first byte selects the target, which gets the remaining bytes.
 ///
 /// A trap is a finding, and each broken invariant traps.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -69,15 +69,15 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-/// Writes each line of `Seeds/*.txt` to a file of its own, for its target. `\n`, `\\` and `\xNN` stand for bytes that a line
-/// cannot have.
+/// Writes each line of `Seeds/*.txt` to a separate file for its target, and some compressed messages. `\n`, `\\` and
+/// `\xNN` stand for bytes that a line cannot contain.
 enum SeedFolder {
     private static let targets: [String: WireTarget] = [
         "frames": .frames, "texts": .utf8, "extensions": .extensions, "upgrades": .upgrade, "pages": .page,
         "relay": .relay, "configurations": .yaml, "logs": .redaction,
     ]
 
-    /// Does nothing without `SIGNALBOX_SEEDS`, the folder of the lines, and `SIGNALBOX_CORPUS`, the folder to fill.
+    /// Does nothing without `SIGNALBOX_SEEDS`, the folder of the seeds, and `SIGNALBOX_CORPUS`, the folder to fill.
     static func fill() {
         let environment = ProcessInfo.processInfo.environment
         guard let seeds = environment["SIGNALBOX_SEEDS"], let corpus = environment["SIGNALBOX_CORPUS"] else { return }

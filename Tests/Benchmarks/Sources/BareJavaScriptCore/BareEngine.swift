@@ -1,15 +1,15 @@
 import CJavaScriptCoreLibrary
 
-/// The engine and two native functions, `post` and `ask`: what a bridge is measured against. It reads no message.
+/// The engine with two native functions, `post` and `ask`, as the baseline for a bridge. Does not parse messages.
 public final class BareEngine {
     private let context: JSGlobalContextRef
     private let hear: ((UnsafeRawBufferPointer) -> Void)?
-    /// How many bytes of text came so far.
+    /// The total length of the received texts, in bytes.
     public private(set) var bytes = 0
-    /// How many messages came so far.
+    /// The number of received messages.
     public private(set) var messages = 0
 
-    /// - Parameter hear: gets the text of each message, in UTF-8 with a zero at its end, for as long as it runs.
+    /// - Parameter hear: Receives the text of each message as NUL-terminated UTF-8, valid only during the call.
     public init(hear: ((UnsafeRawBufferPointer) -> Void)? = nil) {
         self.hear = hear
         context = JSGlobalContextCreate(nil)
@@ -22,7 +22,7 @@ public final class BareEngine {
         JSGlobalContextRelease(context)
     }
 
-    /// Runs a script, and the jobs it leaves.
+    /// Runs a script and the jobs that it leaves.
     public func run(_ script: String) {
         let source = JSStringCreateWithUTF8CString(script)
         var exception: JSValueRef?
@@ -52,7 +52,7 @@ public final class BareEngine {
     }
 }
 
-// A callback of C captures nothing; the benchmark has one engine at a time, on one thread.
+// A C callback captures nothing. The benchmark has one engine at a time, on one thread.
 nonisolated(unsafe) private var bareEngine: BareEngine?
 
 private func didPost(
@@ -67,7 +67,7 @@ private func didPost(
     return JSValueMakeUndefined(context)
 }
 
-/// Answers with a promise that is resolved already.
+/// Returns a promise that is already resolved.
 private func didAsk(
     context: JSContextRef?,
     function: JSObjectRef?,

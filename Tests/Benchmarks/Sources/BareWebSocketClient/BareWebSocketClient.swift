@@ -1,9 +1,9 @@
 import CLibwebsocketsLibrary
 import Foundation
 
-/// The Swift loop that only counts: the same library, context and sizes as the adapter's client, without reading a message.
+/// A Swift loop that only counts: the adapter's library, context and sizes, without reading messages.
 ///
-/// A target apart: in one compilation with WebSocketChat the compiler finds the header's names in the adapter's module alone.
+/// A separate target: in one target with WebSocketChat, the header's names resolve only to the adapter's module.
 public final class BareWebSocketClient {
     private static let receiveBytes = 65_536
 
@@ -11,12 +11,12 @@ public final class BareWebSocketClient {
     private let protocols = UnsafeMutablePointer<lws_protocols>.allocate(capacity: 2)
     private var isDone = false
 
-    /// - Parameter count: called for each message; returns whether it was the last.
+    /// - Parameter count: Called for each message; returns whether it was the last.
     public init(count: @escaping () -> Bool) {
         self.count = count
     }
 
-    /// Connects to a port of this machine, and returns after the last message.
+    /// Connects to a local port, and returns after the last message.
     public func run(port: UInt16) {
         lws_set_log_level(LLL_ERR, nil)
         protocols.initialize(repeating: lws_protocols(), count: 2)

@@ -4,7 +4,7 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// The bridge as it is shipped: the headless engine, a supervisor, a typed plugin that answers.
+/// The bridge as shipped: the headless engine, a supervisor and a typed plugin that replies.
 enum BridgeRun {
     struct Payment: Decodable, Sendable {
         let amount: Int
@@ -17,7 +17,7 @@ enum BridgeRun {
         let total: Int
     }
 
-    /// Seconds from the start of the page to its end, when every message has been handled and answered.
+    /// Returns the seconds from the start of the page to its end, when every message has been handled and answered.
     static func seconds(_ script: String, messages: Int) async throws -> Double {
         let quiet = Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
         var configuration = JavaScriptCoreConfiguration(
@@ -40,9 +40,9 @@ enum BridgeRun {
     }
 }
 
-/// What the pages of the benchmark do: the same messages for the bare engine and for the bridge.
+/// The scripts of the benchmark's pages: the same messages for the bare engine and for the bridge.
 enum PageScripts {
-    /// 202 bytes of JSON as an envelope.
+    /// The body of the payment message, which has 202 bytes as a full envelope.
     static let body = """
         const body = { amount: 129900, transactionId: "tx-20240117-00000042", paymentId: "pay_5f3c9a",
                        paymentGoodsName: "Noise cancelling headphones" };
@@ -64,7 +64,7 @@ enum PageScripts {
         """
     }
 
-    /// So many callers, each of which awaits its answer before it calls again.
+    /// Returns a script with `callers` concurrent callers, each of which awaits its answer before the next call.
     static func calls(_ count: Int, inFlight callers: Int) -> String {
         """
         \(body) const caller = async () => {

@@ -1,6 +1,6 @@
 // usage: BridgeBenchmark [ROUNDS]
-// One-way messages in order, and calls with their answers, through the bridge and through the bare engine's own callback,
-// one after the other in each round; medians of the rounds.
+// Measures ordered one-way messages, and calls with answers, through the bridge and through the bare engine's callback.
+// Each round runs all variants in succession; the results are medians of the rounds.
 import BareJavaScriptCore
 
 let rounds = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 5

@@ -1,8 +1,7 @@
 import CMallocCounter
 import Foundation
 
-/// Times the variants side by side, round by round, and prints medians of the ratios to the usual way. It counts processor
-/// time.
+/// Times the variants alternately in rounds. Prints median ratios of the usual approach's processor time to theirs.
 enum DispatchTable {
     private static let messages = 40_000
 
@@ -88,13 +87,13 @@ enum DispatchTable {
     }
 }
 
-/// How many blocks one action costs from bytes to outcome, and whether that is within the bar.
+/// Measures the allocations of one action from bytes to outcome, and checks them against the limit.
 enum Allocations {
-    /// The most blocks an action may cost at a batch of 256.
+    /// The maximum allocations per action at a batch size of 256.
     static let bar = 3.1
     private static let messages = 256 * 200
 
-    /// - Parameter prefix: what the names of rows begin with; all of them when it is empty.
+    /// - Parameter prefix: The prefix of the names of the rows to check; empty for all.
     static func check(only prefix: String) async throws -> Bool {
         guard signalbox_allocations() >= 0 else {
             Swift.print("allocations cannot be counted on this system: skipped")
@@ -121,7 +120,7 @@ enum Allocations {
 
     private static func measure(_ row: StageRow) async throws -> Double {
         let way = try StageWay(row)
-        // More than what repeats remember, so that nothing grows any more.
+        // Exceeds the deduplication memory, so that no table grows during the measurement.
         try await way.dispatch(messages / 2)
         let before = signalbox_allocations()
         try await way.dispatch(messages)
@@ -149,8 +148,7 @@ extension Double {
     }
 }
 
-/// The processor time that this process has used, all threads together, in nanoseconds: what others do on the machine
-/// does not count.
+/// The processor time of all threads of this process, in nanoseconds. Other load on the machine does not affect it.
 enum ProcessorTime {
     static var now: Double { Double(clock()) / Double(CLOCKS_PER_SEC) * 1e9 }
 }

@@ -4,7 +4,7 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// One open supervisor with 31 plugins, fed through `Intake.submit` as an adapter does it.
+/// A running supervisor with 31 plugins, fed through `Intake.submit` as by an adapter.
 final class SignalboxWay: Sendable {
     enum Variant: String, CaseIterable {
         case codableAsync = "Codable, async handler"
@@ -66,7 +66,7 @@ final class SignalboxWay: Sendable {
         total.wrappingAdd(sum, ordering: .relaxed)
     }
 
-    /// Dispatches so many messages in batches and returns when all are settled.
+    /// Dispatches `count` messages in batches. Returns when all are settled.
     func dispatch(_ count: Int, batch size: Int) async throws -> CountingSink {
         let sink = CountingSink(expected: count)
         let origin = Origin(source: "benchmark", facts: BenchmarkFacts())
@@ -105,7 +105,7 @@ struct BenchmarkFacts: OriginFacts {
     static let kind = "benchmark"
 }
 
-/// What people write today: the message as a dictionary of anything, casts, and a dictionary of closures by action.
+/// The usual approach: the message as an untyped dictionary, casts, and a dictionary of closures by action.
 final class UsualWay {
     typealias Handler = (_ id: String, _ body: [String: Any]) -> Bool
 
@@ -136,7 +136,7 @@ final class UsualWay {
     }
 }
 
-/// What every variant makes of the payment message, and the message itself: 202 bytes.
+/// The decoded body of the payment message for every variant, and the message itself: 202 bytes.
 struct Payment: Decodable, Sendable {
     let amount: Int
     let transactionId: String
@@ -151,7 +151,7 @@ struct Payment: Decodable, Sendable {
     )
 }
 
-/// The same value, read by hand.
+/// The same body type with a hand-written reader.
 struct HandReadPayment: BodyReadable, Sendable {
     let amount: Int
     let transactionId: String
@@ -166,7 +166,7 @@ struct HandReadPayment: BodyReadable, Sendable {
     }
 }
 
-/// An adapter's sink that does the least an adapter can: it counts, and tells when all have been settled.
+/// A minimal sink for an adapter, which counts settlements and signals when all messages are settled.
 final class CountingSink: SettlementSink {
     let notHandled = Atomic<Int>(0)
     private let left: Atomic<Int>

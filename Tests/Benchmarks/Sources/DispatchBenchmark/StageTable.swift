@@ -5,8 +5,8 @@ import Signalbox
 import SignalboxCore
 import Tracing
 
-/// Times each row and the row that it is compared with one after the other, round by round, and prints medians of the
-/// ratios. It counts the process's own processor time, as others may use the machine.
+/// Times each row and its base alternately in rounds, and prints medians of the ratios. Measures the processor time of
+/// this process, which other load on the machine does not affect.
 enum StageTable {
     private static let messages = 256 * 20
 
@@ -58,17 +58,17 @@ enum StageTable {
     }
 }
 
-/// One row of the table of stages: what is on, what it is compared with, and what it may cost.
+/// A row of the table of stages: the enabled stages, the base for comparison, and the permitted cost.
 struct StageRow: Sendable {
     let name: String
-    /// The row it is timed side by side with.
+    /// The name of the row with which this row alternates.
     let base: String
     let setting: StageSetting
-    /// How many allocations an action has, at a batch of 256; what a batch has beside them is ``perBatch`` at most.
+    /// The allocations per action at a batch size of 256. The batch itself may add up to ``perBatch``.
     let allocations: Double
-    /// Where they come from.
+    /// The reason for the allocations.
     let reason: String
-    /// The most time, as a multiple of the base's, where one is promised.
+    /// The maximum time as a multiple of the base's; `nil` for no limit.
     let timeBar: Double?
 
     init(
@@ -89,15 +89,15 @@ struct StageRow: Sendable {
         self.setting = setting
     }
 
-    /// The most that a batch may add to an action: 64 in 256 actions. One more in every fourth action is too many.
+    /// The maximum allocations per action that a batch may add: 64 in 256 actions.
     static let perBatch = 0.25
 
-    /// The row without any stage.
+    /// The name of the row without stages.
     static let nothing = "nothing on"
 }
 
 extension StageRow {
-    /// Every row, those that others are compared with before them.
+    /// All rows, with bases before the rows compared with them.
     static var all: [StageRow] { plain + middleware + admission + lanes + registered }
 
     private static let plain = [
@@ -214,11 +214,11 @@ extension StageRow {
     }
 }
 
-/// How a supervisor is set up for one row: nothing but the plugin, unless something is said.
+/// The supervisor's setup for one row; by default only the plugin.
 struct StageSetting: Sendable {
-    /// How many actions are registered, the one that is called included.
+    /// The number of registered actions, including those called.
     var registered = 31
-    /// Which are called, in turns.
+    /// The actions to call, alternately.
     var called = ["payment"]
     var sources: [SourceName] = ["benchmark"]
     var features: AdapterFeatures = []
@@ -227,15 +227,15 @@ struct StageSetting: Sendable {
     var options = PluginOptions<Payment>()
     var middleware: [any Middleware] = []
     var configuration = SupervisorConfiguration()
-    /// How many different `paymentId`s the messages have.
+    /// The number of different `paymentId` values in the messages.
     var keys = 1
-    /// How many messages, one after the other, have the same id and content.
+    /// The number of consecutive messages with the same id and content.
     var messagesPerID = 1
     var hasDeadline = false
-    /// Whether the handler may wait; it does not.
+    /// Whether the handler is asynchronous; it never suspends.
     var isAsync = false
-    /// Whether every message is handled; else none is.
+    /// Whether every message is handled. If false, none is.
     var isHandled = true
-    /// Forgets what was gathered since the last time.
+    /// Discards the spans collected during a dispatch.
     var forget: @Sendable () -> Void = {}
 }

@@ -3,7 +3,7 @@ import Signalbox
 import SignalboxCore
 import Synchronization
 
-/// An open supervisor set up for one row, fed by one task through the intakes of its sources.
+/// A running supervisor set up for one row, fed by one task through its sources' intakes.
 final class StageWay: Sendable {
     let row: StageRow
     private let supervisor: Supervisor
@@ -63,7 +63,7 @@ final class StageWay: Sendable {
 
     private func addLater(_ info: Payment) async { add(info) }
 
-    /// Dispatches so many messages in batches, of each source in turns, and returns when all are settled.
+    /// Dispatches `count` messages in batches, alternating between the sources. Returns when all are settled.
     func dispatch(_ count: Int, batch size: Int = 256) async throws {
         let sink = CountingSink(expected: count)
         var message = StageMessage(keys: row.setting.keys, actions: row.setting.called)
@@ -112,8 +112,8 @@ final class StageWay: Sendable {
     }
 }
 
-/// The payment message with its own id each time, so that no message is another's repeat, and with one of so many keys as
-/// the `paymentId`. As long as ``Payment/message`` always.
+/// The payment message with a different id each time, so that no message is a duplicate, and with one of `keys` values
+/// as the `paymentId`. Always as long as ``Payment/message``.
 struct StageMessage {
     private static let idDigits = 12
     private static let keyDigits = 6
@@ -125,7 +125,7 @@ struct StageMessage {
     private let idEnd: Int
     private let keyEnd: Int
 
-    /// - Parameter actions: which it is for, in turns; each as long as `payment`.
+    /// - Parameter actions: The actions to alternate, each as long as `payment`.
     init(keys: Int, actions: [String]) {
         self.keys = keys
         self.actions = actions.map { Array($0.utf8) }
@@ -164,7 +164,7 @@ struct StageMessage {
     }
 }
 
-/// Middleware that only passes on.
+/// A middleware that only calls the next one.
 struct PassMiddleware: Middleware {
     func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome { await next(context) }
 }

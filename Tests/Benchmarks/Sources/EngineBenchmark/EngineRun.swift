@@ -6,7 +6,7 @@ import Logging
 import Signalbox
 import SignalboxCore
 
-/// One page, from before its engine is made until the input of this process ends.
+/// A run of one page, from before the creation of its engine to the end of this process's standard input.
 struct EngineRun<Page: EnginePage> {
     private struct Payment: Decodable, Sendable {
         let amount: Int
@@ -27,7 +27,7 @@ struct EngineRun<Page: EnginePage> {
         self.page = page
     }
 
-    /// Runs the page, prints what was measured, waits for the end of the input, and stops the engine.
+    /// Runs the page, prints the measurements, waits for the end of standard input, and stops the engine.
     func finish() async throws {
         page_counter_begin(count)
         let quiet = Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
@@ -35,7 +35,7 @@ struct EngineRun<Page: EnginePage> {
         let engine = try page.engine(logger: quiet)
         let supervisor = Supervisor(logger: quiet)
         try supervisor.add(engine)
-        // One lane calls it, so one thread at a time counts.
+        // Only one lane calls the plugin, so only one thread counts at a time.
         try supervisor.register("payment", as: Payment.self, from: .source("page")) { payment, _ in
             if page_counter_take(payment.amount) { end.finish() }
             return Receipt(total: payment.amount)
@@ -63,15 +63,15 @@ struct EngineRun<Page: EnginePage> {
     }
 }
 
-/// An engine and the page it is to run.
+/// The page of a run, with the engine that it needs.
 protocol EnginePage: Sendable {
-    /// What pages may have sent without an outcome, at most: a flood of one-way messages waits in its page, all of it.
+    /// The maximum number of unsettled messages of a page: the whole flood of one-way messages waits in its page.
     static var messagesWaitingInPage: Int { get }
 
-    /// The engine, with what it needs known: made once its time has begun.
+    /// Creates the engine for the page, after the measurement has started.
     func engine(logger: Logger) throws -> any Adapter
 
-    /// Called while the engine runs: tells what the caller must know to open the page.
+    /// Prints the information that the caller needs to open the page. Called while the engine runs.
     func opened(_ engine: any Adapter) async throws
 }
 
@@ -81,7 +81,7 @@ extension EnginePage {
     func opened(_ engine: any Adapter) async throws {}
 }
 
-/// A script alone.
+/// A script without a page.
 struct JavaScriptCorePage: EnginePage {
     private let source: String
 
@@ -98,7 +98,7 @@ struct JavaScriptCorePage: EnginePage {
     }
 }
 
-/// A page that the engine serves, and somebody else opens in a browser.
+/// A page that the engine serves, and that the caller opens in a browser.
 struct BrowserSite: EnginePage {
     private let source: String
 

@@ -4,7 +4,7 @@ import Logging
 import SignalboxCore
 import SignalboxRoutes
 
-/// A page that somebody else serves. It is not shut in, as the bare view's is not.
+/// A page from another server, without a sandbox, like that of the bare view.
 struct WebKitGTKPage: EnginePage {
     private let url: URLText
 

@@ -1,7 +1,7 @@
 // usage: EngineBenchmark jsc COUNT SCRIPT
 //        EngineBenchmark webkitgtk COUNT URL
-//        EngineBenchmark browser COUNT SCRIPT        prints the address to open
-// The engine as it is shipped, with a supervisor and a typed plugin that answers; one page, counted as page_counter.h says.
+//        EngineBenchmark browser COUNT SCRIPT        prints the URL to open
+// The engine as shipped, with a supervisor and a typed plugin that replies; see page_counter.h for the figures.
 import Foundation
 
 guard CommandLine.arguments.count == 4, let count = Int(CommandLine.arguments[2]) else { exit(64) }

@@ -1,4 +1,4 @@
-// The baseline: JavaScriptCore and two native functions that copy the text out; it answers at once.
+// The baseline: JavaScriptCore with two native functions that copy the text out. Calls are answered immediately.
 // usage: RawScriptEngine COUNT SCRIPT
 import BareJavaScriptCore
 import CPageCounter

@@ -7,7 +7,7 @@ import SignalboxCore
 import SignalboxRoutes
 import Synchronization
 
-/// The adapter as it is shipped, with an intake that only counts or with a supervisor and a plugin.
+/// The adapter as shipped, either with an intake that only counts, or with a supervisor and a plugin.
 struct AdapterRun {
     let options: Options
     let meter: Meter
@@ -75,12 +75,12 @@ struct AdapterRun {
     private var quiet: Logger { Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-/// Takes a millisecond for each batch, as a plugin does that makes its actions durable together.
+/// A plugin that takes 1 ms per batch, like a plugin that makes its actions durable together.
 final class CommitPlugin: BatchPlugin {
     let action: ActionName
     private let meter: Meter
     private let calls = Atomic<Int>(0)
-    /// A thread waits, as for a disk, and no task does.
+    /// Blocks a thread as a disk would, and no task.
     private let disk = DispatchQueue(label: "disk")
 
     init(action: ActionName, meter: Meter) {
@@ -100,14 +100,14 @@ final class CommitPlugin: BatchPlugin {
         _ = meter.count(batch.count)
     }
 
-    /// Prints how many batches there were.
+    /// Prints the number of batches.
     func show() {
         print(calls.load(ordering: .relaxed))
         fflush(nil)
     }
 }
 
-/// Settles everything at once, on the adapter's own thread.
+/// Settles every arrival immediately, on the adapter's thread.
 struct CountingIntake: Intake {
     let meter: Meter
 
@@ -125,14 +125,14 @@ struct CountingIntake: Intake {
 
 /// The body of every message.
 struct Payment: Decodable, Sendable {
-    /// Nanoseconds of the monotonic clock, where latency is measured.
+    /// When latency is measured, the time of publication on the monotonic clock, in nanoseconds.
     let amount: Int
     let transactionId: String
     let paymentId: String
     let paymentGoodsName: String
 }
 
-/// Prints `ready` when the adapter says that it has subscribed, and nothing else.
+/// Prints `ready` when the adapter logs that it has subscribed, and discards everything else.
 struct ReadyHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.info

@@ -1,7 +1,7 @@
 import CMosquittoLibrary
 import Foundation
 
-/// The Swift loop that only counts: the same library, calls and batches as the adapter, without reading a message.
+/// A Swift loop that only counts: the same library, calls and batches as the adapter, without reading messages.
 final class CountingLoop {
     let meter: Meter
     private let options: Options

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The processor and wall time of this process from the first message to the last.
+/// Measures the processor and wall time of this process from the first message to the last.
 final class Meter: Sendable {
     private struct Times {
         let processor = Meter.now(CLOCK_PROCESS_CPUTIME_ID)
@@ -19,12 +19,12 @@ final class Meter: Sendable {
         (done, finish) = AsyncStream.makeStream(of: Void.self)
     }
 
-    /// Begins to measure, where that has not begun.
+    /// Starts the measurement, unless it has started.
     func begin() {
         started.withLock { if $0 == nil { $0 = Times() } }
     }
 
-    /// Counts messages, one unless told otherwise; true for the last.
+    /// Counts messages, one by default. Returns true for the last.
     func count(_ messages: Int = 1) -> Bool {
         let number = received.wrappingAdd(messages, ordering: .relaxed).newValue
         if number == messages { begin() }
@@ -46,7 +46,7 @@ final class Meter: Sendable {
         fflush(nil)
     }
 
-    /// The time of a clock in nanoseconds.
+    /// Returns the time of a clock in nanoseconds.
     static func now(_ clock: clockid_t) -> Int {
         var time = timespec()
         clock_gettime(clock, &time)
@@ -54,7 +54,7 @@ final class Meter: Sendable {
     }
 }
 
-/// How long messages took from the clock's time that they carry, in nanoseconds.
+/// The latencies of messages since the clock time that they carry, in nanoseconds.
 final class Latencies: Sendable {
     private let noted: Mutex<[Int]>
 
@@ -69,7 +69,7 @@ final class Latencies: Sendable {
         noted.withLock { $0.append(latency) }
     }
 
-    /// Prints one a line.
+    /// Prints one latency per line.
     func show() {
         print(noted.withLock { $0 }.map(String.init).joined(separator: "\n"))
         fflush(nil)

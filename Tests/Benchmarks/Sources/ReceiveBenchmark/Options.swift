@@ -1,16 +1,16 @@
 import MQTTPush
 import Signalbox
 
-/// What the program is told: `FORM [ca=FILE] [batch=MESSAGES] [repeats=never] PORT TOPIC COUNT QOS`.
+/// The program's options: `FORM [ca=FILE] [batch=MESSAGES] [repeats=never] PORT TOPIC COUNT QOS`.
 struct Options {
     let form: String
     let port: Int
     let topic: String
     let count: Int
     let quality: MQTTQuality
-    /// The authority's file where the broker is spoken to over TLS.
+    /// The path of the authority's certificate if the connection uses TLS.
     private(set) var authority: String?
-    /// The most messages of a batch, where it is not the default.
+    /// The maximum number of messages in a batch; `nil` for the default.
     private(set) var batch: Int?
     private(set) var repeats = RepeatPolicy.automatic
 

@@ -1,12 +1,13 @@
 import Foundation
 
-// usage: ReceiveBenchmark count|adapter|typed|timed|commit [ca=FILE] [batch=MESSAGES] [repeats=never] PORT TOPIC COUNT QOS
-// Prints "ready" once subscribed, and processor and wall time in nanoseconds a message once COUNT have come. With "commit" it
-// prints how many calls there were, with "timed" for each message the nanoseconds since its "amount".
+// usage: ReceiveBenchmark count|adapter|typed|timed|commit [ca=FILE] [batch=MESSAGES] [repeats=never] PORT TOPIC
+//                         COUNT QOS
+// Prints "ready" after subscribing, and the processor and wall time in nanoseconds per message after COUNT messages.
+// "commit" also prints the number of calls, "timed" the nanoseconds since each message's "amount".
 guard let options = Options(Array(CommandLine.arguments.dropFirst())) else { exit(64) }
 let meter = Meter(expected: options.count)
 let adapter = AdapterRun(options: options, meter: meter)
-// So that what hangs is ended.
+// Ends a run that hangs.
 alarm(180)
 do {
     switch options.form {

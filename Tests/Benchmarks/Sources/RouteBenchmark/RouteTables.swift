@@ -2,14 +2,14 @@ import Foundation
 import NavigationChain
 import SignalboxRoutes
 
-/// From the text of a URL to its route and its captures: Signalbox's table beside the usual way.
+/// Compares Signalbox's table with the usual approach, from the text of a URL to its route and captures.
 enum RouteTableRows {
     static func print(_ rounds: Rounds) throws {
         Swift.print("from text to route and captures, ns: Signalbox, URLComponents + a list of regular expressions")
         for size in [10, 1_000, 10_000] {
             let table = try RouteTable((0..<size).map { (pattern: try URLPattern(pattern($0)), value: $0) })
             let list = try UsualRoutes(size: size)
-            // Spread over the table, so that the list is walked to its middle on average.
+            // Spread over the table, so that a search of the list scans half of it on average.
             let urls = (0..<100).map { url(($0 * 97 + 13) * size / 9_713 % size, number: $0) }
             let passes = max(1, 20_000 / urls.count)
             let usualPasses = size > 1_000 ? 1 : 10
@@ -78,7 +78,7 @@ enum RouteTableRows {
     }
 }
 
-/// Reading a URL, and nothing else.
+/// Measures parsing a URL alone.
 enum ParseTable {
     static let urls = [
         "myapp://product/42?ref=mail",
@@ -107,7 +107,7 @@ enum ParseTable {
     }
 }
 
-/// From the text of a URL to a verdict through ten handlers, of which the last decides.
+/// Measures a verdict on the text of a URL by ten handlers, of which the last decides.
 enum VerdictTable {
     static func print(_ rounds: Int) async throws {
         Swift.print("a verdict through 10 handlers, reading included, ns")
@@ -129,7 +129,7 @@ enum VerdictTable {
     }
 }
 
-/// What people write today: Foundation takes the URL apart, and regular expressions are tried one after the other.
+/// The usual approach: Foundation parses the URL, and regular expressions are tried one after the other.
 struct UsualRoutes {
     private let expressions: [(expression: NSRegularExpression, value: Int)]
 
@@ -157,13 +157,13 @@ struct UsualRoutes {
     }
 }
 
-/// Runs variants one after the other in each round, so that a machine that is busy for a while slows all of them.
+/// Runs all variants in each round, so that a temporary load on the machine slows all of them.
 struct Rounds {
     let count: Int
 
-    /// Nanoseconds an operation, of each variant the median of the rounds.
+    /// Returns the median time per operation of each variant, in nanoseconds.
     ///
-    /// - Parameter operations: how many one call of a variant performs.
+    /// - Parameter operations: The number of operations in one call of a variant.
     func medians(operations: Int, _ variants: [() -> Int]) -> [Double] {
         var times = variants.map { _ in [Double]() }
         for variant in variants { sum &+= variant() }
@@ -178,6 +178,6 @@ struct Rounds {
     }
 }
 
-// What the variants computed: without a use of it the compiler would leave them out. Only the benchmark's one thread that
-// measures touches it.
+// The sum of the variants' results, which keeps the compiler from removing the measured work. Used only by the
+// measuring thread.
 nonisolated(unsafe) var sum = 0

@@ -4,7 +4,7 @@ import Signalbox
 import SignalboxCore
 import WebSocketChat
 
-/// The client as it is shipped, with an intake that only counts or with a supervisor and a typed plugin.
+/// The client as shipped, either with an intake that only counts, or with a supervisor and a typed plugin.
 struct FeedRun {
     private static let source: SourceName = "feed"
 
@@ -41,17 +41,17 @@ struct FeedRun {
 }
 
 extension Logger {
-    /// Says nothing.
+    /// A logger that discards everything.
     static var silent: Logger { Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() } }
 }
 
-/// The server as it is shipped, with an intake that only counts, or with a supervisor and a typed plugin.
+/// The server as shipped, either with an intake that only counts, or with a supervisor and a typed plugin.
 struct ServerRun {
     private static let source: SourceName = "chat"
     private static let tag = "all"
 
     let meter: Meter
-    /// Whether an action that has an id is answered with its outcome, which is the default.
+    /// Whether the server answers an action that has an id with its outcome, as it does by default.
     let answers: Bool
 
     func withoutSupervisor() async throws {
@@ -75,7 +75,7 @@ struct ServerRun {
         try await run.value
     }
 
-    /// Answers each payment with itself, until the process is ended.
+    /// Replies to each payment with the same payment, until the process ends.
     func echo() async throws {
         let supervisor = Supervisor(logger: .silent)
         let server = try makeServer()
@@ -86,7 +86,7 @@ struct ServerRun {
         try await run
     }
 
-    /// Sends each payment to every connection, until the process is ended.
+    /// Sends each payment to every connection, until the process ends.
     func broadcast() async throws {
         let supervisor = Supervisor(logger: .silent)
         let server = try makeServer(announces: true)
@@ -119,7 +119,7 @@ struct ServerRun {
     }
 }
 
-/// Settles everything at once, on the adapter's own thread.
+/// Settles every arrival immediately, on the adapter's thread.
 struct CountingIntake: Intake {
     let meter: Meter
 
@@ -135,7 +135,7 @@ struct CountingIntake: Intake {
     func room() async throws(SourceClosed) {}
 }
 
-/// The typed body, read by its synthesised `Decodable`.
+/// The body type with a synthesised `Decodable` conformance.
 struct Payment: Codable, Sendable {
     let amount: Int
     let transactionId: String
@@ -143,7 +143,7 @@ struct Payment: Codable, Sendable {
     let paymentGoodsName: String
 }
 
-/// The same, read by hand.
+/// The same body type with a hand-written reader.
 struct HandReadPayment: BodyReadable, Sendable {
     let amount: Int
     let transactionId: String
@@ -158,12 +158,12 @@ struct HandReadPayment: BodyReadable, Sendable {
     }
 }
 
-/// How the plugin gets its body.
+/// The decoding of the plugin's body.
 enum Reading {
     case codable
     case byHand
 
-    /// Registers the plugin that checks one member and counts.
+    /// Registers a plugin that checks one member and counts.
     func register(with supervisor: Supervisor, source: SourceName, meter: Meter) throws {
         switch self {
         case .codable:

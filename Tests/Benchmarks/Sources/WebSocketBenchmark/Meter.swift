@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The processor time and the wall time of this process from the first message to the last.
+/// Measures the processor time and the wall time of this process from the first message to the last.
 final class Meter: Sendable {
     private struct Start {
         var processor = 0.0
@@ -19,7 +19,7 @@ final class Meter: Sendable {
         (done, finish) = AsyncStream.makeStream(of: Never.self)
     }
 
-    /// Counts one message; true for the last.
+    /// Counts one message. Returns true for the last.
     func count() -> Bool {
         let number = received.wrappingAdd(1, ordering: .relaxed).newValue
         if number == 1 { begin() }

@@ -3,9 +3,9 @@ import Foundation
 
 // usage: WebSocketBenchmark count|feed|feed-codable|feed-hand PORT COUNT
 //        WebSocketBenchmark server|server-codable|server-hand|server-answers 0 COUNT
-//        WebSocketBenchmark echo|broadcast 0 0      until it is ended
-// Servers print their port first. All but the last print the processor time and the wall time of this process in nanoseconds
-// a message once all have come.
+//        WebSocketBenchmark echo|broadcast 0 0      until the process ends
+// Servers print their port first. All forms but the last print the processor time and the wall time of this process, in
+// nanoseconds per message, after all messages have arrived.
 let arguments = Array(CommandLine.arguments.dropFirst())
 guard arguments.count == 3, let port = UInt16(arguments[1]), let count = Int(arguments[2]) else { exit(64) }
 let meter = Meter(expected: count)

@@ -5,13 +5,13 @@ import Testing
 @Suite struct CrashMatrixTests {
     private static let wanted = ProcessInfo.processInfo.environment["SIGNALBOX_CRASH_MATRIX"]
 
-    /// The row with the strongest promise and the one with the weakest.
+    /// The rows with the strongest and the weakest guarantee.
     private static let sample = [
         CrashRow(quality: 1, version: "5", transport: .tls, point: .betweenBatchAndFlush, session: .kept),
         CrashRow(quality: 0, version: "3.1.1", transport: .plain, point: .duringReconnect, session: .lost),
     ]
 
-    /// What `make heavy-crash` runs.
+    /// `make heavy-crash` runs this test.
     @Test(.enabled(if: wanted == "sample"), .timeLimit(.minutes(10)), arguments: sample)
     func aRowComesOutAsTheTableSays(_ row: CrashRow) async throws {
         let result = try await CrashTrial.run(row)
@@ -23,7 +23,7 @@ import Testing
         for row in CrashRow.all { #expect(try CrashTable.written(row) != nil, "\(row)") }
     }
 
-    /// What `make crash-matrix` runs: the table is written when every promise was kept.
+    /// `make crash-matrix` runs this test. It writes the table if every guarantee held.
     @Test(.enabled(if: wanted == "write"), .timeLimit(.minutes(60)))
     func allRowsAreWritten() async throws {
         var lines: [String] = []
@@ -37,12 +37,12 @@ import Testing
     }
 }
 
-/// Runs one row of the matrix: a worker that dies, a second one that takes over, and the ledgers of both and of the
-/// publisher.
+/// Runs one row of the matrix: one worker dies, a second takes over, and the ledgers of both and of the publisher are
+/// compared.
 struct CrashTrial {
     private static let messages = 120
     private static let window = 20
-    /// In the middle of a batch: until there batches grow from one message to ``window``.
+    /// In the middle of a batch: before this message, batches grow from one message to ``window``.
     private static let deathAt = 60
 
     let row: CrashRow
@@ -68,7 +68,7 @@ struct CrashTrial {
     private func run() async throws -> CrashResult {
         let first = try await firstWorker()
         let publisher = try publish(action: "log", first: 1, count: CrashTrial.messages)
-        // Held at the first message, it has the others before it when it goes on, so that batches are full.
+        // While the worker holds the first message, the others arrive, so that later batches are full.
         try await first.output.untilLine(containing: "holding 1")
         #expect(await publisher.status() == 0)
         try first.goOn()
@@ -79,7 +79,7 @@ struct CrashTrial {
         let second = try await WorkerRun.subscribed(arguments)
         let session = row.session == .kept ? "the session was kept" : "with a new session"
         try await second.diagnostics.untilLine(containing: session)
-        // The broker sends in order: when this one is handled, the others are, or are in its batch.
+        // The broker sends in order: when this message is handled, the others are handled or in its batch.
         #expect(try await publish(action: "marker", first: 0, count: 1).status() == 0)
         #expect(await second.status() == 0)
         return CrashResult(
@@ -99,8 +99,8 @@ struct CrashTrial {
         return try await WorkerRun.subscribed(words)
     }
 
-    /// Breaks the connection while a batch is held, lets the worker connect again, and kills it when the broker has answered
-    /// that and the worker has not heard it.
+    /// Breaks the connection while a batch is held, lets the worker reconnect, and kills it when the broker has
+    /// answered but the worker has not received the answer.
     private func killDuringReconnect(_ worker: WorkerRun) async throws {
         try await worker.output.untilLine(containing: "holding \(CrashTrial.deathAt)")
         relay.cut()
@@ -138,7 +138,7 @@ struct CrashTrial {
     }
 }
 
-/// One row of the crash matrix: what a process that dies was doing.
+/// One row of the crash matrix: what a process was doing when it died.
 struct CrashRow: Hashable, Sendable, CustomStringConvertible {
     enum Transport: String, CaseIterable, Sendable { case plain, tls = "TLS" }
 
@@ -187,11 +187,11 @@ struct CrashRow: Hashable, Sendable, CustomStringConvertible {
         "QoS \(quality), session \(session), \(point.rawValue), MQTT \(version), \(transport.rawValue)"
     }
 
-    /// The columns that say what was done.
+    /// The columns that describe the scenario.
     var cells: [String] { ["\(quality)", session.rawValue, point.rawValue, version, transport.rawValue] }
 }
 
-/// What the ledgers say after a row of the matrix, in words that are the same in each run.
+/// The content of the ledgers after a row of the matrix, in words that are the same in each run.
 struct CrashResult: Hashable, Sendable {
     let acknowledged: Int
     let lost: Int
@@ -199,8 +199,8 @@ struct CrashResult: Hashable, Sendable {
     let row: CrashRow
 
     /// - Parameters:
-    ///   - acknowledged: the numbers that the broker acknowledged to the publisher.
-    ///   - handled: the numbers that the plugin wrote to its ledger, in that order.
+    ///   - acknowledged: The numbers that the broker acknowledged to the publisher.
+    ///   - handled: The numbers that the plugin wrote to its ledger, in order.
     init(acknowledged: [String], handled: [String], row: CrashRow) {
         self.acknowledged = acknowledged.count
         lost = Set(acknowledged).subtracting(handled).count
@@ -208,10 +208,10 @@ struct CrashResult: Hashable, Sendable {
         self.row = row
     }
 
-    /// Whether what is promised was kept: nothing is lost, or else nothing comes twice, as nobody sends it again.
+    /// Whether the guarantee held: nothing was lost or, without redelivery, nothing was handled twice.
     var isKept: Bool { row.promisesEverything ? lost == 0 : repeated == 0 }
 
-    /// The columns that say what came of it. How many come again is chance, that some may is not.
+    /// The columns with the results. How many messages are repeated is chance; that some may be is not.
     var cells: [String] {
         [
             "\(acknowledged)", row.promisesEverything ? "nothing" : "not promised", lost == 0 ? "0" : "some",
@@ -220,7 +220,7 @@ struct CrashResult: Hashable, Sendable {
     }
 }
 
-/// The table of docs/delivery.md, between its two marks.
+/// The table in docs/delivery.md, between its two markers.
 struct CrashTable {
     static let page = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().appendingPathComponent("../../../../docs/delivery.md").standardizedFileURL
@@ -238,13 +238,13 @@ struct CrashTable {
         "| " + (row.cells + result.cells).joined(separator: " | ") + " |"
     }
 
-    /// The line that the page has for a row.
+    /// Returns the line of the page for a row.
     static func written(_ row: CrashRow) throws -> String? {
         let begins = "| " + row.cells.joined(separator: " | ") + " |"
         return try parts().table.split(separator: "\n").map(String.init).first { $0.hasPrefix(begins) }
     }
 
-    /// Writes the table anew.
+    /// Replaces the table.
     static func write(_ lines: [String]) throws {
         let (before, _, after) = try parts()
         let table = head + lines.joined(separator: "\n") + "\n"

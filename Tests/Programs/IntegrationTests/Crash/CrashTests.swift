@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 @Suite struct CrashTests {
-    /// The naive loop loses this message: without `mosquitto_threaded_set` libmosquitto writes the acknowledgement to the
-    /// socket before it calls back, so a process that dies inside the callback has already told the broker that all is
-    /// well. Here the acknowledgement leaves only after the plugin has returned.
+    /// A naive loop loses this message: without `mosquitto_threaded_set`, libmosquitto writes the acknowledgement to
+    /// the socket before it calls back, so a process that dies inside the callback has already acknowledged the
+    /// message. Here the acknowledgement leaves only after the plugin has returned.
     @Test(.timeLimit(.minutes(10)))
     func aMessageWhosePluginWasKilledComesAgain() async throws {
         try await Workplace.with { place in
@@ -60,7 +60,7 @@ import Testing
 }
 
 @Suite struct LedgerTests {
-    /// SIGNALBOX_LEDGER_MESSAGES makes it longer by hand: 100000 takes some minutes.
+    /// SIGNALBOX_LEDGER_MESSAGES raises the count for manual runs: 100000 takes some minutes.
     private static var count: Int {
         ProcessInfo.processInfo.environment["SIGNALBOX_LEDGER_MESSAGES"].flatMap { Int($0) } ?? 20_000
     }
@@ -81,7 +81,7 @@ import Testing
             await place.broker.stop()
             try await place.broker.restart()
             #expect(await second.status() == 0)
-            // The broker sends in order, so when this one is handled the others are, or are in the same batch.
+            // The broker sends in order: when this message is handled, the others are handled or in the same batch.
             try await place.broker.publish("{}", to: "push/ledger/sentinel")
             try await run.output.untilLine(containing: "sentinel")
             run.signal(SIGTERM)
@@ -113,7 +113,7 @@ import Testing
     }
 }
 
-/// Three real processes share one subscription, each with a client id of its own that stays the same and a session.
+/// Three real processes share one subscription. Each has a session and its own fixed client id.
 @Suite struct ScaleOutTests {
     private static let names = ["worker-1", "worker-2", "worker-3"]
 
@@ -125,7 +125,7 @@ import Testing
             let third = try await started(place, Self.names[2])
             #expect(try await publish(place, "crash/log", first: 1, count: 1_000).status() == 0)
             #expect(await second.status() == -SIGKILL)
-            // What the group gets while one is away reaches the others, or waits for it: nobody else may have that.
+            // Messages for the group reach the other workers or wait for the absent one; no other client gets them.
             #expect(try await publish(place, "crash/log", first: 1_001, count: 1_000).status() == 0)
             let again = try await started(place, Self.names[1])
             #expect(try await publish(place, "crash/log", first: 2_001, count: 1_000).status() == 0)
@@ -148,7 +148,7 @@ import Testing
             let third = try await started(place, Self.names[2])
             let publisher = try publish(place, "crash/log", first: 1, count: 2_000)
             try await third.leave()
-            // Behind what the broker had for it already.
+            // The marker arrives behind the messages that the broker already had for this worker.
             try await end(place, Self.names[2], third)
             #expect(await publisher.status() == 0)
             #expect(try await publish(place, "crash/log", first: 2_001, count: 100).status() == 0)
@@ -167,7 +167,7 @@ import Testing
         )
     }
 
-    /// Ends a worker behind all that the broker has for it.
+    /// Ends a worker after all messages that the broker has for it.
     private func end(_ place: Workplace, _ name: String, _ worker: WorkerRun) async throws {
         #expect(try await publish(place, "own/\(name)/marker", first: 0, count: 1).status() == 0)
         #expect(await worker.status() == 0)
@@ -188,7 +188,7 @@ import Testing
     private static let chunk = 200
     private static let window = 20
 
-    /// SIGNALBOX_SOAK_KILLS makes it longer: `make soak` asks for 200.
+    /// SIGNALBOX_SOAK_KILLS raises the count: `make soak` sets 200.
     private static var kills: Int {
         ProcessInfo.processInfo.environment["SIGNALBOX_SOAK_KILLS"].flatMap { Int($0) } ?? 6
     }
@@ -196,7 +196,7 @@ import Testing
     @Test(.timeLimit(.minutes(60)))
     func nothingAcknowledgedIsLostHoweverOftenTheWorkerIsKilled() async throws {
         try await Workplace.with { place in
-            // The session is there before the first message.
+            // Creates the session before the first message.
             let first = try await WorkerRun.subscribed(arguments(place))
             first.signal(SIGTERM)
             #expect(await first.status() == 0)
@@ -205,7 +205,7 @@ import Testing
                 let worker = try WorkerRun(arguments(place))
                 let publisher = try publish(place, action: "log", first: round * SoakTests.chunk + 1, SoakTests.chunk)
                 if round % 4 > 0 { try await worker.diagnostics.untilLine(containing: "subscribed to") }
-                // The moment is what is tried, not waited for.
+                // The test is about the random moment; nothing is awaited.
                 try await Task.sleep(for: .milliseconds(.random(in: 0...200)))
                 worker.signal(SIGKILL)
                 #expect(await worker.status() == -SIGKILL)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import SignalboxCommand
 
-/// Secrets in what the commands are given to read, looked for in all that they write. What shows a message or a URL on
-/// purpose is a member of stdout's lines that the documentation names.
+/// Plants secrets in the input of the commands and searches all their output for them. Messages and URLs appear on
+/// purpose only in those members of stdout's lines that the documentation names.
 @Suite(.timeLimit(.minutes(10))) struct CanaryCommandTests {
     private static let c = CanaryRun.canary
 
@@ -110,7 +110,7 @@ import Testing
         #expect(!run.errors.isEmpty && !run.everything.contains(Self.c), "\(run.errors)")
     }
 
-    /// Each as stdin, with the options that say what it is; of a message `id` and `body` may show it.
+    /// Each entry is stdin and the options that describe it. Of a message, `id` and `body` may contain the canary.
     private static let explained: [(String, [String])] =
         urls.map { ($0, ["--url", "-", "--source", "links"]) } + [
             (#"{"token":"\#(c)"}"#, ["--payload", "-", "--source", "push", "--topic", "push/\(c)/closed"]),
@@ -228,7 +228,7 @@ import Testing
         #expect(!run.errors.contains(Self.c))
     }
 
-    /// Nothing on stderr, and on stdout only in these members.
+    /// Checks that stderr does not contain the canary, and stdout only in these members.
     private func check(_ run: CanaryRun, without members: Set<String>, lines: Int) throws {
         #expect(!run.errors.contains(Self.c), "\(run.errors)")
         let objects = try run.objects(without: members)

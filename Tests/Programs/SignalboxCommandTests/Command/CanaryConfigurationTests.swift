@@ -4,9 +4,9 @@ import Testing
 
 @testable import SignalboxCommand
 
-/// Secrets in the wrong places of a configuration, looked for in what `check` and `run` say about it.
+/// Plants secrets in the wrong places of a configuration and searches the output of `check` and `run` for them.
 @Suite(.timeLimit(.minutes(10))) struct CanaryConfigurationTests {
-    /// A configuration that is right, of which each trial replaces a part.
+    /// A valid configuration. Each trial replaces a part of it.
     private static let good = """
         sources:
           push:
@@ -25,7 +25,7 @@ import Testing
     private static let password = "{ env: TEST_PASSWORD }"
     private static let broker = "mqtt://127.0.0.1:1"
 
-    /// What is replaced, and by what.
+    /// The replaced part, and its replacement.
     private static let trials: [(String, String)] = [
         (password, c), (password, "'\(c) two words'"), (password, "[ \(c) ]"), (password, "{ value: \(c) }"),
         (password, "{ \(c) }"), (password, "{ \(c): x }"), (password, "{ env: TEST_PASSWORD, \(c): x }"),
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// Variables and files that are named, and what is in them.
+    /// The variables and files that a configuration names, and their content.
     @Test(arguments: ["{ env: TEST_PASSWORD }", "{ file: FOLDER/secret }"], ["", "\n", "\u{0}\(c)", "\(c)\n\(c)"])
     func whereASecretIsKeptIsToldAndNotTheSecret(_ place: String, _ content: String) async throws {
         let text = Self.good.replacing(Self.password, with: place)
@@ -106,21 +106,21 @@ import Testing
     }
 }
 
-/// One run of the built program in a folder of its own, and everything that it wrote.
+/// One run of the built program in its own folder, with all its output.
 struct CanaryRun {
-    /// Planted where secrets are, and looked for in what is written.
+    /// The secret that tests plant and search for.
     static let canary = "Canary7Q"
 
     let status: Int32
     let output: String
     let errors: String
 
-    /// Runs to the end.
+    /// Runs the program to its end.
     ///
     /// - Parameters:
-    ///   - arguments: `FOLDER/` in them, and in the files, is the folder with these files.
-    ///   - files: by name.
-    ///   - input: what is read from stdin.
+    ///   - arguments: `FOLDER/` in them, and in the files, stands for the folder with these files.
+    ///   - files: The content of each file, by name.
+    ///   - input: The text for stdin.
     init(
         _ arguments: [String],
         files: [String: String] = [:],
@@ -151,7 +151,7 @@ struct CanaryRun {
     /// The lines of stderr.
     var diagnostics: [Substring] { errors.split(separator: "\n") }
 
-    /// The objects on stdout, without these members: what shows messages on purpose.
+    /// Returns the objects on stdout without these members, which show messages on purpose.
     func objects(without members: Set<String>) throws -> [[String: Any]] {
         try output.split(separator: "\n").map { line in
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]

@@ -4,14 +4,14 @@ import Testing
 
 @testable import SignalboxCommand
 
-/// Secrets planted wherever they can come from, and looked for in all that `run` writes at its most talkative.
+/// Plants secrets in every origin and searches all output of `run`, at its most verbose log level, for them.
 ///
-/// Messages are shown on purpose in two places, both on stdout: the lines of the plugin `print`, and the member `deadLetter` of
-/// `--outcomes`. There the canaries of payloads are expected.
+/// Messages appear on purpose in two places, both on stdout: the lines of the plugin `print`, and the member
+/// `deadLetter` of `--outcomes`. The canaries of payloads are expected there.
 @Suite(.timeLimit(.minutes(10))) struct CanaryTests {
     private static let user = "Canary-user-7Q"
     private static let password = "Canary-password-7Q"
-    /// In payloads, properties, links.
+    /// Planted in payloads, properties and links.
     private static let planted = "Canary-planted-7Q"
 
     private static let configuration = """
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// Every line is JSON; without the dead letter's message and the sender's id none has a canary.
+    /// Checks that every line is JSON, and has no canary outside the dead letter's message and the sender's id.
     private static func check(_ lines: [String]) throws {
         var shown = 0
         for line in lines {
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    /// Publishes with a header-like property beside the payload.
+    /// Publishes a payload with a user property that resembles a header.
     private static func publish(_ payload: String, _ topic: String, _ broker: Broker) async throws {
         let file = broker.folder.appendingPathComponent("payload-\(UUID().uuidString)")
         try payload.write(to: file, atomically: true, encoding: .utf8)
@@ -170,7 +170,7 @@ import Testing
     }
 }
 
-/// Secrets of WebSocket sources, looked for in all that the commands write.
+/// Plants secrets in WebSocket sources and searches all output of the commands for them.
 @Suite(.timeLimit(.minutes(10))) struct CanaryWebSocketTests {
     private static let c = CanaryRun.canary
     private static let token = "\(c)-\(c)-\(c)"

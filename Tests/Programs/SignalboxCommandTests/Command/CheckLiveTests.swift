@@ -64,10 +64,10 @@ import Testing
 
     struct Mistake: Sendable, CustomStringConvertible {
         let description: String
-        /// A part of the file, and what stands in its place.
+        /// The part of the file that `other` replaces.
         let part: String
         let other: String
-        /// `LINE:COLUMN SEVERITY CODE`, and what is suggested.
+        /// The expected `LINE:COLUMN SEVERITY CODE`, followed by the expected suggestion.
         let finding: String
         var suggestion: String?
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignalboxTesting
 
-/// The built program `signalbox`, with its output as it comes. Ended by its own process id and by nothing else.
+/// The built program `signalbox`, with its output as it arrives. Ended only by its own process id.
 final class CommandProcess: Sendable {
     private let process: SpawnedProcess
     private let typing: FileHandle?
@@ -15,10 +15,10 @@ final class CommandProcess: Sendable {
     let errors: LineStream
 
     /// - Parameters:
-    ///   - launcher: a program and its arguments, which becomes the command that follows it; none when empty.
-    ///   - input: the file that stdin is; nothing when `nil`.
-    ///   - isTyped: stdin is a pipe that ``type(_:)`` writes to.
-    ///   - pausesOutput: leaves stdout unread.
+    ///   - launcher: A program with its arguments that executes the command after them; none if empty.
+    ///   - input: The file for stdin; none if `nil`.
+    ///   - isTyped: Whether stdin is a pipe that ``type(_:)`` writes to.
+    ///   - pausesOutput: Whether stdout stays unread.
     init(
         _ arguments: [String],
         startedBy launcher: [String] = [],
@@ -51,7 +51,7 @@ final class CommandProcess: Sendable {
         errors = LineStream(err.fileHandleForReading)
     }
 
-    /// Runs to the end: the status and all lines.
+    /// Runs the program to its end and returns the status and all lines.
     static func run(
         _ arguments: [String],
         environment: [String: String] = [:],
@@ -64,20 +64,20 @@ final class CommandProcess: Sendable {
         return Finished(status: await process.status(), output: output, errors: errors)
     }
 
-    /// What a program left.
+    /// The results of a program that has ended.
     struct Finished {
         let status: Int32
         let output: [String]
         let errors: [String]
     }
 
-    /// The exit status, or the negative number of the signal that ended it; -1 when the task is cancelled before.
+    /// Waits for the exit status, or the negative number of the fatal signal; -1 if the task is cancelled before.
     func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
         await process.untilEnd(file: file, line: line)
         return process.status ?? -1
     }
 
-    /// Waits for the end. Where it comes with another status than expected, records which, and what the program told.
+    /// Waits for the end. If the status is not the expected one, records it and the program's output.
     func ends(
         with expected: Int32 = 0,
         file: StaticString = #fileID,
@@ -96,7 +96,7 @@ final class CommandProcess: Sendable {
         try typing?.write(contentsOf: Data("\(line)\n".utf8))
     }
 
-    /// Writes a line to stdin again and again, until nobody reads it.
+    /// Writes a line to stdin repeatedly until the reader is gone.
     func keepTyping(_ line: String) {
         Thread.detachNewThread { [typing] in
             while let typing, (try? typing.write(contentsOf: Data("\(line)\n".utf8))) != nil {}
@@ -107,7 +107,7 @@ final class CommandProcess: Sendable {
 
     var id: Int32 { process.id }
 
-    /// The end of stdin.
+    /// Closes stdin.
     func closeInput() throws {
         try typing?.close()
     }
@@ -119,7 +119,7 @@ final class CommandProcess: Sendable {
     }
 }
 
-/// The lines of a pipe, read on a thread of their own.
+/// The lines of a pipe, read on a separate thread.
 final class LineStream: Sendable {
     private let lines: AsyncStream<String>
     private let handle: FileHandle
@@ -132,7 +132,7 @@ final class LineStream: Sendable {
         self.handle = handle
         self.isPaused = isPaused
         guard !isPaused else { return }
-        // It holds the handle as long as it reads: a closed descriptor's number soon belongs to another pipe.
+        // The thread keeps the handle while it reads, because a closed descriptor's number is soon reused.
         Thread.detachNewThread { [self] in
             let descriptor = handle.fileDescriptor
             var pending: [UInt8] = []
@@ -152,10 +152,10 @@ final class LineStream: Sendable {
         }
     }
 
-    /// In milliseconds: what does not come by then never comes, and the test shall fail and not hang.
+    /// The longest wait for output, in milliseconds. After it, a test fails instead of hanging.
     static let patience: Int32 = 120_000
 
-    /// Returns when something can be read, or nothing comes for longer than a test lasts; for a paused stream.
+    /// Returns when there are bytes to read, or after ``patience``. For a paused stream.
     func waitForBytes() async {
         let descriptor = handle.fileDescriptor
         await withCheckedContinuation { continuation in
@@ -167,7 +167,7 @@ final class LineStream: Sendable {
         }
     }
 
-    /// The next line with all of these words, or `nil` when the pipe ended before.
+    /// Returns the next line with all of these words, or `nil` if the pipe ends first.
     func line(with words: String..., file: StaticString = #fileID, at place: UInt = #line) async -> String? {
         await OpenWaits.noting(file, place) {
             for await line in lines where words.allSatisfy(line.contains) { return line }
@@ -175,7 +175,7 @@ final class LineStream: Sendable {
         }
     }
 
-    /// All lines up to the end.
+    /// Returns all lines up to the end.
     func rest(file: StaticString = #fileID, at place: UInt = #line) async -> [String] {
         await OpenWaits.noting(file, place) {
             var found: [String] = []
@@ -184,7 +184,7 @@ final class LineStream: Sendable {
         }
     }
 
-    /// Reads no more: whoever writes gets an error. A thread that reads goes on to the next bytes before it ends.
+    /// Stops reading, so that the writer gets an error. A reading thread ends only when the next bytes arrive.
     func close() {
         isClosed.store(true, ordering: .releasing)
         if isPaused { try? handle.close() }

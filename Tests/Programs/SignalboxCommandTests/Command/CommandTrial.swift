@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-/// Runs `signalbox` in a folder with files of the test's own.
+/// Runs `signalbox` in a folder with the test's own files.
 struct LinkTrial {
     let folder: URL
 
@@ -22,7 +22,7 @@ struct LinkTrial {
         return place
     }
 
-    /// Runs to the end, with these bytes on stdin where there are any.
+    /// Runs the command to its end, with these bytes as stdin if there are any.
     func run(_ arguments: [String], input: [UInt8]? = nil) async throws -> CommandProcess.Finished {
         try await CommandProcess.run(
             arguments,
@@ -65,7 +65,7 @@ struct PageTrial {
         try text.write(to: folder.appendingPathComponent(file), atomically: true, encoding: .utf8)
     }
 
-    /// Runs one script with the configuration to its end.
+    /// Runs a script with the configuration to its end.
     func bridge(_ script: String, _ arguments: String...) async throws -> CommandProcess.Finished {
         try write(script, to: "page.js")
         return try await run(["bridge", "page.js", "--config", "c.yaml"] + arguments)
@@ -82,14 +82,14 @@ struct PageTrial {
 
 /// The command's programs against a broker, for tests of their options.
 enum BrokerTrial {
-    /// A subscriber that is subscribed.
+    /// Starts a subscriber and returns when it has subscribed.
     static func subscriber(_ url: String, _ arguments: String...) async throws -> CommandProcess {
         let process = try CommandProcess(["subscribe", url, "--log-level", "info"] + arguments)
         try #require(await process.errors.line(with: "subscribed to") != nil)
         return process
     }
 
-    /// Runs a configuration, subscribed, until the body has ended, and expects that it then ends in order.
+    /// Runs `body` once the configuration's source has subscribed, and then expects an orderly end.
     static func withRun(_ configuration: String, in folder: URL, _ body: (CommandProcess) async throws -> Void)
         async throws
     {
@@ -102,7 +102,7 @@ enum BrokerTrial {
         await process.ends()
     }
 
-    /// Publishes a retained message, and shows it to a subscriber with the same login.
+    /// Publishes a retained message and receives it with a subscriber that uses the same login.
     static func roundTrip(_ url: String, _ login: [String], environment: [String: String] = [:]) async throws
         -> (published: CommandProcess.Finished, seen: CommandProcess.Finished)
     {
@@ -118,7 +118,7 @@ enum BrokerTrial {
     }
 }
 
-/// An authority, and certificates for `localhost` that it signed, in a folder.
+/// A certificate authority, and a certificate for `localhost` that it signed, in a folder.
 enum TestCertificates {
     /// Makes `ca.pem`, `server.pem` and `server.key`.
     static func make(in folder: URL) async throws {
@@ -152,11 +152,11 @@ enum TemporaryFolder {
     }
 }
 
-/// For what ends by a time that must be enough for what comes before: how much is enough, the machine decides.
+/// Repeats a run whose time limit may be too short on a slow machine.
 enum GrowingTime {
-    /// Runs with more and more time, as `--timeout` takes it, until it was enough.
+    /// Runs `body` with increasing values for `--timeout` until one is enough.
     ///
-    /// - Returns: the last run, whether it had enough or not.
+    /// - Returns: The last run, even if its time was not enough.
     static func run<Run>(_ body: (_ time: String) async throws -> Run, until isEnough: (Run) -> Bool) async throws
         -> Run
     {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-/// docs/cli-from-mosquitto.md names nothing that is not there, and its command lines are understood.
+/// docs/cli-from-mosquitto.md names only options that exist, and its command lines parse.
 @Suite struct MosquittoGuideTests {
     private static let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
 
@@ -13,19 +13,19 @@ import Testing
 
     private static func rows() throws -> [[Substring]] {
         try text("cli-from-mosquitto.md").split(separator: "\n").filter { $0.hasPrefix("| ") }.map { line in
-            // A pipe within an example is written with a backslash.
+            // A pipe within an example is escaped with a backslash.
             line.replacing("\\|", with: "/").split(separator: "|").map { Substring($0) }
         }
     }
 
-    /// The words in back quotes.
+    /// Returns the words in back quotes.
     private static func code(_ cell: Substring) -> [Substring] {
         cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map(
             \.element
         )
     }
 
-    /// The arguments of a command line as a shell makes them, of those that the guide has.
+    /// Splits a command line of the guide into arguments, like a shell.
     private static func arguments(_ line: Substring) throws -> [String] {
         let command = try #require(line.split(separator: "signalbox ", omittingEmptySubsequences: false).last)
         var (words, word, isQuoted, isOpen) = ([String](), "", false, false)
@@ -69,7 +69,7 @@ import Testing
         for row in try Self.rows() where row.count >= 3 && !row[2].contains("`signalbox ") {
             for word in Self.code(row[1]) + Self.code(row[2]) where word.hasPrefix("--") {
                 let option = try #require(word.split(separator: " ").first)
-                // The third column speaks of theirs too.
+                // The third column also mentions mosquitto's options.
                 guard Self.code(row[1]).contains(word) || !row[0].contains(option) else { continue }
                 guard option != "--tls-use-os-certs" else { continue }
                 found += 1
@@ -109,19 +109,19 @@ import Testing
     }
 }
 
-/// docs/cli-from-websocat.md names nothing that is not there.
+/// docs/cli-from-websocat.md names only options that exist.
 @Suite struct WebSocketGuideTests {
     private static func rows() throws -> [[Substring]] {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
         let bytes = try FileContent.read("\(root)/docs/cli-from-websocat.md", limit: 1 << 20).get()
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         return lines.filter { $0.hasPrefix("| ") }.map { line in
-            // A pipe within an example is written with a backslash.
+            // A pipe within an example is escaped with a backslash.
             line.replacing("\\|", with: "/").split(separator: "|").map { Substring($0) }
         }
     }
 
-    /// The words in back quotes.
+    /// Returns the words in back quotes.
     private static func code(_ cell: Substring) -> [Substring] {
         cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map(
             \.element
@@ -138,7 +138,7 @@ import Testing
         let help = try await Self.helps()
         var found = 0
         for row in try Self.rows() where row.count >= 3 {
-            // Of the first table the third column is ours, of the others the second; text speaks of ours too.
+            // Our options: the third column of the first table, the second column and text of the others.
             let isExample = row[2].contains("`signalbox ")
             for word in (isExample ? row[2...2] : row[1...]).flatMap(Self.code) {
                 for option in word.split(separator: " ") where option.hasPrefix("--") {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxTesting
 
-/// The built program with a pipe as stdin, and the lines of its output counted and not kept.
+/// The built program with a pipe as stdin. Its output lines are counted but not kept.
 final class PipedCommand: Sendable {
     private let process: SpawnedProcess
     private let input: FileHandle
@@ -28,7 +28,7 @@ final class PipedCommand: Sendable {
     /// The process id.
     var id: Int32 { process.id }
 
-    /// Writes pieces on a thread of their own, until there are no more or nobody reads.
+    /// Writes pieces on a separate thread until `pieces` returns `nil` or the reader is gone.
     func write(_ pieces: @escaping @Sendable (Int) -> [UInt8]?) {
         Thread.detachNewThread { [input] in
             var number = 0
@@ -36,14 +36,14 @@ final class PipedCommand: Sendable {
         }
     }
 
-    /// The end of stdin.
+    /// Closes stdin.
     func closeInput() {
         try? input.close()
     }
 
-    /// Reads so many lines of output, on a thread of their own.
+    /// Reads `wanted` lines of output on a separate thread.
     ///
-    /// - Returns: how many there were; fewer when the output ended before, or nothing came for longer than a test lasts.
+    /// - Returns: The number of lines read: fewer if the output ends or pauses for ``LineStream/patience``.
     func lines(_ wanted: Int) async -> Int {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [output] in
@@ -68,32 +68,32 @@ final class PipedCommand: Sendable {
         }
     }
 
-    /// Nobody reads the output any more.
+    /// Closes the reading end of the output.
     func closeOutput() {
         try? output.close()
     }
 
-    /// In KiB: what the program may need whatever it is given. The libraries of web views alone take some 30 MiB.
+    /// The memory that the program may need for any input, in KiB. The libraries of web views alone take about 30 MiB.
     #if WebKitGTK
     static let memoryLimit = 112 << 10
     #else
     static let memoryLimit = 64 << 10
     #endif
 
-    /// The most memory that the program had at once, in KiB, where the system tells (proc(5), VmHWM).
+    /// The program's peak memory in KiB, if the system reports it (proc(5), VmHWM).
     var peakMemory: Int? {
         let file = "/proc/\(id)/status"
         let lines = try? String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
         return lines?.first { $0.hasPrefix("VmHWM:") }.flatMap { line in Int(line.filter(\.isNumber)) }
     }
 
-    /// The exit status, or the negative number of the signal that ended it; -1 when the task is cancelled before.
+    /// Waits for the exit status, or the negative number of the fatal signal; -1 if the task is cancelled before.
     func status(file: StaticString = #fileID, line: UInt = #line) async -> Int32 {
         await process.untilEnd(file: file, line: line)
         return process.status ?? -1
     }
 
-    /// Waits for the end. Where it comes with another status than expected, records which.
+    /// Waits for the end. If the status is not the expected one, records it.
     func ends(
         with expected: Int32 = 0,
         file: StaticString = #fileID,
@@ -113,9 +113,9 @@ final class PipedCommand: Sendable {
     }
 }
 
-/// A terminal that a test types on and reads: the two ends of a pseudo-terminal.
+/// A pseudo-terminal on which a test types and reads.
 final class Terminal: Sendable {
-    /// What a program has as stdin and stdout.
+    /// The end that a program has as stdin and stdout.
     let device: FileHandle
     private let screen: FileHandle
     let lines: LineStream
@@ -130,15 +130,15 @@ final class Terminal: Sendable {
         lines = LineStream(screen)
     }
 
-    /// Types, as a person does: `\u{4}` is Ctrl-D.
+    /// Types text as a person does: `\u{4}` is Ctrl-D.
     func type(_ text: String) throws {
         try screen.write(contentsOf: Data(text.utf8))
     }
 
-    /// Lets the other end be opened (pts(4)).
+    /// Unlocks the other end and returns its path (pts(4)).
     private static func device(of master: Int32) -> String? {
         #if os(Linux)
-        // posix_openpt(3) and the calls beside it are not in the headers that Swift imports: TIOCSPTLCK, TIOCGPTN.
+        // The headers that Swift imports lack posix_openpt(3) and related calls: TIOCSPTLCK, TIOCGPTN.
         var (locked, number): (Int32, Int32) = (0, 0)
         guard ioctl(master, 0x4004_5431, &locked) == 0, ioctl(master, 0x8004_5430, &number) == 0 else { return nil }
         return "/dev/pts/\(number)"

@@ -5,7 +5,7 @@ import Testing
 @testable import MQTTPush
 @testable import SignalboxCommand
 
-/// The keys of a broker's source beside its address and topics, and the plugin that publishes.
+/// The keys of a broker's source other than its address and topics, and the plugin that publishes.
 @Suite struct BrokerConfigurationTests {
     private static func text(_ keys: String, plugin: String = "use: print") -> String {
         """
@@ -165,7 +165,7 @@ import Testing
 }
 
 extension String {
-    /// Keys between commas, each on a line of its own below `mqtt`.
+    /// The text with these keys on separate lines below `mqtt`.
     fileprivate var asLines: String {
         replacing(", trust:", with: "\ntrust:").replacing(", identity: {", with: "\nidentity: {")
             .replacing(", shared_key:", with: "\nshared_key:").replacing(", version:", with: "\nversion:")
@@ -173,15 +173,15 @@ extension String {
             .replacing(", publishing:", with: "\npublishing:").indented
     }
 
-    /// As deep as the other keys of `mqtt`, but for the first line.
+    /// The text with every line but the first indented like the keys of `mqtt`.
     fileprivate var indented: String { replacing("\n", with: "\n      ") }
 }
 
-/// The keys `max_deliveries` and `deliveries_file` of a broker's source, and what holds without them.
+/// The keys `max_deliveries` and `deliveries_file` of a broker's source, and their defaults.
 @Suite struct DeliveriesConfigurationTests {
     private static let ledger = "use: file, path: ledger.jsonl"
 
-    /// - Parameter uses: what each plugin does.
+    /// - Parameter uses: The `use` key of each plugin, with its options.
     private static func text(_ keys: [String], _ uses: [String]) -> String {
         let source = ["broker: 'mqtt://h'", "client_id: c", "topics: [ { pattern: 'push/{action}' } ]"] + keys
         let plugins = uses.enumerated().map { number, use in
@@ -200,7 +200,7 @@ extension String {
         return section
     }
 
-    /// The limit as the adapter gets it.
+    /// Returns the limit that the adapter receives.
     private static func limit(_ keys: String..., uses: [String]) throws -> MQTTDeliveryLimit? {
         let configuration = try ConfigurationFixture.read(text(keys, uses))
         let section = try Self.section(configuration)

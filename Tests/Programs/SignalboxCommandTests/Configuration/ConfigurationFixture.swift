@@ -1,6 +1,6 @@
 @testable import SignalboxCommand
 
-/// Reads configurations with an environment and files of the test's own.
+/// Reads configurations with the test's own environment and files.
 enum ConfigurationFixture {
     static let surroundings = Surroundings(
         variable: { ["BROKER": "mqtt://127.0.0.1:1883", "PASSWORD": "canary-4711", "EMPTY": ""][$0] },
@@ -12,7 +12,7 @@ enum ConfigurationFixture {
         }
     )
 
-    /// A valid file in which one line can be replaced, so that a test shows its one mistake and its place.
+    /// A valid file. A test replaces one line to cause one mistake at a known position.
     static let lines = [
         "sources:",
         "  push:",
@@ -32,14 +32,14 @@ enum ConfigurationFixture {
         try ConfigurationReader.read(text, file: "f.yaml", for: use, surroundings: surroundings)
     }
 
-    /// The mistakes of the valid file with one line, counted from 1, written differently.
+    /// Returns the mistakes in the valid file after one line, counted from 1, is replaced.
     static func problems(line: Int, _ replacement: String) -> [String] {
         var changed = lines
         changed[line - 1] = replacement
         return problems(changed.joined(separator: "\n"))
     }
 
-    /// What a check finds, without what it is not about: the code, severity and place of each.
+    /// Returns the findings of a check, each as severity, code and path.
     static func findings(_ text: String) -> [String] {
         ConfigurationReader.findings(in: text, surroundings: surroundings).map { problem in
             "\(problem.severity.rawValue) \(problem.code.rawValue) \(problem.path)"
@@ -90,7 +90,7 @@ enum WebSocketFixture {
         return section
     }
 
-    /// The one rule of the one plugin.
+    /// Returns the only rule of the only plugin.
     static func rule(_ configuration: String) throws -> AccessSection? {
         try ConfigurationFixture.read(configuration).plugins.first?.from.first
     }

@@ -11,10 +11,10 @@ import WebSocketChat
 
 @testable import SignalboxCommand
 
-/// A configuration can be composed in Swift with the same names.
+/// Swift code can compose a configuration with the same names.
 @Suite struct SwiftNameTests {
-    /// The options in Swift, by the name of the mapping whose keys they have. What has labels and no type of its own is
-    /// written out, beside code that does not compile when a label is another.
+    /// Returns the Swift options, keyed by the mapping that has the same keys. Labels without their own type are listed
+    /// here; the code below does not compile if one of them changes.
     private static func options() throws -> [String: [String]] {
         let route = AppRoute(try URLPattern("myapp://a"), action: "a")
         let push = MQTTPushConfiguration(
@@ -47,7 +47,7 @@ import WebSocketChat
 
     private static func labels(_ value: Any) -> [String] { Mirror(reflecting: value).children.compactMap(\.label) }
 
-    /// It is enough that this compiles.
+    /// Only needs to compile.
     private static func labelled(_ supervisor: Supervisor, _ route: AppRoute) async throws {
         try supervisor.add(
             LinkAdapterDouble(),
@@ -81,7 +81,7 @@ import WebSocketChat
         _ = WebSocketIdentity(certificateFile: "a", keyFile: "b")
     }
 
-    /// The rows of the table of exceptions in docs/configuration.md: the key with its mapping.
+    /// Returns the rows of the table of exceptions in docs/configuration.md, each as a key with its mapping.
     private static func exceptions() throws -> [String] {
         let root = "/" + #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
         let bytes = try FileContent.read("\(root)/docs/configuration.md", limit: 1 << 20).get()

@@ -268,8 +268,8 @@ import Testing
         #expect(TopicShape(try TopicFilter("push/+")).covers(TopicShape(rest, action: "payment")))
     }
 
-    /// Against the matcher itself: what covers matches each topic that the other does, and what does not meet has none in
-    /// common.
+    /// Compares the answers with the matcher itself: a covering pattern matches every topic that the covered one does,
+    /// and disjoint patterns share no topic.
     @Test func theAnswersAreTrueOfAllTopicsOfThreeLevels() throws {
         let levels = ["a", "7", "+", "{x}", "{x:int}", "#"]
         let pairs = levels.dropLast().flatMap { first in

@@ -80,7 +80,7 @@ import Testing
         #expect(try Self.codes(Self.feed(url, keys)) == codes)
     }
 
-    /// A certificate is no secret.
+    /// A certificate is not a secret.
     @Test(arguments: [
         ("mqtt", "broker: 'mqtts://broker.example', client_id: c, topics: [ { pattern: 'x/{action}' } ]"),
         ("feed", "url: 'wss://chat.example/'"), ("chat", "port: 0, absent_origin: allowed"),
@@ -107,7 +107,7 @@ import Testing
     }
 }
 
-/// The log lines of `run` about secrets that others can read. The brokers' addresses belong to nobody (RFC 5737).
+/// The log lines of `run` about secrets that others can read. The brokers' addresses are unassigned (RFC 5737).
 @Suite(.timeLimit(.minutes(10))) struct ExposureLogTests {
     private static let words = "secret exposed"
 
@@ -136,7 +136,7 @@ import Testing
                 environment: ["TEST_USER": "canary-1147", "TEST_PASSWORD": "canary-4711"],
                 folder: trial.folder
             )
-            // The link was handled, so the program knows signals by now.
+            // The link has been handled, so the program handles signals.
             try #require(await process.output.line(with: "\"action\":\"show\"") != nil)
             process.signal(SIGTERM)
             let lines = await process.errors.rest()
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    /// The lines on stderr up to the one that tells that the configuration was read.
+    /// Reloads and returns the lines on stderr up to the one that reports the new configuration.
     private static func reload(_ text: String, in trial: ReloadTrial) async throws -> [String] {
         try trial.request(text)
         var lines: [String] = []

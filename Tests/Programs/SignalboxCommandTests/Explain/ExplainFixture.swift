@@ -5,7 +5,7 @@ import SignalboxRoutes
 
 @testable import SignalboxCommand
 
-/// Explains in this process what a configuration would make of messages.
+/// Explains, in this process, how a configuration treats messages.
 enum ExplainFixture {
     /// A configuration with a source of each kind, and plugins with every option.
     static let text = """
@@ -89,14 +89,14 @@ extension ExplanationLine {
         String(decoding: terminalLines, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// The members of the JSON line.
+    /// Returns the members of the JSON line.
     func object() throws -> [String: Any] {
         try JSONSerialization.jsonObject(with: Data(jsonLine)) as? [String: Any] ?? [:]
     }
 
     func verdict() throws -> [String: String] { try object()["verdict"] as? [String: String] ?? [:] }
 
-    /// The stages that do not pass.
+    /// Returns the stages that do not pass.
     func stopping() throws -> [String] {
         let steps = try object()["steps"] as? [[String: Any]] ?? []
         return steps.filter { $0["passes"] as? Bool == false }.compactMap { $0["stage"] as? String }

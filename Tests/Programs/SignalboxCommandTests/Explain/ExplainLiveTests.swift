@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite(.timeLimit(.minutes(10))) struct ExplainLiveTests {
-    /// A broker that listens, a script and links that are not there, and plugins that would be seen.
+    /// A listening broker, a missing script, missing links, and plugins whose effects would be visible.
     private static func configuration(port: Int) -> String {
         """
         sources:
@@ -52,7 +52,7 @@ import Testing
             #expect(files.sorted() == ["c.yaml", "stdin"])
         }
         #expect(!listener.takeConnection())
-        // So that the line above could fail.
+        // Proves that the check above could fail.
         #expect(try listener.connect())
         #expect(listener.takeConnection())
     }

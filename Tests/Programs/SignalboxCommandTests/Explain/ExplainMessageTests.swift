@@ -67,7 +67,7 @@ import Testing
     struct Row: Sendable, CustomTestStringConvertible {
         let payload: String
         var topic: String?
-        /// The first of the stages that do not pass.
+        /// The first stage that does not pass.
         let stops: String
         let code: String
         let detail: String

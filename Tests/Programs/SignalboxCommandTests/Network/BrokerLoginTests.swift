@@ -7,9 +7,9 @@ import Testing
 
 @testable import SignalboxCommand
 
-/// The ways to log in, of every command that speaks to a broker, and what each failure comes to.
+/// Every form of login, with every command that connects to a broker, and the result of each failure.
 @Suite(.timeLimit(.minutes(10))) struct BrokerLoginTests {
-    /// A broker whose one listener speaks TLS with certificates that the test made.
+    /// Runs `body` with a broker whose only listener speaks TLS with the test's certificates.
     private static func withTLS(
         _ lines: [String] = [],
         _ body: (_ broker: Broker, _ url: String, _ file: (String) -> String) async throws -> Void
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// A broker that knows the identity `me` by this key.
+    /// Runs `body` with a broker that accepts the identity `me` with this key.
     private static func withSharedKey(_ key: String, _ body: (_ url: String) async throws -> Void) async throws {
         try await TemporaryFolder.with { folder in
             let keys = folder.appendingPathComponent("keys")

@@ -7,7 +7,7 @@ import Testing
 
 /// `signalbox serve` on a configuration, and programs that connect to it.
 struct ChatTrial {
-    /// A chat whose clients need nothing, with a plugin of each kind that is about connections.
+    /// A chat that requires nothing of its clients, with one plugin of each kind that handles connections.
     static let open = configuration("absent_origin: allowed, announce_connections: true, tags: [lobby]")
 
     static func configuration(_ keys: String) -> String {
@@ -30,7 +30,7 @@ struct ChatTrial {
     let server: CommandProcess
     let url: String
 
-    /// Serves until the body has ended, and expects that the server then ends in order.
+    /// Serves while `body` works, and then expects an orderly end.
     static func with(
         _ configuration: String = open,
         environment: [String: String] = [:],
@@ -58,7 +58,7 @@ struct ChatTrial {
         await server.ends()
     }
 
-    /// The URL that a server says it listens on.
+    /// Returns the URL on which a server reports to listen.
     static func listening(_ server: CommandProcess, scheme: String = "ws") async throws -> String {
         let line = try #require(await server.errors.line(with: "listening on \(scheme)://"))
         let words = line.split(separator: " ")
@@ -69,7 +69,7 @@ struct ChatTrial {
         try text.write(to: folder.appendingPathComponent(file), atomically: true, encoding: .utf8)
     }
 
-    /// Connects with lines as stdin, and waits for the end.
+    /// Connects with lines as stdin and waits for the end.
     func connect(_ lines: String = "", _ arguments: String..., environment: [String: String] = [:]) async throws
         -> CommandProcess.Finished
     {
@@ -83,7 +83,7 @@ struct ChatTrial {
         )
     }
 
-    /// Connects with a stdin that the test writes.
+    /// Starts a client whose stdin the test writes.
     func start(_ arguments: String...) throws -> CommandProcess {
         try CommandProcess(
             ["connect", url] + arguments + (arguments.contains("--timeout") ? [] : ["--timeout", "100s"]),
@@ -93,21 +93,21 @@ struct ChatTrial {
     }
 }
 
-/// A loopback port that answers the beginning of whatever comes with the same bytes, and closes.
+/// A loopback port that answers the first bytes of every connection with the same bytes and closes it.
 final class AnsweringPort: Sendable {
     let port: Int
     private let listener: FileHandle
 
-    /// Answers with these bytes alone.
+    /// Answers with these bytes only.
     convenience init(_ answer: String) throws {
         try self.init { (client, _) in AnsweringPort.send(Array(answer.utf8), to: client) }
     }
 
-    /// Lets a WebSocket server open the connection, and then says something else than it would.
+    /// Forwards the upgrade to a WebSocket server, and then sends these frames in its place.
     ///
     /// - Parameters:
-    ///   - server: its port.
-    ///   - frames: what is sent after the server's answer to the upgrade.
+    ///   - server: The port of the server.
+    ///   - frames: The bytes sent after the server's answer to the upgrade.
     convenience init(afterUpgradeBy server: Int, frames: [UInt8]) throws {
         try self.init { (client, request) in
             guard let upstream = try? LoopbackPort.makeSocket() else { return }
@@ -122,7 +122,7 @@ final class AnsweringPort: Sendable {
                 answer += piece[..<count]
             }
             AnsweringPort.send(answer + frames, to: client)
-            // Until the client has answered and gone.
+            // Waits until the client has answered and closed.
             while read(client, &piece, piece.count) > 0, !frames.isEmpty {}
         }
     }
@@ -132,7 +132,7 @@ final class AnsweringPort: Sendable {
         self.port = Int(port)
         let listener = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         self.listener = listener
-        // Ends when shutdown(2) ends the accept(2) it waits in.
+        // The thread ends when shutdown(2) ends its accept(2).
         Thread.detachNewThread {
             var request = [UInt8](repeating: 0, count: 4_096)
             while true {

@@ -129,7 +129,7 @@ import Testing
             try client.type(#"{"action":"echo","id":"1"}"#)
             #expect(await client.output.line(with: #""id":"1""#) != nil)
             client.output.close()
-            // It notices when it writes.
+            // The client notices when it writes.
             client.keepTyping(#"{"action":"echo","id":"2"}"#)
             let errors = await client.errors.rest()
             await client.ends()
@@ -236,12 +236,12 @@ import Testing
             )
             defer { process.signal(SIGKILL) }
             try errors.fileHandleForWriting.close()
-            // The end of the program is then the end of what it shows.
+            // With this copy closed, the terminal's output ends with the program.
             try terminal.device.close()
             let told = LineStream(errors.fileHandleForReading)
             #expect(await told.line(with: "connected to \(trial.url.dropLast())") != nil)
             try terminal.type(#"{"action":"say","id":"1","body":"\u001b[31mred"}"# + "\n")
-            // The line that was typed comes back from the terminal itself, without a time.
+            // The terminal itself echoes the typed line, without a time.
             let shown = await terminal.lines.line(with: #"Z  <  {"action":"say","body":"\u001b[31mred"}"#)
             #expect(shown != nil)
             #expect(await terminal.lines.line(with: #"Z  <  {"id":"1","outcome":"handled""#) != nil)

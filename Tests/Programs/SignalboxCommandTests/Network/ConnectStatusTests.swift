@@ -4,7 +4,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-/// How a connection ended shows in the status, and why in one line.
+/// The status shows how a connection ended, and one line shows why.
 @Suite(.timeLimit(.minutes(10))) struct ConnectStatusTests {
     private static func connect(_ url: String, _ arguments: String...) async throws -> CommandProcess.Finished {
         try await CommandProcess.run(
@@ -27,7 +27,7 @@ import Testing
     @Test func aHostThatDoesNotExist() async throws {
         let finished = try await CommandProcess.run(
             ["connect", "ws://nowhere.invalid/", "--timeout", "100s"],
-            // A name server that says nothing is given up long before the connection is.
+            // The lookup gives up on a silent name server long before the connection times out.
             environment: ["RES_OPTIONS": "timeout:1 attempts:1"]
         )
         Self.expect(finished, .unavailable, "cannot be resolved")
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// What a server sends after it has opened the connection, the status, and a part of what is told.
+    /// The bytes that a server sends after the upgrade, the expected status, and a part of the expected message.
     private static let ends: [(frames: [UInt8], status: CommandStatus, words: String?)] = [
         ([0x88, 0x02, 0x03, 0xE8], .done, nil), ([0x88, 0x02, 0x03, 0xE9], .done, nil), ([0x88, 0x00], .done, nil),
         ([0x88, 0x05, 0x0F, 0xA1] + Array("bye".utf8), .closedWithError, "4001 \"bye\""),
@@ -170,7 +170,7 @@ import Testing
     }
 }
 
-/// `signalbox connect --config`: messages are actions, and their outcomes are shown.
+/// `signalbox connect --config`: messages are actions, and their outcomes are printed.
 @Suite(.timeLimit(.minutes(10))) struct ConnectConfigurationTests {
     private static func configuration(_ url: String, _ keys: String = "") -> String {
         """
@@ -210,7 +210,7 @@ import Testing
             try ChatTrial.write(Self.configuration(trial.url), to: "news.yaml", in: trial.folder)
             let client = try CommandProcess(["connect", "--config", "news.yaml"], folder: trial.folder, isTyped: true)
             try client.type(#"{"action":"say","id":"9","body":7}"#)
-            // Whichever of the two comes first.
+            // The two lines may arrive in either order.
             var found: Set<String> = []
             for _ in 0..<2 { found.insert(try #require(await client.output.line(with: "{"))) }
             #expect(
@@ -226,7 +226,7 @@ import Testing
 
     @Test func whatIsNotHandledIsStatusOne() async throws {
         try await ChatTrial.with { trial in
-            // Each asks the chat to send on what this configuration then looks at.
+            // The chat sends the message back, and this configuration receives it.
             let finished = try await Self.connect(
                 trial,
                 ", frames: { text: { action: closed, payload: text } }",

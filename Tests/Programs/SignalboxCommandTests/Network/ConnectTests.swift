@@ -66,7 +66,7 @@ import Testing
 }
 
 @Suite struct ConnectIntakeTests {
-    /// Takes so many arrivals, and notes what it took and what was settled.
+    /// Takes up to `room` arrivals, and records what it takes and what is settled.
     private final class Recorder: Intake, SettlementSink {
         private struct State {
             var room: Int
@@ -103,7 +103,7 @@ import Testing
         func answered(_ answer: Bytes) { state.withLock { $0.answers.append(answer.text ?? "") } }
     }
 
-    /// In their order: a message, the news of a connection, an answer, what is none of them, a message.
+    /// Returns, in this order: a message, a notice of a connection, an answer, a message that resembles one, a message.
     private static func batch() -> [Arrival] {
         var batch = ArrivalBatch(pool: ArrivalPool())
         let origin = Origin(source: "feed", facts: ChatFacts(role: .feed, peer: "h:80"))
@@ -177,7 +177,7 @@ import Testing
 }
 
 @Suite struct ConnectJudgementTests {
-    /// What came of a connection; by default the server closed it in order, and nothing was asked for.
+    /// The results of a connection. By default the server closed it normally, and no limit was set.
     struct Case: Sendable, CustomStringConvertible {
         let description: String
         var count: Int?

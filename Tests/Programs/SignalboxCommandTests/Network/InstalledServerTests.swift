@@ -5,13 +5,13 @@ import Testing
 @testable import SignalboxCommand
 @testable import SignalboxTesting
 
-/// Faults against the installed command, whose memory and descriptors are its own.
+/// Faults in the installed command, which has its own memory and descriptors.
 @Suite(.timeLimit(.minutes(10))) struct InstalledServerTests {
     @Test func aServerWithoutDescriptorsGoesOnAndServesAgainWhenThereAreSome() async throws {
         let program = try ServedProgram(descriptors: 64)
         let port = try #require(await program.port())
         var first = try await WireSide.openClient(port: port)
-        // More than there are descriptors for. Some are answered, some are closed, some wait.
+        // More connections than descriptors: some are answered, some are closed, and some wait.
         var crowd = (0..<100).compactMap { _ in RawPeer(port: port) }
         for peer in crowd { peer.upgrade() }
         #expect(crowd.count == 100)
@@ -23,7 +23,7 @@ import Testing
         #expect(await program.end() == 0)
     }
 
-    /// A client that is let in; while the crowd's connections end others may still be refused.
+    /// Returns the first client that is admitted; others may be refused while the crowd's connections end.
     private static func nextClient(port: UInt16) async throws -> WireSide {
         while true {
             if let side = try? await WireSide.openClient(port: port) { return side }
@@ -61,35 +61,35 @@ import Testing
             peer.upgrade()
             _ = try await side.head()
             let text = WireFrame.text(String(repeating: "a", count: 60_000)).bytes(mask: side.mask)
-            // Ends when the server has closed, as it never reads what comes back.
+            // Ends when the server closes, because this client never reads.
             await peer.pour(text, times: 2_000)
         }
         #expect(try await first.echo("still here"))
         let more = try #require(program.peakMemory) - before
         #expect(more < 64 << 20, "\(more >> 20) MiB more")
-        // The bombs are dead letters.
+        // The bombs count as dead letters.
         #expect(await program.end() == CommandStatus.deadLettersLost.rawValue)
     }
     #endif
 }
 
-/// A running `signalbox serve` that echoes, ended by its own process id. What it says on standard error is kept.
+/// A running `signalbox serve` that echoes, ended by its own process id. Its stderr is kept.
 final class ServedProgram: Sendable {
     let lines = EventList<String>()
-    /// The last of the lines.
+    /// The marker after the last line.
     private static let end = "(the end)"
     private let program: RunningProgram
     private let file: URL
 
     /// - Parameters:
-    ///   - descriptors: how many files and sockets it may have.
-    ///   - settings: further lines of the chat's section.
+    ///   - descriptors: The maximum number of open files and sockets.
+    ///   - settings: Further lines of the chat's section.
     init(descriptors: Int, settings: [String] = []) throws {
         file = FileManager.default.temporaryDirectory.appendingPathComponent("chat-\(UUID().uuidString).yaml")
         let chat = [
             "port: 0", "path: /chat", "absent_origin: allowed",
             "frames: { text: { action: echo, payload: text }, binary: echo }",
-            // A raw client that waits for its turn on a busy machine answers no ping.
+            // On a busy machine, a raw client may answer no pings.
             "ping_after: 1h", "silence_limit: 2h",
         ]
         let text = """
@@ -130,7 +130,7 @@ final class ServedProgram: Sendable {
         try? FileManager.default.removeItem(at: file)
     }
 
-    /// Where it listens, waited for.
+    /// Waits for the port on which the server listens; `nil` if it ends first.
     func port() async -> UInt16? {
         let mark = "listening on ws://127.0.0.1:"
         let told = await lines.wait { $0.contains { $0.contains(mark) || $0 == ServedProgram.end } }
@@ -138,15 +138,15 @@ final class ServedProgram: Sendable {
         return line?.firstRange(of: mark).flatMap { UInt16(line?[$0.upperBound...].prefix { $0.isNumber } ?? "") }
     }
 
-    /// Ends it gracefully.
+    /// Ends the program gracefully.
     ///
-    /// - Returns: its status.
+    /// - Returns: The exit status.
     func end() async -> Int32 {
         program.signal(SIGTERM)
         return await program.status()
     }
 
-    /// The most memory it has had, in bytes; `nil` where the system does not say.
+    /// The peak memory in bytes; `nil` if the system does not report it.
     var peakMemory: Int? {
         let status = try? String(contentsOfFile: "/proc/\(program.id)/status", encoding: .utf8)
         let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -5,7 +5,7 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite(.timeLimit(.minutes(10))) struct PublishLiveTests {
-    /// A subscriber that is subscribed, and waits for so many messages.
+    /// Starts a subscriber and returns when it has subscribed.
     private static func subscriber(_ broker: Broker, _ topic: String, _ arguments: String...) async throws
         -> CommandProcess
     {
@@ -173,7 +173,7 @@ import Testing
     }
 }
 
-/// Requests that a `run` answers, and plugins that publish.
+/// Requests answered by `run`, and plugins that publish.
 @Suite(.timeLimit(.minutes(10))) struct RequestLiveTests {
     private static func configuration(_ broker: Broker) -> String {
         """

@@ -72,7 +72,7 @@ import FoundationNetworking
             try ChatTrial.write(ChatTrial.open, to: "c.yaml", in: folder)
             let server = try CommandProcess(["serve", "--config", "c.yaml", "--port", "\(port)"], folder: folder)
             #expect(try await ChatTrial.listening(server) == "ws://127.0.0.1:\(port)/")
-            // What is read anew has the port of the option too.
+            // The port of the option also applies after a reload.
             let changed = ChatTrial.open.replacing("allowed,", with: "allowed, path: /chat,")
             try ChatTrial.write(changed, to: "c.yaml", in: folder)
             server.signal(SIGHUP)
@@ -137,7 +137,7 @@ import FoundationNetworking
                     try client.type(#"{"action":"echo","id":"2"}"#)
                     #expect(await client.output.line(with: #""id":"2""#) != nil)
                 }
-                // What did not change keeps its connections.
+                // An unchanged source keeps its connections.
                 let plugin = configuration.replacing(
                     "{ action: broken, use: fail,",
                     with: "{ action: broken, use: log,"
@@ -178,7 +178,7 @@ import FoundationNetworking
                 sources.insert(line.prefix(#"{"source":"one""#.count))
             }
             #expect(sources == [#"{"source":"one""#, #"{"source":"two""#])
-            // A feed that changed connects anew; the other goes on.
+            // A changed feed reconnects; the other keeps its connection.
             let changed = configuration.replacing("two: { feed: {", with: "two: { feed: { compression: true,")
             try ChatTrial.write(changed, to: "feeds.yaml", in: chat.folder)
             feeds.signal(SIGHUP)

@@ -111,7 +111,7 @@ import Testing
             let process = try CommandProcess(["subscribe", broker.url, "--topic", "x", "--log-level", "info"])
             #expect(await process.errors.line(with: "subscribed to") != nil)
             process.output.close()
-            // It notices when it writes.
+            // The subscriber notices when it writes.
             while process.isRunning { try await broker.publish(String(repeating: "x", count: 60_000), to: "x") }
             let errors = await process.errors.rest()
             await process.ends()
@@ -141,7 +141,7 @@ import Testing
     }
 }
 
-/// What the options of `subscribe` about messages come to at a real broker.
+/// The message options of `subscribe` against a real broker.
 @Suite(.timeLimit(.minutes(10))) struct SubscribeOptionsTests {
     @Test func aGroupSharesMessages() async throws {
         try await Broker.with { broker in
@@ -156,7 +156,7 @@ import Testing
                 for member in members {
                     group.addTask {
                         while let line = await member.output.line(with: "message") {
-                            // What came twice is among the first hundred.
+                            // A duplicate would be among the first hundred.
                             if seen.add(line) >= lines.count { for member in members { member.signal(SIGINT) } }
                         }
                     }
@@ -180,13 +180,13 @@ import Testing
     }
 }
 
-/// Lines of several programs.
+/// The lines of several programs.
 private final class SeenLines: Sendable {
     private let stored = Mutex<[String]>([])
 
     var lines: [String] { stored.withLock { $0 } }
 
-    /// - Returns: how many there are now.
+    /// - Returns: The number of lines so far.
     func add(_ line: String) -> Int {
         stored.withLock { stored in
             stored.append(line)
@@ -195,7 +195,7 @@ private final class SeenLines: Sendable {
     }
 }
 
-/// What a real broker makes of the options about versions, quality and stored messages.
+/// The options for versions, QoS and retained messages against a real broker.
 @Suite(.timeLimit(.minutes(10))) struct BrokerDeliveryTests {
     @Test func whatIsStoredIsIgnoredWhereThatIsAskedFor() async throws {
         try await Broker.with { broker in
@@ -242,7 +242,7 @@ private final class SeenLines: Sendable {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct RawTerminalTests {
-    /// Otherwise a publisher could change the terminal's title, or type for whoever reads.
+    /// Otherwise a publisher could change the terminal's title or type for the reader.
     @Test(arguments: [("--raw", #"\e]0;title"#), ("--raw=always", "\u{1B}]0;title\u{07}end")])
     func whatAPublisherSendsControlsATerminalOnlyWhenAsked(option: String, shown: String) async throws {
         try await Broker.with { broker in
@@ -254,7 +254,7 @@ private final class SeenLines: Sendable {
                 SpawnedProcess.Streams(output: terminal.device.fileDescriptor)
             )
             defer { process.signal(SIGKILL) }
-            // The end of the program is then the end of what it shows.
+            // With this copy closed, the terminal's output ends with the program.
             try terminal.device.close()
             #expect(await terminal.lines.line(with: "end")?.contains(shown) == true)
             await process.untilEnd()

@@ -84,7 +84,7 @@ import Testing
     }
 }
 
-/// Texts that break lines, terminals or JSON when they are written as they are.
+/// Texts that break lines, terminals or JSON if written verbatim.
 enum NaughtyText {
     static let all = [
         "", "plain", "a\nb", "a\r\nb", "\u{1B}[31mred\u{1B}[0m", "\u{9B}31m", "\u{0}", "\u{7F}", "\u{85}",

@@ -63,9 +63,9 @@ import Testing
         }
     }
 
-    /// Sets how large the files of this process may become.
+    /// Limits the size of the files of this process.
     ///
-    /// - Returns: the limit before.
+    /// - Returns: The previous limit.
     @discardableResult
     private static func limitFiles(to bytes: rlim_t) throws -> rlim_t {
         #if canImport(Glibc)
@@ -83,12 +83,12 @@ import Testing
         return before
     }
 
-    /// A file at its size limit fails like one on a full disk, here after a part of the line was written.
+    /// A file at its size limit fails like a file on a full disk, here after a part of the line was written.
     ///
-    /// In a separate process, as the limit applies to all files of a process.
+    /// Runs in a separate process, as the limit applies to all files of a process.
     @Test func whatTheDiskHasNoRoomForIsGivenBackAndIsWrittenWhenThereIsRoom() async {
         await #expect(processExitsWith: .success) {
-            // As the program does: the limit is then an error of write(2), and not the end of the process.
+            // As in the program: exceeding the limit is then an error of write(2) and does not end the process.
             signal(SIGXFSZ, SIG_IGN)
             try await LedgerTests.withPath { path in
                 let ledger = try Ledger(path: path)
@@ -96,7 +96,7 @@ import Testing
                 let before = try LedgerTests.limitFiles(to: 4)
                 let line = Array("2222\n".utf8)
                 let failure = await #expect(throws: OutputFailure.self) { try await ledger.append(line) }
-                // Before anything else is written, such as the report of this process.
+                // Before any other write, such as the report of this process.
                 try LedgerTests.limitFiles(to: before)
                 #expect(failure == .system(SystemError(code: EFBIG).description))
                 #expect(failure?.isRetryable == true)
@@ -179,7 +179,7 @@ import Testing
 }
 
 @Suite struct LineCommitterTests {
-    /// Takes writes; the first waits until the test opens it.
+    /// Receives writes; the first waits until the test opens the gate.
     final class SlowDisk: Sendable {
         let writes = Mutex<[[UInt8]]>([])
         let entered = DispatchSemaphore(value: 0)
@@ -247,7 +247,7 @@ import Testing
         #expect(await committer.flush(within: .seconds(600)))
     }
 
-    /// Keeps what is written.
+    /// Stores the bytes written.
     final class Memory: Sendable {
         let bytes = Mutex<[UInt8]>([])
 

@@ -9,13 +9,13 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite struct OrderedOutcomesTests {
-    /// A supervisor with a plugin `slow` that returns when the test says so, and a plugin `fast`.
+    /// A supervisor with a plugin `slow`, which returns after `release()`, and a plugin `fast`.
     private struct Trial {
         let intake: OrderedIntake
         let outcomes: OrderedOutcomes
         let output: StandardOutput
         let release: @Sendable () -> Void
-        /// Yields for each call of `fast` that is settled.
+        /// Yields for each settled call of `fast`.
         let settled: AsyncStream<Void>
         let sink = IgnoringSink()
 
@@ -132,7 +132,7 @@ import Testing
 
     @Test func whereThereIsRoomOneArrivalMayReachOverTheBytes() async throws {
         let ids = try await OrderedOutcomesTests.withTrial(WindowLimits(bytes: 40)) { trial in
-            // A message has 26 bytes: after the first a quarter is still free, after the second it is not.
+            // A message has 26 bytes: after the first, a quarter is still free; after the second, it is not.
             #expect(trial.submit(["slow", "fast", "fast"]) == 2)
             #expect(trial.submit(["fast"]) == 0)
             trial.release()
@@ -160,7 +160,7 @@ import Testing
         }
         let arrivals = batch.take()
         #expect(intake.submit(arrivals, to: IgnoringSink()) == 1)
-        // The places of the other two are free again: theirs are given to them anew.
+        // The slots of the other two are free again, so these arrivals can be taken.
         #expect(outcomes.take(Array(arrivals[1...])) == 2)
     }
 }

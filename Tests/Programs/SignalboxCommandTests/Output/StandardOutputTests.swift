@@ -59,7 +59,7 @@ import Testing
             for _ in 0..<20_000 { output.offer("line\n") }
         }
         #expect(await output.flush(within: .seconds(600)))
-        // Nothing waits now, so this one is taken, and says what is missing.
+        // Nothing waits, so this line is taken and reports the missing ones.
         output.offer("line\n")
         #expect(await output.flush(within: .seconds(600)))
         try writer.close()
@@ -111,7 +111,7 @@ import Testing
 }
 
 @Suite struct LineSplitterTests {
-    /// The lines of a text that comes in pieces of so many bytes.
+    /// Returns the lines of a text that arrives in pieces of `piece` bytes.
     private static func lines(_ text: String, piece: Int, limit: Int = 8) -> [InputLine] {
         var splitter = LineSplitter(limit: limit)
         var rest = Array(text.utf8)[...]
@@ -174,7 +174,7 @@ import Testing
     }
 }
 
-/// NavigationChain knows no other module, so its table is its own.
+/// NavigationChain imports no other module, so it has its own table.
 @Suite struct UnsafeScalarTests {
     @Test func everyModuleEscapesTheSame() {
         for value in UInt32(0)...0x10FFFF {

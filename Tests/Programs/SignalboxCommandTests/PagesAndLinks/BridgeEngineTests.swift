@@ -4,9 +4,9 @@ import Testing
 
 @testable import SignalboxCommand
 
-/// `signalbox bridge` with documents: a web view, and whatever browser opens an address.
+/// `signalbox bridge` with documents: in a web view, and in any browser that opens an address.
 @Suite(.timeLimit(.minutes(10))) struct BridgeEngineTests {
-    /// Calls twice, and wants to leave in between.
+    /// A page that calls twice and tries to leave in between.
     private static let page = """
         <!doctype html><title>Trial</title>
         <script>
@@ -108,8 +108,8 @@ import Testing
         return false
     }
 
-    /// The page's own address is let in first, and a link elsewhere is cancelled. Apart from the test: in an asynchronous closure
-    /// a debug build of Swift 6.3 gives `navigations` other elements than the filter found.
+    /// The page's own address is allowed first, and a link elsewhere is cancelled. Outside the test, because in an
+    /// asynchronous closure a debug build of Swift 6.3 gives `navigations` other elements than the filter found.
     private static func expectNavigations(in lines: [String]) {
         #expect(lines.filter { $0.hasPrefix(#"{"source""#) } == messages)
         let navigations = lines.filter { $0.hasPrefix(#"{"navigation""#) }
@@ -124,7 +124,7 @@ import Testing
         try await Self.with { trial in
             let process = try trial.start(["bridge", "page.html", "--engine", "webkitgtk", "--config", "c.yaml"])
             var lines: [String] = []
-            // The page stays, as both its wishes and both its messages have lines.
+            // Both navigations and both messages have a line; the page itself stays.
             while lines.count < 4, let line = await process.output.line(with: "{") { lines.append(line) }
             process.signal(SIGINT)
             await process.ends()
@@ -208,7 +208,7 @@ import Testing
         #expect(finished.errors.contains { $0.contains("its process takes more than") }, "\(finished.errors)")
     }
 
-    /// Nothing can interrupt a call into the engine without ending its process.
+    /// Only ending its process interrupts a call into the engine.
     @Test func aCallWithoutEndIsEnded() async throws {
         let script = "/(a+)+b/.test('a'.repeat(60));"
         let limited = try await Self.bridge(script, "execution_time_limit: 100ms")

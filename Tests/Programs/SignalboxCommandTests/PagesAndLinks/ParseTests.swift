@@ -123,7 +123,7 @@ import Testing
         await command.ends(with: CommandStatus.outputFailed.rawValue)
     }
 
-    /// A line is answered as soon as it is there: the input's end is not waited for.
+    /// A line is answered as soon as it arrives, without waiting for the end of the input.
     @Test func aLineIsAnsweredBeforeTheNextOneIsWritten() async throws {
         let command = try PipedCommand(["parse", "--stdin"])
         command.write { $0 < 1 ? Array("myapp:a\n".utf8) : nil }
@@ -134,8 +134,8 @@ import Testing
         await command.ends()
     }
 
-    /// The input has 66 MiB and the output more than twice that: whoever keeps the one or the other has more than the
-    /// bound. The program without input has about half of it.
+    /// The input has 66 MiB and the output more than twice that, so a program that stores either exceeds the limit.
+    /// Without input, the program needs about half of the limit.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")))
     func aMillionLinesTakeNoMoreMemoryThanAFew() async throws {
         let command = try PipedCommand(["parse", "--stdin"])

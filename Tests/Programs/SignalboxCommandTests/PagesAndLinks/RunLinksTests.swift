@@ -4,7 +4,7 @@ import Testing
 @testable import SignalboxCommand
 
 @Suite(.timeLimit(.minutes(10))) struct RunLinksTests {
-    /// - Parameter links: where they come from.
+    /// - Parameter links: The key for the origin of the links.
     private static func configuration(_ links: String, fallback: String = "") -> String {
         """
         sources:
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    /// The input has 30 MB, of links that are over the limit of a message: reading them as URLs would only take time.
+    /// The input has 30 MB of links above the message limit: parsing them as URLs would only take time.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/status")))
     func manyLinksTakeNoMoreMemoryThanTheWindow() async throws {
         let bounds = "limits: { message_bytes: 100 }\ndead_letters: { count: 10, bytes: 1KiB }\n"
@@ -182,7 +182,7 @@ import Testing
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
             let command = try PipedCommand(["run", "c.yaml", "--log-level", "error"], folder: trial.folder)
             let link = "myapp://nowhere/" + String(repeating: "x", count: 60_000) + "\n"
-            // One line of output for each piece, as nothing may come for long on a machine with much to do.
+            // Each piece produces one line of output, so that output never pauses for long on a busy machine.
             let piece = Array((String(repeating: link, count: 10) + "myapp://product/1\n").utf8)
             command.write { number in number < 50 ? piece : nil }
             #expect(await command.lines(50) == 50)

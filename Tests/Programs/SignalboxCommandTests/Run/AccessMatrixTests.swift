@@ -10,7 +10,7 @@ import Testing
 @testable import SignalboxRoutes
 @testable import WebSocketChat
 
-/// Every source against every plugin: what a rule does not name is refused, and the plugin is never called.
+/// Every source against every plugin: rules refuse what they do not name, and the plugin is never called.
 @Suite(.timeLimit(.minutes(10))) struct AccessMatrixTests {
     private struct Unknown: OriginFacts {
         static let kind = "unknown"
@@ -29,7 +29,7 @@ import Testing
         ChatFacts(role: .server, peer: "127.0.0.1", origin: origin.flatMap { try? WebOrigin($0) }, principal: principal)
     }
 
-    /// One origin of each kind that the adapters make.
+    /// One origin of each kind that the adapters create.
     private static let origins: [(name: String, origin: Origin)] = [
         ("page", Origin(source: "page", facts: script("https://app.example", .yes))),
         ("frame", Origin(source: "page", facts: script("https://app.example", .no))),
@@ -109,7 +109,7 @@ import Testing
         #expect(expected.count > 20 && arrivals.count - expected.count > 100)
     }
 
-    /// Each action from each origin, in this order. Each message claims to be from a source that may do more.
+    /// Returns each action from each origin, in this order. Each message claims to come from a source with more rights.
     private static func arrivals(actions: Int) -> [Arrival] {
         var batch = ArrivalBatch(pool: ArrivalPool())
         for number in 0..<actions {

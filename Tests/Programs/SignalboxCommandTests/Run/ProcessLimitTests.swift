@@ -16,7 +16,7 @@ import Testing
         hold_limit: 5m
         """
 
-    /// Runs the configuration with a ledger too small for everything that is published, until it has given messages back.
+    /// Runs the configuration with a ledger too small for all published messages, until it has returned some of them.
     private static func withFullDisk(_ body: (Broker, CommandProcess, URL) async throws -> Void) async throws {
         try await Broker.with { broker in
             try await TemporaryFolder.with { folder in
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// A file at its size limit fails like one on a full disk, perhaps after a part was written.
+    /// A file at its size limit fails like a file on a full disk, possibly after a part was written.
     private static func limitFiles(of process: CommandProcess, to bytes: String) async throws {
         let arguments = ["--pid", "\(process.id)", "--fsize=\(bytes):"]
         try #require(try await RunningProgram("prlimit", arguments).status() == 0)
@@ -55,12 +55,12 @@ import Testing
         try await FullDiskTests.withFullDisk { _, process, folder in
             let ledger = folder.appendingPathComponent("ledger.jsonl")
             try await FullDiskTests.limitFiles(of: process, to: "unlimited")
-            // The broker redelivers messages in order, so the last one comes last.
+            // The broker redelivers messages in order, so the last one arrives last.
             let last = await process.output.line(with: "\"id\":\"12\"", "\"outcome\":\"handled\"")
             try #require(last != nil)
             process.signal(SIGTERM)
             let errors = await process.errors.rest()
-            // What was given back is not lost.
+            // Returned messages are not lost.
             await process.ends()
             #expect(errors.last?.contains("failed 0,") == true && errors.last?.contains("dead letters 0") == true)
             #expect(try Set(FullDiskTests.numbers(in: ledger)) == Set(1...12))
@@ -71,7 +71,7 @@ import Testing
         try await FullDiskTests.withFullDisk { broker, process, folder in
             process.signal(SIGTERM)
             _ = await process.errors.rest()
-            // What was given back is not lost.
+            // Returned messages are not lost.
             await process.ends()
             let ledger = folder.appendingPathComponent("ledger.jsonl")
             let kept = try Set(FullDiskTests.numbers(in: ledger))
@@ -90,7 +90,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct DescriptorTests {
-    /// A program that inherits the connection could read from it, and would keep it open.
+    /// A started program that inherits the connection could read from it and would keep it open.
     @Test func aProgramThatIsStartedGetsNoConnection() async throws {
         try await Broker.with { broker in
             try await broker.publish("1", to: "x", retain: true)
@@ -98,14 +98,14 @@ import Testing
             #expect(await command.lines(1) == 1)
             try withExtendedLifetime(command) {
                 var connections: [Descriptor] = []
-                // The system's table of connections lacks some while others come and go.
+                // The system's table of connections may omit some while others come and go.
                 while connections.isEmpty, !Task.isCancelled {
                     connections = try Self.descriptors(of: command.id, Self.connections(of: command.id))
                 }
                 #expect(connections.count == 1)
                 #expect(connections.allSatisfy { $0.isClosedOnExec })
-                // Two of the standard descriptors are pipes; the other pipes wake threads. libmosquitto's own socket pair is
-                // out of reach.
+                // Two of the standard descriptors are pipes; the other pipes wake threads. libmosquitto's own socket
+                // pair cannot be checked.
                 let pipes = try Self.descriptors(of: command.id) { $0.hasPrefix("pipe:") }.filter { $0.number > 2 }
                 #expect(!pipes.isEmpty)
                 #expect(pipes.allSatisfy { $0.isClosedOnExec }, "\(pipes)")
@@ -118,7 +118,7 @@ import Testing
         let isClosedOnExec: Bool
     }
 
-    /// What each descriptor refers to, and its flags (proc(5)).
+    /// Returns the target and the flags of each descriptor (proc(5)).
     private static func descriptors(of process: Int32, _ isWanted: (String) -> Bool) throws -> [Descriptor] {
         let folder = "/proc/\(process)"
         return try FileManager.default.contentsOfDirectory(atPath: "\(folder)/fd").compactMap { name in
@@ -126,7 +126,7 @@ import Testing
                 let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/fd/\(name)"),
                 isWanted(target)
             else { return nil }
-            // A descriptor that was closed meanwhile has no file.
+            // A descriptor closed in the meantime has no file.
             guard
                 let facts = try? String(contentsOfFile: "\(folder)/fdinfo/\(name)", encoding: .utf8).split(
                     separator: "\n"
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    /// The tenth field of each line in a table of TCP connections is the socket's number (proc(5)).
+    /// Matches TCP sockets: the tenth field of each line in a connection table is a socket's number (proc(5)).
     private static func connections(of process: Int32) throws -> (String) -> Bool {
         let lines = try ["tcp", "tcp6"].flatMap { table in
             try String(contentsOfFile: "/proc/\(process)/net/\(table)", encoding: .utf8).split(separator: "\n")
@@ -152,20 +152,20 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct CoreFileTests {
-    /// The soft and the hard limit of a process's core files, as proc(5) writes them.
+    /// Returns the soft and the hard limit of a process's core files, in the notation of proc(5).
     private static func limits(of process: String) throws -> [Substring] {
         let limits = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
         let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
         return Array(line.split(separator: " ").dropFirst(4).prefix(2))
     }
 
-    /// Whether a program of this process can have core files. Shells count in blocks of up to 1 KiB.
+    /// Whether programs started by this process may write core files. Shells count in blocks of up to 1 KiB.
     private static let mayHaveCoreFiles: Bool = {
         guard let hard = try? CoreFileTests.limits(of: "self").last else { return false }
         return Int(hard).map { $0 >= 1_024 } ?? true
     }()
 
-    /// Raises the soft limit to the hard one, as test runners often set it to 0, and becomes the program that follows.
+    /// Raises the soft limit to the hard one, as test runners often set it to 0, and executes what follows.
     private static let raising = ["/bin/sh", "-c", "ulimit -S -c \"$(ulimit -H -c)\" && exec \"$@\"", "sh"]
 
     private static func limits(ofCommandWith environment: [String: String]) async throws -> [Substring] {

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ReloadLiveTests {
     private static let taken = "configuration read anew"
 
-    /// Each configuration follows from the one before it, and what is said of it.
+    /// Each step changes the previous configuration; its words are expected in the log.
     private static let steps: [(change: @Sendable (inout ReloadConfiguration) -> Void, words: String)] = [
         ({ $0.options = "timeout: 20s" }, "pluginsChanged=log"),
         ({ $0.plugins = ["action: show, use: print, from: [ { source: push } ]"] }, "pluginsAdded=show"),
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Waits until the last message is in the ledger.
+    /// Waits until the ledger ends with the last message.
     private static func expect(_ last: Int, in trial: ReloadTrial) async {
         while (try? trial.numbers(in: "handled.jsonl").last) != last {
             guard await trial.process.output.line(with: "\"outcome\"") != nil else { return }
@@ -173,7 +173,7 @@ import Testing
             }
         }
         try await ReloadTrial.with(configuration, pausesOutput: true) { trial, first in
-            // More than a pipe holds, so the drain lasts until nobody can read any more.
+            // More than a pipe holds, so the drain lasts until the reader is gone.
             try await trial.broker.publish("\"" + String(repeating: "x", count: 500_000) + "\"", to: "push/d/show")
             await trial.process.output.waitForBytes()
             trial.process.signal(SIGTERM)

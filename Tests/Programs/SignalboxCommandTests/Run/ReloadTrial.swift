@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignalboxCommand
 
-/// `signalbox run` on a configuration that a test writes anew, beside a broker of its own.
+/// `signalbox run` with its own broker and a configuration that a test rewrites.
 struct ReloadTrial: Sendable {
     let broker: Broker
     let folder: URL
@@ -13,9 +13,9 @@ struct ReloadTrial: Sendable {
 
     private static let file = "signalbox.yaml"
 
-    /// Runs the configuration until the body has ended, subscribed.
+    /// Runs `body` once the configuration's source has subscribed.
     ///
-    /// - Parameter pausesOutput: leaves stdout unread.
+    /// - Parameter pausesOutput: Whether stdout stays unread.
     static func with(
         _ configuration: (Broker) -> ReloadConfiguration,
         pausesOutput: Bool = false,
@@ -39,9 +39,9 @@ struct ReloadTrial: Sendable {
         try text.write(to: place, atomically: true, encoding: .utf8)
     }
 
-    /// Writes the configuration anew, sends SIGHUP, and waits for a line on stderr.
+    /// Rewrites the configuration, sends SIGHUP and waits for a line on stderr.
     ///
-    /// - Returns: the line.
+    /// - Returns: The line.
     @discardableResult
     func reload(_ text: String, until words: String) async throws -> String {
         try ReloadTrial.write(text, in: folder)
@@ -49,9 +49,9 @@ struct ReloadTrial: Sendable {
         return try #require(await process.errors.line(with: words))
     }
 
-    /// The same for several lines, in whatever order they come.
+    /// Does the same for several lines, in any order.
     ///
-    /// - Returns: the line of the first words.
+    /// - Returns: The line with the first words.
     func reload(_ text: String, until words: String, and others: String...) async throws -> String {
         try request(text)
         var wanted = [words] + others
@@ -64,29 +64,29 @@ struct ReloadTrial: Sendable {
         return try #require(found)
     }
 
-    /// Writes the configuration anew and sends SIGHUP, and does not wait.
+    /// Rewrites the configuration and sends SIGHUP without waiting.
     func request(_ text: String) throws {
         try ReloadTrial.write(text, in: folder)
         process.signal(SIGHUP)
     }
 
-    /// Returns when so many more arrivals have been handled.
+    /// Returns when `count` more arrivals have been handled.
     func untilHandled(_ count: Int = 1, _ word: String = "\"source\"") async throws {
         for _ in 0..<count {
             try #require(await process.output.line(with: "\"outcome\":\"handled\"", word) != nil)
         }
     }
 
-    /// Asks for the end.
+    /// Stops the program.
     ///
-    /// - Returns: the status, and what stderr said since it was read last.
+    /// - Returns: The status, and the unread lines of stderr.
     func end() async -> (status: Int32, errors: [String]) {
         process.signal(SIGTERM)
         let errors = await process.errors.rest()
         return (await process.status(), errors)
     }
 
-    /// The numbers in a ledger of actions `{"number":"N"}`, in its order.
+    /// Returns the numbers in a ledger of actions `{"number":"N"}`, in order.
     func numbers(in ledger: String) throws -> [Int] {
         let bytes = try Data(contentsOf: folder.appendingPathComponent(ledger))
         return try bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
@@ -96,15 +96,15 @@ struct ReloadTrial: Sendable {
     }
 }
 
-/// A configuration with one part that a test changes at a time.
+/// A configuration of which a test changes one part at a time.
 struct ReloadConfiguration: Sendable {
     let broker: String
     var topics = ["{ pattern: 'push/{device}/{action}' }"]
-    /// What the source has beside `mqtt`.
+    /// The keys of the source other than `mqtt`.
     var source = ""
     /// Further sources, each a line with its indentation.
     var sources: [String] = []
-    /// What the plugin `log` has beside its action and ledger.
+    /// The keys of the plugin `log` other than its action, ledger and rule.
     var options = "timeout: 30s"
     var rule = "{ source: push }"
     /// Further plugins.
@@ -128,7 +128,7 @@ struct ReloadConfiguration: Sendable {
     }
 }
 
-/// Publishes numbered messages to `push/ledger/log` all the time, in their order, with QoS 1.
+/// Publishes numbered messages to `push/ledger/log` continuously, in order, with QoS 1.
 final class NumberPublisher: Sendable {
     private let trial: ReloadTrial
     private let isDone = Atomic(false)
@@ -138,9 +138,9 @@ final class NumberPublisher: Sendable {
         self.trial = trial
     }
 
-    /// Publishes until ``stop()``, or until the task is cancelled, as by a test that has failed.
+    /// Publishes until ``stop()``, or until the task is cancelled, for example by a failed test.
     ///
-    /// - Returns: how many the broker has acknowledged: those from 1 on.
+    /// - Returns: The number of messages that the broker has acknowledged: those from 1 on.
     func run() async throws -> Int {
         var next = 1
         while !isDone.load(ordering: .relaxed), !Task.isCancelled {

@@ -23,7 +23,7 @@ import Testing
         drain_limit: 500ms
         """
 
-    /// Runs the configuration, subscribed, against a broker of its own.
+    /// Runs `body` with a broker, once the configuration's source has subscribed.
     private static func withRun(_ body: (Broker, CommandProcess, URL) async throws -> Void) async throws {
         try await Broker.with(BrokerOptions(users: ["kiosk": "canary-4711", "other": "other"])) { broker in
             try await TemporaryFolder.with { folder in
@@ -120,7 +120,7 @@ import Testing
         )
     }
 
-    /// A process that is killed while handling a message counts as if the message had killed it.
+    /// A process that is killed while it handles a message counts as killed by the message.
     @Test func aMessageThatNoProcessSurvivesBecomesADeadLetterAndTheOthersAreHandled() async throws {
         try await Broker.with { broker in
             try await TemporaryFolder.with { folder in
@@ -128,7 +128,7 @@ import Testing
                 try PoisonTests.configuration.write(to: file, atomically: true, encoding: .utf8)
                 for round in 1...2 {
                     let process = try PoisonTests.run(broker, folder)
-                    // Later the broker sends what it kept before it confirms the subscription.
+                    // In the second round, the broker sends stored messages before it confirms the subscription.
                     if round == 1 {
                         try #require(await process.errors.line(with: "subscribed to") != nil)
                         for topic in ["show/1", "hang/2", "show/3"] {
@@ -170,7 +170,7 @@ import Testing
                 try configuration.write(to: file, atomically: true, encoding: .utf8)
                 let process = try CommandProcess(["run", file.path], pausesOutput: true)
                 try #require(await process.errors.line(with: "subscribed to") != nil)
-                // More than a pipe holds, so the plugin's call has begun and cannot end while nobody reads on.
+                // More than a pipe holds, so the plugin's call has started and cannot end while nothing reads.
                 try await broker.publish("\"" + String(repeating: "x", count: 500_000) + "\"", to: "x/show")
                 await process.output.waitForBytes()
                 process.signal(number)
@@ -182,9 +182,9 @@ import Testing
     }
 }
 
-/// What becomes of a program whose drain has ended while its lines still wait for a reader.
+/// A program whose drain has ended while its lines still wait for a reader.
 @Suite(.timeLimit(.minutes(10))) struct UnreadOutputTests {
-    /// Runs until a line of more than a pipe holds waits, and the drain that a first signal began has ended.
+    /// Runs until a line longer than a pipe's buffer waits, and the drain after a first signal has ended.
     private static func withDrained(_ body: (CommandProcess) async throws -> Void) async throws {
         try await Broker.with { broker in
             try await TemporaryFolder.with { folder in

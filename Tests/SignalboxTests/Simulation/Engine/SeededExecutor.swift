@@ -3,9 +3,9 @@ import Synchronization
 
 @testable import Signalbox
 
-/// Runs tasks one job at a time, on the thread that made it, and picks each next job by a seed.
+/// An executor that runs one job at a time on the thread that created it, and selects each next job by a seed.
 ///
-/// What happens on it alone is a pure function of the seed: no two jobs run at once, and nothing asks the real time.
+/// Its work is a pure function of the seed, because no two jobs run at once and none reads the real time.
 final class SeededExecutor: TaskExecutor {
     private struct State {
         var ready: [UnownedJob] = []
@@ -20,7 +20,7 @@ final class SeededExecutor: TaskExecutor {
         state = Mutex(State(random: SimulationRandom(seed: seed)))
     }
 
-    /// How many jobs came from another thread: something ran elsewhere, and the run cannot be repeated.
+    /// The number of jobs enqueued from another thread. If any was, the run is not reproducible.
     var strays: Int { state.withLock { $0.strays } }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -32,9 +32,9 @@ final class SeededExecutor: TaskExecutor {
         }
     }
 
-    /// Runs one of the jobs that are ready.
+    /// Runs one of the ready jobs.
     ///
-    /// - Returns: `false` when there is none.
+    /// - Returns: `false` if no job is ready.
     func runNext() -> Bool {
         let next = state.withLock { state -> UnownedJob? in
             guard !state.ready.isEmpty else { return nil }
@@ -47,7 +47,7 @@ final class SeededExecutor: TaskExecutor {
     }
 }
 
-/// Everything a simulation chooses comes from it.
+/// The generator of all random choices of a simulation.
 struct SimulationRandom: RandomNumberGenerator, Sendable {
     private var random: SeededRandom
 
@@ -59,10 +59,10 @@ struct SimulationRandom: RandomNumberGenerator, Sendable {
         range.lowerBound + Int(next() % UInt64(range.count))
     }
 
-    /// `true` so many times in a hundred.
+    /// Returns `true` with a probability in percent.
     mutating func chance(_ percent: Int) -> Bool { number(in: 1...100) <= percent }
 
-    /// One of them; there must be one.
+    /// Returns one of the elements. The array must not be empty.
     mutating func pick<Element>(_ elements: [Element]) -> Element {
         elements[number(in: 0...elements.count - 1)]
     }

@@ -4,14 +4,14 @@ import SignalboxCore
 import SignalboxTesting
 import Synchronization
 
-/// One run of a supervisor, repeatable: what happens is a pure function of the scenario and its seed.
+/// One reproducible run of a supervisor, which is a pure function of the scenario and its seed.
 ///
-/// The thread that calls ``run(_:)`` does everything: it runs the jobs that are ready one by one, in an order chosen by
-/// the seed, and moves the clock by one tick when none is ready.
+/// The thread that calls ``run(_:)`` does all work. It runs the ready jobs one by one, in an order chosen by the seed,
+/// and advances the clock by one tick when none is ready.
 final class Simulation: Sendable {
-    /// The supervisor's tick.
+    /// The length of the supervisor's tick.
     static let tick = Duration.milliseconds(100)
-    /// A run that needs more has found something that does not end.
+    /// The bounds of a run. A run that exceeds one does not end.
     private static let tickBound = 2_000
     private static let jobBound = 200_000
 
@@ -64,9 +64,9 @@ final class Simulation: Sendable {
         )
     }
 
-    /// Runs jobs and moves the clock until nothing is left to do.
+    /// Runs jobs and advances the clock until no work is left.
     ///
-    /// - Returns: what was wrong with the run itself.
+    /// - Returns: The faults of the run itself.
     private func work() -> [String] {
         var ticks = 0
         var jobs = 0
@@ -90,7 +90,7 @@ final class Simulation: Sendable {
 }
 
 extension Simulation {
-    /// The whole of a run, from the first registration to the return of the last call.
+    /// Plays a whole run, from the first registration to the return of the last call.
     func play(_ supervisor: Supervisor) async {
         let scenario = world.scenario
         supervisor.observe(SimulatedObserver(world: world))
@@ -137,7 +137,7 @@ extension Simulation {
         world.add(.runEnded(supervisor.report))
     }
 
-    /// Waits for the calls that were settled without them.
+    /// Waits for the calls that are still running after their arrivals were settled.
     private func quieten(_ supervisor: Supervisor) async {
         var waited = 0
         while !supervisor.report.callsStillRunning.isEmpty, waited < Scenario.latestEnd {
@@ -184,7 +184,7 @@ extension Simulation {
     }
 }
 
-/// Tells whether a supervisor is still alive, without keeping it so.
+/// A weak reference to a supervisor.
 final class WeakSupervisor: Sendable {
     private struct State {
         weak var supervisor: Supervisor?

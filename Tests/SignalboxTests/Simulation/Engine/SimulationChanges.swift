@@ -3,7 +3,7 @@ import SignalboxCore
 import SignalboxTesting
 
 extension Disturbance.Kind {
-    /// The action that it is about.
+    /// The action that the change concerns.
     fileprivate var action: Int {
         switch self {
         case .register(let plugin), .replace(let plugin): plugin.action
@@ -15,7 +15,7 @@ extension Disturbance.Kind {
 }
 
 extension Simulation {
-    /// Changes the plugins or the middleware, and records whether that was refused.
+    /// Changes the plugins or the middleware, and records the result.
     func change(_ supervisor: Supervisor, _ kind: Disturbance.Kind) {
         switch kind {
         case .together(let changes):
@@ -37,7 +37,7 @@ extension Simulation {
         }
     }
 
-    /// - Returns: what has happened, once it counts.
+    /// - Returns: The events to record once the change takes effect.
     private func apply(
         _ kind: Disturbance.Kind,
         _ supervisor: Supervisor
@@ -135,9 +135,9 @@ extension Simulation {
         await add(source, feeder, to: supervisor)()
     }
 
-    /// Adds the source, and records whether that was refused.
+    /// Adds the source, and records the result.
     ///
-    /// - Returns: what feeds it.
+    /// - Returns: A function that feeds the source.
     func add(_ source: SourceScenario, _ feeder: Feeder, to supervisor: Supervisor) -> @Sendable () async -> Void {
         let mark = world.nextIntake(of: source.index)
         do {
@@ -192,7 +192,7 @@ extension Simulation {
         world.noteAdded(mark)
     }
 
-    /// Removes the source, and records when that began and ended.
+    /// Removes the source, and records the start and the end of the removal.
     func remove(_ source: SourceScenario, from supervisor: Supervisor) async {
         let number = world.nextRemoval()
         world.add(.leaves(removal: number, source: source.index))
@@ -202,7 +202,7 @@ extension Simulation {
 }
 
 extension SimulationWorld {
-    /// Posts what the source's scenario says and waits until it is settled.
+    /// Posts the messages of the source's scenario and awaits their outcomes.
     fileprivate func post(_ source: SourceScenario, to adapter: InMemoryAdapter) async {
         var posted: [InMemoryMessage] = []
         for feed in source.feeds {

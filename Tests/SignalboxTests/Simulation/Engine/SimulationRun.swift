@@ -1,15 +1,15 @@
-/// What happened in one run, and what was wrong with it.
+/// The events of one run, and its faults.
 struct SimulationRun: Sendable {
     let scenario: Scenario
     let registrations: [PluginScenario]
     let events: [SimulationEvent]
-    /// What was wrong with the run itself, such as that it does not end.
+    /// Faults of the run itself, for example that it does not end.
     let faults: [String]
 
-    /// Every invariant that does not hold, in words.
+    /// The violations of all invariants, or the faults of the run itself.
     var findings: [Violation] {
         let faults = faults.map { Violation(invariant: "theRunEnds", at: events.count, text: $0) }
-        // Of a run that was broken off the rest would only say that it was.
+        // In an aborted run, most invariants fail only because it was aborted.
         guard faults.isEmpty else { return faults }
         let ledger = Ledger(scenario, registrations: registrations, events: events)
         let findings = Invariant.all.flatMap { invariant in
@@ -20,13 +20,13 @@ struct SimulationRun: Sendable {
 }
 
 extension SimulationRun {
-    /// How many events of the history of a finding are shown, the latest.
+    /// The maximum number of events shown for a violation. The latest are shown.
     private static let shown = 40
 
-    /// The whole run, to be read.
+    /// The readable log of the whole run.
     var text: String { "\(scenario)\n\n\(lines(Array(events.indices)))" }
 
-    /// What was found, what led to the first of it, and how to see it again.
+    /// Returns the violations, the events that led to the first of them, and the command that replays the run.
     func text(of findings: [Violation]) -> String {
         let first = findings.min { $0.at < $1.at }
         let named = findings.prefix(8).map { "  \($0.at): \($0)" }.joined(separator: "\n")
@@ -40,7 +40,7 @@ extension SimulationRun {
             """
     }
 
-    /// What should have held.
+    /// Returns the promises of the violated invariants.
     private static func promises(_ findings: [Violation]) -> String {
         let names = Set(findings.map(\.invariant))
         let meant = Invariant.all.filter { names.contains($0.name) }
@@ -55,8 +55,8 @@ extension SimulationRun {
 // MARK: - The history of a finding
 
 extension SimulationRun {
-    /// The events up to a finding that are about the arrivals it names, and those that concern all; just the latest when it
-    /// names none.
+    /// Returns the events up to a violation that concern the whole run or the arrivals it names. If it names none,
+    /// returns the latest events.
     private func history(of finding: Violation) -> [Int] {
         let end = min(finding.at + 1, events.count)
         let marks = Set(events[..<end].flatMap(\.marks)).filter { finding.text.hasWord("\($0)") }
@@ -76,7 +76,7 @@ extension SimulationRun {
 }
 
 extension SimulationEvent {
-    /// The arrivals that it is about.
+    /// The arrivals that the event concerns.
     fileprivate var marks: [ArrivalMark] {
         switch self {
         case .offers(_, _, let offered): offered.map(\.mark)
@@ -88,7 +88,7 @@ extension SimulationEvent {
         }
     }
 
-    /// Time, and what changes the supervisor.
+    /// Whether the event is a tick or a change of the supervisor.
     fileprivate var concernsAll: Bool {
         switch self {
         case .tick, .registered, .removed, .added, .leaves, .left, .runBegan, .shutDown, .cancelled, .runEnded: true
@@ -98,7 +98,7 @@ extension SimulationEvent {
 }
 
 extension String {
-    /// Whether it contains the text, and no further digit behind it.
+    /// Returns whether the string contains the text without a further digit after it.
     fileprivate func hasWord(_ text: String) -> Bool {
         ranges(of: text).contains { range in
             range.upperBound == endIndex || !self[range.upperBound].isNumber
@@ -106,10 +106,10 @@ extension String {
     }
 }
 
-/// An invariant that does not hold.
+/// A violation of an invariant.
 struct Violation: Sendable, CustomStringConvertible {
     let invariant: String
-    /// Where in the log.
+    /// The position in the log.
     let at: Int
     let text: String
 

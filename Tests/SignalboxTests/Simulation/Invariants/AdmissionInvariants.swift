@@ -12,7 +12,7 @@ extension Invariant {
             return ticks.indices.compactMap { first in
                 guard
                     let over = ticks.indices.dropFirst(first).first(where: { last in
-                        // Part of a tick may have gone by at both ends.
+                        // A tick at either end may be a partial one.
                         let time = ticks[last].tick - ticks[first].tick + 1
                         return last - first + 1 > limit.burst + (limit.perSecond * time + 9) / 10
                     })
@@ -46,7 +46,7 @@ extension Ledger {
         let tick: Int
     }
 
-    /// What a rate limit counts: all of a source that is slowed, else what got past that stage.
+    /// Returns the arrivals that a rate limit counts: all of a slowed source, otherwise those that passed its stage.
     fileprivate func letIn(_ intake: IntakeMark) -> [LetIn] {
         let isSlowed = scenario.sources[intake.source].isSlowed
         let counted = passages.filter { passage in
@@ -59,13 +59,13 @@ extension Ledger {
         }
     }
 
-    /// The supervisor's timer begins with its run.
+    /// Returns the supervisor's tick at a position. Its timer starts with the run.
     func supervisorTick(_ position: Int) -> Int {
         guard let began, position >= began else { return 0 }
         return ticks[position] - ticks[began]
     }
 
-    /// Whether since some earlier moment so much was let in that less than one is left.
+    /// Returns whether less than one token is left, given the arrivals let in since some earlier one.
     fileprivate func isOver(_ limit: RateLimit, _ passage: Passage) -> Bool {
         let before = letIn(passage.intake).filter { $0.at < asked(passage) || isBefore($0.mark, passage) }
         let now = supervisorTick(asked(passage))
@@ -115,14 +115,14 @@ extension Ledger {
     fileprivate struct Step {
         let passage: Passage
         let at: Int
-        /// Asked for, or settled.
+        /// Whether the breaker decides about the arrival. Otherwise the arrival is settled.
         let isAsked: Bool
     }
 
-    /// What a plugin's circuit breaker is asked for and told, in that order.
+    /// Returns the decisions and outcomes of a plugin's circuit breaker, in order.
     fileprivate func steps(of action: Int) -> [Step] {
         let own = passages.filter { message(of: $0).action == action && $0.reaches(.breaker) && wasRouted($0) }
-        // What waits for the supervisor to open is routed intake by intake.
+        // Arrivals that wait for the supervisor to open are routed intake by intake.
         let asked = own.map { Step(passage: $0, at: self.asked($0), isAsked: true) }.enumerated().sorted { one, other in
             (one.element.at, one.element.passage.mark.source, one.offset)
                 < (other.element.at, other.element.passage.mark.source, other.offset)
@@ -136,7 +136,7 @@ extension Ledger {
     }
 }
 
-/// What a circuit breaker must do, as the options describe it.
+/// A model of a circuit breaker, as the options document it.
 private struct BreakerModel {
     private enum Phase {
         case closed(failures: Int)
@@ -149,12 +149,12 @@ private struct BreakerModel {
 
     init(_ breaker: PluginScenario.Breaker) { self.breaker = breaker }
 
-    /// - Returns: what is wrong.
+    /// - Returns: The fault, or `nil`.
     mutating func ask(_ mark: ArrivalMark, isRefused: Bool, at tick: Int) -> String? {
         switch phase {
         case .closed: return isRefused ? "was refused, and the circuit breaker is closed" : nil
         case .open(let since):
-            // Part of a tick may have gone by at both ends.
+            // A tick at either end may be a partial one.
             if isRefused { return tick > since + breaker.openFor + 1 ? "was refused, and the time is over" : nil }
             if tick < since + breaker.openFor - 1 { return "was let through, and the circuit breaker is open" }
             phase = .trying(mark)
@@ -189,7 +189,7 @@ extension Invariant {
                 let id = ledger.message(of: first).id
             else { return [] }
             let ids = Set(ledger.passages.filter { $0.intake == first.intake }.map { ledger.message(of: $0).id })
-            // Beyond the limits the oldest are forgotten.
+            // Beyond the limits, the oldest ids are forgotten.
             guard ids.count <= limits.count, limits.bytes > 1_000 else { return [] }
             return ledger.passages.dropFirst(place + 1).compactMap { later in
                 guard later.intake == first.intake, ledger.message(of: later).id == id,
@@ -223,7 +223,7 @@ extension Invariant {
 }
 
 extension Ledger {
-    /// Whether what an arrival's id stands for is remembered: while it runs, and so many ticks after it was handled.
+    /// Returns whether the arrival's id is remembered: while it is unsettled, and `time` ticks after it was handled.
     fileprivate func isRemembered(_ passage: Passage, at position: Int, for time: Int) -> Bool {
         guard let settled = passage.settled.first, settled.at < position else { return true }
         guard case .handled = settled.outcome else { return false }

@@ -82,14 +82,14 @@ extension Invariant {
 }
 
 extension Ledger {
-    /// Whether middleware is on its way with it: an attempt that was settled without it goes on.
+    /// Returns whether middleware is running for the arrival. It may run on after the arrival is settled.
     fileprivate func isInAttempt(_ passage: Passage, _ position: Int) -> Bool {
         passage.middleware.contains { passing in
             passing.began < position && passing.ended.map { $0 > position } ?? true
         }
     }
 
-    /// Whether the registration was in force at some moment between the submission of an arrival and its call.
+    /// Returns whether the registration was in force at some time between the routing of an arrival and its call.
     fileprivate func isInForce(_ registration: Int, _ passage: Passage, _ call: Int) -> Bool {
         guard let from = registrations[registration].from, from < call else { return false }
         guard let until = registrations[registration].until else { return true }
@@ -180,9 +180,9 @@ extension Ledger {
         }
     }
 
-    /// Whether it was let go of as the supervisor, or its source, had had its time to end.
+    /// Returns whether the arrival was abandoned after the drain limit of the supervisor or of its source.
     private func isDrained(_ passage: Passage, _ at: Int) -> Bool {
-        // One that ends by itself may be the last, and then the supervisor drains.
+        // A source that ends by itself may be the last, and then the supervisor drains.
         if scenario.sources.contains(where: { $0.kind == .endingAdapter }) { return true }
         let removed = removals.filter { $0.intake == passage.intake }.map(\.from)
         return (removed + [stopped].compactMap { $0 }).contains { from in
@@ -208,7 +208,7 @@ extension Ledger {
         }
     }
 
-    /// Whether a call of the action's plugin was running that had been settled without it.
+    /// Returns whether a call of the action's plugin was still running after its arrival was settled.
     private func hadStalledCall(_ action: Int, _ at: Int) -> Bool {
         passages.contains { passage in
             message(of: passage).action == action && passage.isSettled(before: at)
@@ -216,7 +216,7 @@ extension Ledger {
         }
     }
 
-    /// A call of a batch plugin is settled as a whole, together with what it left out, as its body did not fit.
+    /// Returns whether the arrival was left out of a batch call that is running. It is settled together with that call.
     func isInBatchCall(_ passage: Passage, _ at: Int) -> Bool {
         guard isLeftOutOfBatches(passage) else { return false }
         return calls.contains { call in
@@ -225,19 +225,19 @@ extension Ledger {
         }
     }
 
-    /// Whether a batch plugin's call has left it out, or may have.
+    /// Returns whether a call of a batch plugin has left out the arrival, or may have.
     func isLeftOut(_ passage: Passage) -> Bool {
         isLeftOutOfBatches(passage)
             && registrations.contains { $0.plugin.kind == .batch && $0.plugin.action == message(of: passage).action }
     }
 
-    /// A batch plugin's call begins without it, and it is told of at the call's end.
+    /// Returns whether batch calls leave out the arrival. Such a call begins without it, and settles it at its end.
     func isLeftOutOfBatches(_ passage: Passage) -> Bool {
         let message = message(of: passage)
         return message.content == .invalidBody || message.deadline == .past
     }
 
-    /// Whether a call has begun for it, or middleware that stands before one.
+    /// Returns whether a call for the arrival has started, or middleware before one.
     func hasBegun(_ passage: Passage, before position: Int) -> Bool {
         passage.calls.contains { calls[$0].began < position } || passage.middleware.contains { $0.began < position }
     }

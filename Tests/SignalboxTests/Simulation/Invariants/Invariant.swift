@@ -1,12 +1,12 @@
 import Signalbox
 import SignalboxCore
 
-/// Something that holds in every run, whatever the plugins and sources do.
+/// A property that holds in every run, whatever the plugins and sources do.
 struct Invariant: Sendable {
     let name: String
-    /// What holds.
+    /// The property in words.
     let promise: String
-    /// Where it does not hold, and what was expected.
+    /// Returns the positions at which the property does not hold, and the expectation.
     let check: @Sendable (Ledger) -> [Ledger.Fault]
 
     init(_ name: String, _ promise: String, _ check: @escaping @Sendable (Ledger) -> [Ledger.Fault]) {

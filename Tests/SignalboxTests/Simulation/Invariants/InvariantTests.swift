@@ -2,7 +2,7 @@ import Signalbox
 import SignalboxCore
 import Testing
 
-/// Each invariant can fail: the log of a run in which all of them hold is spoiled, and the one meant finds it.
+/// Each invariant can fail. The log of a run in which all hold is spoiled, and the intended invariant finds the fault.
 @Suite struct InvariantTests {
     @Test func aRunThatIsNotSpoiledKeepsThemAll() {
         let run = SpoiledRun()
@@ -22,10 +22,10 @@ import Testing
     }
 }
 
-/// The log of a small run in which everything is right, to be spoiled.
+/// The log of a small correct run, to be spoiled.
 ///
-/// Source 0 sends two messages and 3 ticks later a third, together with the one of source 1; a serial plugin returns at
-/// once.
+/// Source 0 sends two messages. Three ticks later it sends a third, together with the message of source 1. A serial
+/// plugin returns at once.
 struct SpoiledRun: Sendable {
     var scenario: Scenario
     var registrations: [PluginScenario]
@@ -49,7 +49,7 @@ struct SpoiledRun: Sendable {
         events = run.events
     }
 
-    /// What an invariant finds in it.
+    /// Returns the faults that an invariant finds in the log.
     func faults(of invariant: Invariant) -> [Ledger.Fault] {
         invariant.check(Ledger(scenario, registrations: registrations, events: events))
     }
@@ -58,7 +58,7 @@ struct SpoiledRun: Sendable {
 // MARK: - Spoiling
 
 extension SpoiledRun {
-    /// Where the first such event is; there must be one.
+    /// Returns the position of the first matching event. The log must contain one.
     func position(_ isMeant: (SimulationEvent) -> Bool) -> Int {
         events.firstIndex(where: isMeant) ?? events.endIndex
     }
@@ -75,7 +75,7 @@ extension SpoiledRun {
         position { if case .callBegan(_, _, [mark], _) = $0 { true } else { false } }
     }
 
-    /// Where `submit` returned that took the arrival.
+    /// Returns the position at which the `submit` that took the arrival returns.
     func taking(_ mark: ArrivalMark) -> Int {
         let offer = position { event in
             if case .offers(_, _, let offered) = event { offered.contains { $0.mark == mark } } else { false }
@@ -83,7 +83,7 @@ extension SpoiledRun {
         return events[offer...].firstIndex { if case .took = $0 { true } else { false } } ?? events.endIndex
     }
 
-    /// Tells another outcome of an arrival, to the observers too.
+    /// Replaces the outcome of an arrival, for the observers too.
     mutating func tell(_ outcome: Outcome, of mark: ArrivalMark, isRepeat: Bool = false) {
         events[observing(mark)] = .observed(mark, outcome, attempts: isRepeat ? 0 : 1, isRepeat: isRepeat)
         events[settling(mark)] = .settled(mark, outcome)
@@ -93,7 +93,7 @@ extension SpoiledRun {
         events.insert(contentsOf: new, at: position)
     }
 
-    /// Lets time go by.
+    /// Inserts ticks, and shifts all later ones.
     mutating func insertTicks(_ count: Int, at position: Int) {
         var now = 0
         for event in events[..<position] { if case .tick(let tick) = event { now = tick } }

@@ -52,7 +52,7 @@ extension Invariant {
                 let strand = ledger.lineage(of: passage, in: plugin)
                 defer { last[strand] = (passage, first, end) }
                 guard let before = last[strand] else { return nil }
-                // One call of a batch plugin begins for all of its arrivals.
+                // One call of a batch plugin begins for all its arrivals.
                 let isRight = plugin.kind == .batch || isFree ? before.first <= first : before.end < first
                 let isAtOnce = isFree && plugin.maxConcurrent > 1 && ledger.ticks[before.first] == ledger.ticks[first]
                 if isRight || isAtOnce { return nil }
@@ -64,7 +64,7 @@ extension Invariant {
 }
 
 extension Ledger {
-    /// What is called in the order of submission: sources take turns, so it is the arrivals of one of them.
+    /// Returns the group that keeps the order of submission. Sources take turns, so each has its own group.
     fileprivate func lineage(of passage: Passage, in plugin: PluginScenario) -> Strand {
         plugin.order == .key ? .keyOfSource(message(of: passage).key, passage.intake) : .source(passage.intake)
     }
@@ -111,7 +111,7 @@ extension Ledger {
         let at: Int
     }
 
-    /// Which source was called when; what was rejected on the lane has had its turn too.
+    /// Returns the turns of the sources in order. An arrival that the lane rejects takes a turn too.
     fileprivate func turns(of action: Int) -> [Turn] {
         let own = passages.filter { message(of: $0).action == action && !$0.isRepeat }
         let turns = own.flatMap { passage -> [Turn] in
@@ -123,7 +123,7 @@ extension Ledger {
         return turns.sorted { $0.at < $1.at }
     }
 
-    /// Whether the arrival could have been called all the time, and was not.
+    /// Returns whether the arrival could have been called at any time in the interval and was not.
     fileprivate func waits(_ passage: Passage, for plugin: PluginScenario, from: Int, to: Int) -> Bool {
         guard !sharesID(passage), message(of: passage).action == plugin.action,
             plugin.sources.contains(passage.mark.source),
@@ -184,7 +184,7 @@ extension Invariant {
 }
 
 extension Ledger {
-    /// What waits for a registration that has not begun, and could have at an earlier tick.
+    /// Returns an arrival that waits for a registration without a call that could have had one at an earlier tick.
     fileprivate func isHeldBack(_ new: Int, from before: Int, to position: Int) -> Passage? {
         let registration = registrations[new]
         let own = passages.filter { message(of: $0).action == registration.plugin.action && wasRouted($0) }
@@ -193,7 +193,7 @@ extension Ledger {
             own.allSatisfy({ asked($0) > from || $0.isSettled(before: before) })
         else { return nil }
         return own.first { passage in
-            // Others have been decided by middleware, without a call.
+            // Middleware decides other arrivals without a call.
             passage.taken < before && asked(passage) > from && !passage.isSettled(before: position)
                 && !sharesID(passage)
                 && registration.until.map { $0 > asked(passage) } ?? true && !isLeftOut(passage)
@@ -201,7 +201,7 @@ extension Ledger {
         }
     }
 
-    /// The registration whose place this one took, where both promise an order.
+    /// Returns the registration that this one replaced, if both promise an order.
     func predecessor(of new: Int) -> Int? {
         guard let from = registrations[new].from, registrations[new].plugin.order != .none else { return nil }
         return registrations.indices.first { old in
@@ -223,7 +223,7 @@ extension Invariant {
             guard ledger.waitsForItself(passage) || ledger.waitsForItsPredecessor(passage),
                 let settled = passage.settled.first
             else { return nil }
-            // What does not get as far as the lane has another outcome, as has what waits at a lane that is stalled.
+            // An arrival that does not reach the lane, or waits at a stalled lane, has another outcome at once.
             guard settled.at > passage.taken else { return nil }
             return Ledger.Fault(at: settled.at, text: "\(passage.mark) waited for the call that delivered it")
         }
@@ -231,7 +231,7 @@ extension Invariant {
 }
 
 extension Ledger {
-    /// Whether it was delivered by a call of the plugin whose place its own took, and which that one waits for.
+    /// Returns whether a call of the replaced plugin, for which the new one waits, delivered the arrival.
     fileprivate func waitsForItsPredecessor(_ passage: Passage) -> Bool {
         guard let number = deliverers[passage.mark], let call = calls.first(where: { $0.number == number }),
             call.marks.contains(where: { self.passage($0)?.isSettled(before: passage.offered) == false })
@@ -244,7 +244,7 @@ extension Ledger {
         }
     }
 
-    /// Whether it was delivered by a call of a plugin whose place was taken since: what comes for the new one may wait for it.
+    /// Returns whether a call of a since replaced plugin delivered the arrival. Its successor may wait for the call.
     func mayWaitForItsPredecessor(_ passage: Passage) -> Bool {
         guard let number = deliverers[passage.mark], let call = calls.first(where: { $0.number == number }) else {
             return false
@@ -254,7 +254,7 @@ extension Ledger {
             && old.until.map { $0 < passage.taken } ?? false
     }
 
-    /// Whether it was delivered by a call that has to return before it could begin.
+    /// Returns whether the call that delivered the arrival must return before the arrival can be called.
     func waitsForItself(_ passage: Passage) -> Bool {
         guard let number = deliverers[passage.mark], let call = calls.first(where: { $0.number == number }) else {
             return false

@@ -22,7 +22,7 @@ extension Invariant {
             }
             for passage in ledger.passages where passage.intake == intake && !passage.isSettled(before: until) {
                 if ledger.isInCall(passage, until) { continue }
-                // A repeat of what is called waits for it.
+                // A duplicate of an arrival in a call waits for that call.
                 if ledger.passages.contains(where: { $0.isTwin(of: passage) && ledger.isInCall($0, until) }) {
                     continue
                 }
@@ -36,7 +36,7 @@ extension Invariant {
         "namesAreFree",
         "A source can be added where none of its name is there, until the supervisor drains."
     ) { ledger in
-        // One that ends by itself may be the last, and then the supervisor drains.
+        // A source that ends by itself may be the last, and then the supervisor drains.
         guard !ledger.scenario.sources.contains(where: { $0.kind == .endingAdapter }) else { return [] }
         return ledger.events.enumerated().compactMap { position, event in
             guard case .notAdded(let source) = event, position < min(ledger.stopped ?? .max, ledger.ended?.at ?? .max)
@@ -53,7 +53,7 @@ extension Ledger {
     fileprivate func isInCall(_ passage: Passage, _ position: Int) -> Bool {
         isInBatchCall(passage, position)
             || attempts(of: passage).contains { attempt in
-                // One may begin, and end in a failure after which it would be called again, in the tick of the removal's end.
+                // In the tick of the removal's end an attempt may begin, or fail so that a retry would follow.
                 let isNow = [attempt.began, attempt.ended].contains { $0.map { ticks[$0] } == ticks[position] }
                 return attempt.isRunning(at: position) || isNow
             }
@@ -176,7 +176,7 @@ extension Invariant {
 
 extension Ledger {
     fileprivate func hasRoom(_ intake: IntakeMark, at position: Int) -> Bool {
-        // Who has asked several times is told several times.
+        // Several callers may wait for room, and each is notified separately.
         guard !scenario.isDeliveredThrough(intake.source) else { return false }
         let source = scenario.sources[intake.source]
         let inside = passages.filter { $0.intake == intake && $0.taken < position && !$0.isSettled(before: position) }
@@ -185,14 +185,14 @@ extension Ledger {
             bytes <= source.window.bytes - max(1, source.window.bytes / 4)
         else { return false }
         guard source.isSlowed, let limit = source.rateLimit else { return true }
-        // Full again after so many ticks without anything taken.
+        // The bucket is full again after this many ticks without an arrival.
         let latest = passages.last { $0.intake == intake && $0.taken < position }.map { supervisorTick($0.taken) } ?? 0
         return supervisorTick(position) - latest > 10 * limit.burst / limit.perSecond + 2
     }
 }
 
 extension Scenario {
-    /// Whether plugins submit through the source too.
+    /// Returns whether plugins submit through the source too.
     func isDeliveredThrough(_ source: Int) -> Bool {
         messages.contains { message in
             message.acts.contains { act in

@@ -2,7 +2,7 @@ import Signalbox
 import SignalboxCore
 import Testing
 
-/// One way to break an invariant.
+/// A change of the log that violates one invariant.
 struct Spoiling: Sendable, CustomTestStringConvertible {
     let invariant: String
     let spoil: @Sendable (inout SpoiledRun) -> Void
@@ -109,7 +109,7 @@ extension Spoiling {
         },
         Spoiling("nothingWaitsWithoutReason") { run in run.insertTicks(1, at: run.call(SpoiledRun.first)) },
         Spoiling("stalledLaneIsUnavailable") { run in
-            // The first call goes on when it is settled, and the second arrival waits behind it.
+            // The first call continues after it is settled, and the second arrival waits behind it.
             run.events.removeAll { $0 == .callEnded(call: 0, .returned) }
             run.insertTicks(1, at: run.call(SpoiledRun.second))
         },
@@ -132,7 +132,7 @@ extension Spoiling {
             run.insertTicks(3, at: min(calls[0].0, calls[1].0))
         },
         Spoiling("sourcesTakeTurns") { run in
-            // The other source's arrival was there before the first call of all.
+            // The other source's arrival is submitted before the first call.
             let offer = run.position { event in
                 if case .offers(_, IntakeMark(source: 1), _) = event { true } else { false }
             }
@@ -183,7 +183,7 @@ extension Spoiling {
 }
 
 extension SpoiledRun {
-    /// The first call ends only when the second has begun.
+    /// Ends the first call only after the second has started.
     fileprivate mutating func overlapCalls() {
         let end = position { $0 == .callEnded(call: 0, .returned) }
         let moved = events.remove(at: end)
@@ -218,7 +218,7 @@ extension Spoiling {
             }
         },
         Spoiling("breakerIsKept") { run in
-            // Half open it lets one at a time pass, and both are asked for before either is settled.
+            // A half-open breaker admits one arrival at a time. Here it admits two before either is settled.
             run.registrations[0].breaker = .init(failures: 2, openFor: 1)
             for mark in [SpoiledRun.first, SpoiledRun.second] {
                 run.tell(.failed(Outcome.Failure(.threw, detail: "")), of: mark)

@@ -33,7 +33,7 @@ extension Ledger {
         guard plugin.kind != .batch || !isLeftOutOfBatches(passage) else { return false }
         let others = passages.filter { message(of: $0).action == plugin.action && $0.mark != passage.mark }
         let running = others.filter { isRunning($0, at: position) }
-        // A batch plugin's call is for several arrivals.
+        // A call of a batch plugin has several arrivals.
         let calls = plugin.kind == .batch ? Set(running.compactMap { $0.calls.last }).count : running.count
         guard calls < plugin.maxConcurrent else { return false }
         let own = strand(of: passage, in: plugin)
@@ -83,7 +83,7 @@ extension Ledger {
                 && attempts(of: other).contains { $0.isRunning(at: position) }
         }
         if plugin.order == .source, stalled.contains(where: { $0.intake == passage.intake }) { return true }
-        // A call of a batch plugin is for several arrivals.
+        // A call of a batch plugin has several arrivals.
         let calls = plugin.kind == .batch ? Set(stalled.compactMap { $0.calls.last }).count : stalled.count
         return calls >= plugin.maxConcurrent
     }
@@ -98,7 +98,7 @@ extension Invariant {
             guard let timeout = ledger.timeout(of: passage) else { return [] }
             return ledger.attempts(of: passage).compactMap { attempt in
                 let settled = passage.settled.first?.at ?? .max
-                // Told early, by an outcome that says that time was over.
+                // A timeout that is reported too early is a fault as well.
                 let end = min(settled, attempt.ended ?? .max, ledger.ended?.at ?? .max)
                 guard attempt.began < end, end < ledger.ticks.count else { return nil }
                 let ticks = ledger.ticks[end] - ledger.ticks[attempt.began]
@@ -133,7 +133,7 @@ extension Invariant {
             if let late = attempts.first(where: { ledger.ticks[$0.began] - from > limit + 1 }) {
                 return Ledger.Fault(at: late.began, text: "\(passage.mark) was called when the hold limit was over")
             }
-            // What a batch plugin's call leaves out is told at its end.
+            // The arrivals that a batch call leaves out are settled at its end.
             guard (ticks > limit + 1 && !ledger.isLeftOut(passage)) || isEarly else { return nil }
             return Ledger.Fault(at: end, text: "\(passage.mark) was held for \(ticks) ticks, of \(limit)")
         }
@@ -152,7 +152,7 @@ extension Invariant {
 }
 
 extension Ledger {
-    /// In ticks; `nil` where several registrations might have called it.
+    /// Returns the timeout in ticks, or `nil` unless exactly one registration can have called the arrival.
     fileprivate func timeout(of passage: Passage) -> Int? {
         guard let registration = onlyRegistration(of: message(of: passage).action) else { return nil }
         return registration.plugin.timeout ?? scenario.timeout

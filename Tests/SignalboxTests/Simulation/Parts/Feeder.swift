@@ -1,12 +1,12 @@
 import SignalboxCore
 import SignalboxTesting
 
-/// Sends what a source's scenario says, and sends again what was let go of where the source redelivers.
+/// A sink that sends the messages of a source's scenario, and sends abandoned ones again if the source redelivers.
 final class Feeder: SettlementSink {
     private struct State: Sendable {
-        /// What was taken and is not settled, by token.
+        /// The unsettled messages, by token.
         var inside: [UInt64: Inside] = [:]
-        /// What was abandoned, the oldest first.
+        /// The abandoned messages, oldest first.
         var again: [Int] = []
         var tokens: UInt64 = 0
         var isDone = false
@@ -16,7 +16,7 @@ final class Feeder: SettlementSink {
 
     private struct Inside: Sendable {
         let message: Int
-        /// The life of the intake that it was submitted to.
+        /// The life of the intake to which the message was submitted.
         let life: Int
     }
 
@@ -31,7 +31,7 @@ final class Feeder: SettlementSink {
         origin = Origin(source: scenario.name, facts: TestFacts())
     }
 
-    /// Sends all of it and waits until it is settled; nothing more is sent when the task is cancelled or the intake
+    /// Sends all messages and waits until they are settled. Stops sending when the task is cancelled or the intake
     /// closes.
     func feed(into intake: ObservedIntake) async {
         let life = intake.mark.life
@@ -40,12 +40,12 @@ final class Feeder: SettlementSink {
         finish()
     }
 
-    /// Waits until all is sent and settled, or the task is cancelled.
+    /// Waits until everything is sent and settled, or the task is cancelled.
     func untilDone() async {
         await state.until { $0.isDone }
     }
 
-    /// Says that somebody else has sent it all.
+    /// Marks the source as done, when another part has sent everything.
     func finish() {
         state.change { $0.isDone = true }
     }
@@ -66,7 +66,7 @@ final class Feeder: SettlementSink {
         }
     }
 
-    /// - Returns: whether to go on.
+    /// - Returns: Whether to continue.
     private func send(_ messages: [Int], into intake: any Intake, _ life: Int) async -> Bool {
         var rest = arrivals(messages, life)[...]
         while !Task.isCancelled {
@@ -121,7 +121,7 @@ extension ArrivalBatch {
     }
 }
 
-/// An adapter that runs its feeder, and then ends or waits for its cancellation.
+/// An adapter that runs its feeder and then returns, or waits for its cancellation.
 struct FedAdapter: Adapter {
     let scenario: SourceScenario
     let feeder: Feeder
@@ -130,7 +130,7 @@ struct FedAdapter: Adapter {
     var features: AdapterFeatures { scenario.features }
 
     func run(into intake: any Intake) async {
-        // Always behind an ObservedAdapter.
+        // The intake is always observed, because every adapter is wrapped in an ObservedAdapter.
         guard let intake = intake as? ObservedIntake else { return }
         await feeder.feed(into: intake)
         guard scenario.kind == .adapter else { return }

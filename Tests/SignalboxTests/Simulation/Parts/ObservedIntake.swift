@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// Stands between a source and its intake, and records what goes each way.
+/// An intake that records the calls between a source and the supervisor's intake.
 final class ObservedIntake: Intake {
     let mark: IntakeMark
     private let intake: any Intake
@@ -20,7 +20,7 @@ final class ObservedIntake: Intake {
             )
         }
         let number = world.beginOffer(offered, to: mark)
-        // The sink of `deliver` is known by its type: who awaits an outcome may wait for itself.
+        // The lane identifies `deliver` by the type of its sink, to detect callers that wait for themselves.
         let isDelivered = sink is OutcomeCollector
         let observed = isDelivered ? sink : ObservedSink(sink, source: mark.source, world: world)
         let taken = intake.submit(batch, to: observed)
@@ -56,7 +56,7 @@ struct ObservedAdapter: Adapter {
     }
 }
 
-/// Records what a sink is told, and tells it.
+/// A sink that records its calls and forwards them.
 final class ObservedSink: SettlementSink {
     private let sink: any SettlementSink
     private let source: Int

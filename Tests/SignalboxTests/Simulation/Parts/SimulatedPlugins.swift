@@ -2,12 +2,12 @@ import Signalbox
 import SignalboxCore
 import SignalboxTesting
 
-/// An error of a simulated plugin.
+/// The error that simulated plugins throw.
 struct SimulatedError: RetryableError {
     let isRetryable: Bool
 }
 
-/// A batch plugin; what it does is what the scenario says for the first of its arrivals.
+/// A batch plugin that performs the act of its first arrival's message.
 struct SimulatedBatchPlugin: BatchPlugin {
     let world: SimulationWorld
     let hold: RegistrationHold
@@ -19,16 +19,16 @@ struct SimulatedBatchPlugin: BatchPlugin {
 }
 
 extension SimulationWorld {
-    /// What a plugin's code is.
+    /// Runs a plugin's call.
     ///
-    /// - Returns: the number of the call, which is the plugin's reply: so each outcome tells which call it came from.
+    /// - Returns: The number of the call. It is the plugin's reply, so that each outcome identifies its call.
     func call(_ registration: Int, _ contexts: [ActionContext], _ info: SimulatedInfo) async throws -> Int {
         let (call, act) = begin(registration, contexts, info)
         await perform(act, call)
         return try end(call, act)
     }
 
-    /// The same for a plugin that does not wait.
+    /// Runs a call of a plugin that does not wait.
     func callWithoutWaiting(_ registration: Int, _ context: ActionContext, _ info: SimulatedInfo) throws -> Int {
         let (call, act) = begin(registration, [context], info)
         return try end(call, act.withoutWaiting)
@@ -61,7 +61,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Submits one message and awaits its outcome, as a plugin does that needs another; whose call it is, if any.
+    /// Submits one message and awaits its outcome. `call` is the plugin's call that requires it, if any.
     func deliver(_ message: Int, through source: Int, _ call: Int? = nil) async {
         guard let intake = intake(of: source) else { return }
         var batch = ArrivalBatch(pool: ArrivalPool())
@@ -78,11 +78,11 @@ extension SimulationWorld {
     }
 }
 
-/// Middleware that does what its scenario says.
+/// Middleware that performs the acts of its scenario.
 struct SimulatedMiddleware: Middleware {
     let scenario: MiddlewareScenario
     let world: SimulationWorld
-    /// How what it decides is known again.
+    /// The detail that identifies this middleware's outcomes.
     static let detail = "middleware"
 
     func handle(_ context: ActionContext, next: MiddlewareNext) async -> Outcome {
@@ -108,15 +108,15 @@ struct SimulatedMiddleware: Middleware {
 }
 
 extension SimulationWorld {
-    /// Letting go of the same message whenever it comes again would go on for ever.
+    /// Returns the act, or `.passes` if it would abandon a message again, because redelivery would never end.
     fileprivate func actOnce(_ act: MiddlewareAct, _ context: ActionContext) -> MiddlewareAct {
         guard act == .throwsAway || act == .abandons, !throwAway(message(of: context.arrival)) else { return act }
         return .passes
     }
 }
 
-/// Records what observers are told. What a plugin delivers is settled through a sink of its own, so it is recorded here
-/// that it is.
+/// An observer that records outcomes and reports. A message that a plugin delivers has a sink that is not observed, so
+/// the observer also records its settlement.
 struct SimulatedObserver: OutcomeObserver, ReportObserver {
     let world: SimulationWorld
 

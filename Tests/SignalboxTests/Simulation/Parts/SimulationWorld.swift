@@ -2,21 +2,21 @@ import SignalboxCore
 import SignalboxTesting
 import Synchronization
 
-/// What all parts of one simulated run share. It knows no supervisor, which the plugins' closures would keep alive.
+/// The state shared by all parts of a run. It has no supervisor, which the plugins' closures would retain.
 final class SimulationWorld: Sendable {
     private struct State {
         var events: [SimulationEvent] = []
         var offers = 0
         var calls = 0
-        /// How often a plugin was called for each message.
+        /// The number of plugin calls for each message.
         var callsOfMessage: [Int: Int] = [:]
-        /// Messages that middleware threw away.
+        /// The messages that middleware has abandoned.
         var thrownAway: Set<Int> = []
         var registrations: [PluginScenario] = []
-        /// What tells of each registration whether it is still held.
+        /// Weak references to the holds of the registrations.
         var holds: [WeakHold] = []
         var intakes: [Int: ObservedIntake] = [:]
-        /// How often each source was added.
+        /// The number of times that each source was added.
         var lives: [Int: Int] = [:]
         var removals = 0
         var ownTokens: UInt64 = 0
@@ -24,7 +24,7 @@ final class SimulationWorld: Sendable {
 
     let scenario: Scenario
     let clock = ManualClock()
-    /// Opened when the run is over, for the calls that hang.
+    /// A gate that opens when the run is over, for the calls that hang.
     let release = Gate()
     private let state = Mutex(State())
 
@@ -38,7 +38,7 @@ final class SimulationWorld: Sendable {
         state.withLock { $0.events.append(event) }
     }
 
-    /// Waits so many ticks; returns early when the task is cancelled.
+    /// Waits for a number of ticks; returns early when the task is cancelled.
     func wait(_ ticks: Int) async {
         guard ticks > 0 else { return }
         try? await clock.sleep(for: Simulation.tick * ticks)
@@ -62,7 +62,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Records that a plugin's code begins, and finds what it does for the first of the arrivals.
+    /// Records the start of a plugin's call, and returns its number with the act for the first arrival.
     func beginCall(_ registration: Int, _ marks: [ArrivalMark], message: Int, attempt: Int) -> (
         call: Int, act: PluginAct
     ) {
@@ -76,12 +76,12 @@ extension SimulationWorld {
         }
     }
 
-    /// - Returns: whether this is the first time.
+    /// - Returns: Whether this is the first time.
     func throwAway(_ message: Int) -> Bool {
         state.withLock { $0.thrownAway.insert(message).inserted }
     }
 
-    /// A number for a registration that is about to be made, and what its plugin is to hold.
+    /// Returns the hold for the plugin of a new registration, with the registration's number.
     func nextRegistration(_ plugin: PluginScenario) -> RegistrationHold {
         state.withLock { state in
             let hold = RegistrationHold(number: state.registrations.count)
@@ -93,15 +93,15 @@ extension SimulationWorld {
 
     var registrations: [PluginScenario] { state.withLock { $0.registrations } }
 
-    /// The registrations whose plugins somebody still holds.
+    /// The registrations whose plugins are still retained.
     var heldRegistrations: [Int] { state.withLock { $0.holds.compactMap { $0.hold?.number } } }
 
-    /// The mark of a source's next intake.
+    /// Returns the mark of a source's next intake.
     func nextIntake(of source: Int) -> IntakeMark {
         IntakeMark(source: source, life: state.withLock { $0.lives[source, default: 0] })
     }
 
-    /// Records that the intake is there.
+    /// Records that the intake was added.
     func noteAdded(_ intake: IntakeMark) {
         state.withLock { $0.lives[intake.source] = intake.life + 1 }
         add(.added(intake))
@@ -114,7 +114,7 @@ extension SimulationWorld {
         }
     }
 
-    /// A token for what a plugin delivers, which no adapter gives.
+    /// Returns a token for a message that a plugin delivers, which no adapter uses.
     func ownToken() -> UInt64 {
         state.withLock { state in
             state.ownTokens += 1
@@ -136,7 +136,7 @@ extension SimulationWorld {
 
     func intake(of source: Int) -> ObservedIntake? { state.withLock { $0.intakes[source] } }
 
-    /// Lets go of the intakes, which keep the supervisor's parts alive.
+    /// Releases the intakes, which keep parts of the supervisor alive.
     func forgetIntakes() {
         let intakes = state.withLock { state in
             defer { state.intakes = [:] }
@@ -146,14 +146,14 @@ extension SimulationWorld {
     }
 }
 
-/// What a simulated plugin holds for as long as somebody holds the plugin.
+/// An object that a simulated plugin retains, so that the plugin's deallocation can be detected.
 final class RegistrationHold: Sendable {
     let number: Int
 
     init(number: Int) { self.number = number }
 }
 
-/// Finds a hold, without keeping it.
+/// A weak reference to a hold.
 struct WeakHold {
     weak var hold: RegistrationHold?
 }

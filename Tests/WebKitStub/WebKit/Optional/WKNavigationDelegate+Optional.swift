@@ -1,6 +1,6 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
-// What is optional in Apple's protocol, for code that implements a part of it.
+// The optional requirements of Apple's protocol, for code that implements a part of it.
 import Foundation
 
 extension WKNavigationDelegate {
