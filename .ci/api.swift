@@ -1,11 +1,11 @@
-// Compares the public symbols of modules, as their symbol graphs have them, with the recorded ones.
+// Compares the public symbols of modules, from their symbol graphs, with the recorded ones.
 //
 //   api check|record GRAPHS RECORDS FROZEN MODULE...
 //
-// GRAPHS is a folder of symbol graphs, RECORDS a folder with one text file per module, FROZEN the frozen modules in one
-// word, separated by commas. A line of a record is a symbol's path and declaration; `[required]` marks what a conforming
-// type must have. In a frozen module nothing recorded may go or change, no protocol may ask for more and no enum may gain a
-// case; `record` refuses that too, so that such a change is made in the record by hand, where a reviewer sees it.
+// GRAPHS is a folder of symbol graphs, RECORDS a folder with one text file per module, FROZEN a comma-separated list of the
+// frozen modules. A line of a record is a symbol's path and declaration; `[required]` marks requirements of a protocol. In a
+// frozen module no recorded symbol may be removed or changed, no protocol may gain a requirement and no enum a case. `record`
+// refuses that too: such a change is made in the record by hand, where a reviewer notices it.
 import Foundation
 
 struct Graph: Decodable {
@@ -30,7 +30,7 @@ struct Graph: Decodable {
     let relationships: [Relationship]
 }
 
-/// Conformances that the compiler infers, and not every version of it alike.
+/// Conformances that the compiler infers, differently in its versions.
 let inferred: Set<String> = ["Swift.SendableMetatype", "Swift.Copyable", "Swift.Escapable", "Swift.BitwiseCopyable"]
 
 func readGraphs(of module: String, in folder: String) throws -> [Graph] {
@@ -65,7 +65,7 @@ func lines(of graphs: [Graph]) -> Set<String> {
     return lines
 }
 
-/// What of an addition breaks code that compiled before.
+/// Whether an added line breaks code that compiled before.
 func breaks(_ line: String, recorded: Set<String>) -> Bool {
     let path = line.prefix { $0 != "|" && $0 != ":" }.trimmingCharacters(in: .whitespaces)
     let owner = path.split(separator: ".").dropLast().joined(separator: ".")

@@ -1,16 +1,16 @@
-# Sourced by the check scripts. Written for the bash 3.2 of macOS as well.
+# Sourced by the check scripts. Also runs on macOS's bash 3.2.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LC_ALL=C.UTF-8
 
-# The modules that must build on every Swift platform, and therefore without Foundation.
+# The modules that must build on every Swift platform, without Foundation.
 FREE_MODULES="SignalboxCore SignalboxRoutes NavigationChain"
 
-# The modules, separated by commas, whose public symbols stay as they are (docs/architecture.md says why).
+# The modules whose public symbols are frozen, separated by commas (see docs/architecture.md).
 FROZEN_MODULES="SignalboxCore"
 
-# What the package is built with beyond the default, where the system has it. One build serves all steps of a gate, as another
-# choice would build everything anew: .ci/test exports this, and without it each script builds what a user gets.
+# The traits beyond the default that this system supports. All steps of a gate share one build, because other traits would
+# rebuild everything: the gates export these. Without that, each script builds what a user gets.
 all_traits() {
     if [ "$(uname -s)" = Linux ] && command -v pkg-config >/dev/null && pkg-config --exists webkit2gtk-4.1; then
         echo "--traits WebKitGTK"
@@ -21,7 +21,7 @@ complain() {
     printf '%s\n' "$*" >&2
 }
 
-# The folders of Swift code that exist, the manifest included.
+# The existing folders of Swift code, and the manifest.
 swift_folders() {
     local folder
     for folder in Package.swift Sources adapters Tests examples; do
@@ -29,14 +29,14 @@ swift_folders() {
     done
 }
 
-# The nested packages, which a build of the root does not reach.
+# The nested packages, which a build of the root does not include.
 nested_packages() {
     find Tests examples -name Package.swift -not -path '*/.build*' 2>/dev/null | sort | while read -r manifest; do
         dirname "$manifest"
     done
 }
 
-# imports_of FILE...: one line `FILE:LINE MODULE` per import, whatever its access level, attributes or kind.
+# imports_of FILE...: one line `FILE:LINE MODULE` per import, for any access level, attribute or kind.
 imports_of() {
     awk '
         {
@@ -52,7 +52,7 @@ imports_of() {
         }' "$@"
 }
 
-# A tool of the toolchain that runs here, else one of the system.
+# toolchain_tool NAME: the tool of the active toolchain, otherwise of the system.
 toolchain_tool() {
     local beside
     beside=$(dirname "$(readlink -f "$(command -v swift)" 2>/dev/null || command -v swift)")/$1
@@ -67,17 +67,17 @@ toolchain_tool() {
     fi
 }
 
-# The modules that the package offers as libraries; two products are for Tests/Programs alone (Package.swift).
+# The package's library modules, except two products that only Tests/Programs uses (see Package.swift).
 library_modules() {
     sed -n 's/.*\.library(name: "\([A-Za-z]*\)".*/\1/p' Package.swift | grep -vxE 'SignalboxCommand|BrokerKit' | sort
 }
 
-# The folder of the modules' symbol graphs: those that SIGNALBOX_SYMBOL_GRAPHS names, else new ones.
+# The folder of the modules' symbol graphs: SIGNALBOX_SYMBOL_GRAPHS if set, otherwise newly generated.
 symbol_graphs() {
     if [ -n "${SIGNALBOX_SYMBOL_GRAPHS:-}" ]; then echo "$SIGNALBOX_SYMBOL_GRAPHS"; else .ci/symbols; fi
 }
 
-# swift_tool NAME: the program compiled from .ci/NAME.swift, built anew when that changed.
+# swift_tool NAME: the program compiled from .ci/NAME.swift, rebuilt when the source changes.
 swift_tool() {
     local tool=.build/ci/$1
     mkdir -p .build/ci

@@ -1,5 +1,5 @@
-// Prints the share of public symbols with a doc comment, per module, from the symbol graphs in the folder of the first
-// argument; the other arguments are the modules. Fails below 100 %, and names what is missing.
+// Prints the share of public symbols with a doc comment, per module. The first argument is the folder of the symbol graphs, the
+// others are the modules. Fails below 100 % and lists the symbols without one.
 import Foundation
 
 struct Graph: Decodable {

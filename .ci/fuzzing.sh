@@ -2,8 +2,8 @@
 
 SANITIZERS="-sanitize=fuzzer,address"
 
-# fuzzer_options TARGETS ARGUMENT...: sets seconds, runs, seed and files. TARGETS is the Swift file whose cases are the targets:
-# --each N means so many seconds for each of them.
+# fuzzer_options TARGETS ARGUMENT...: sets seconds, runs, seed and files. TARGETS is the Swift file whose cases are the targets;
+# --each N gives each of them N seconds.
 fuzzer_options() {
     local targets=$1
     shift
@@ -23,7 +23,7 @@ fuzzer_options() {
     done
 }
 
-# need_fuzzer PLACE: exits if the toolchain has no libFuzzer; Xcode's has none.
+# need_fuzzer PLACE: exits if the toolchain has no libFuzzer, as Xcode's.
 need_fuzzer() {
     mkdir -p "$1"
     printf '@_cdecl("LLVMFuzzerTestOneInput")\npublic func test(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt { 0 }\n' \
@@ -39,13 +39,13 @@ need_fuzzer() {
     exit 1
 }
 
-# run_fuzzer TOOL PLACE SEEDS: fuzzes for as long as the options say, or replays the files. The last line is the result.
+# run_fuzzer TOOL PLACE SEEDS: fuzzes within the options' bounds, or replays the files. The last line is the result.
 run_fuzzer() {
     local tool=$1 place=$2 crashes=$2/crashes corpus=$2/corpus status=0 found
-    # libFuzzer itself reports where a trap was; the tests under the address sanitizer look for leaks.
+    # libFuzzer itself reports the location of a trap. The tests under the address sanitizer check for leaks.
     export SWIFT_BACKTRACE="enable=no" ASAN_OPTIONS="detect_leaks=0"
     if [ "${#files[@]}" -gt 0 ]; then exec "$tool" "${files[@]}"; fi
-    # A run bounded by --runs starts from the seeds, so that it always takes as long; one bounded by time resumes the corpus.
+    # A run bounded by --runs starts from the seeds, so that its duration is stable. A run bounded by time resumes the corpus.
     if [ "$runs" -ge 0 ]; then
         corpus=$place/short
         mkdir -p "$corpus"

@@ -1,10 +1,10 @@
-# Sourced by the gates, after common.sh: their steps, each under a time limit, and what they say at the end. The full output of
-# each step stays in .build/ci/.
+# Sourced by the gates, after common.sh: runs their steps, each with a time limit, and prints the summary. The full output of
+# each step is in .build/ci/.
 
 LOGS=.build/ci
-# In seconds: a step that hangs is a failure, not a lost hour.
+# In seconds. A step that hangs fails instead of blocking the gate.
 STEP_LIMIT=${STEP_LIMIT:-900}
-# All at once, hundreds of tests would hold more programs and threads than two processors serve, and wait for each other.
+# Hundreds of tests at once would start more programs and threads than two processors can serve, and wait for each other.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-16}
 
 passed=0
@@ -15,13 +15,13 @@ running=""
 aside=""
 mkdir -p "$LOGS"
 
-# Lines of a size to be read: a test's argument may be as long as a limit.
+# Truncates lines, because a test's argument may be as long as a size limit.
 shown() {
     cut -c 1-300
 }
 
-# limited [--display] COMMAND...: in a separate session, which ends with the command, so that nothing stays that the command started.
-# When the time is over it gets SIGUSR2, at which tests write what they wait for.
+# limited [--display] COMMAND...: runs the command in a separate session and ends the session with it, so that no process of the
+# command remains. At the time limit the command receives SIGUSR2, on which tests print what they wait for.
 limited() {
     local status=0 on_display="" began=$SECONDS
     if [ "$1" = --display ]; then
@@ -41,30 +41,30 @@ limited() {
         running=""
         return "$status"
     else
-        # Word splitting is wanted. In the foreground the signal reaches the command alone, not what it speaks to.
+        # Unquoted on purpose. --foreground sends the signal to the command only, not to its child processes.
         setsid $on_display timeout --foreground --signal=USR2 --kill-after=20 "$STEP_LIMIT" "$@" &
         running=$!
         wait "$running" || status=$?
         end_session "$running"
         running=""
-        # What does not heed the signal is killed, and then timeout has the status of that.
+        # A command that ignores the signal is killed, and timeout then returns 137.
         if [ "$status" -eq 137 ] && [ $((SECONDS - began)) -ge "$STEP_LIMIT" ]; then status=124; fi
         return "$status"
     fi
 }
 
-# end_session ID: ends, by their ids, the processes of a session that are left (proc(5): the fourth field behind the name).
+# end_session ID: ends the remaining processes of a session by their ids (proc(5): the fourth field after the name).
 end_session() {
     local file facts
     for file in /proc/[0-9]*/stat; do
         facts=$(cat "$file" 2>/dev/null) || continue
-        # Word splitting is wanted.
+        # Unquoted on purpose.
         set -- "$1" ${facts##*) }
         if [ "$5" = "$1" ]; then kill "-${signal:-KILL}" "${facts%% *}" 2>/dev/null || true; fi
     done
 }
 
-# A gate within the session has another one to end, and so gets a second for it.
+# A nested gate in the session has its own session to end, and gets one second for that.
 interrupted() {
     if [ -n "$aside" ]; then kill "$aside" 2>/dev/null || true; fi
     if [ -n "$running" ]; then
@@ -78,7 +78,7 @@ interrupted() {
 }
 trap interrupted INT TERM USR2
 
-# count TITLE STATUS [REMARK]
+# count TITLE STATUS [REMARK]: counts a step as passed or failed.
 count() {
     if [ "$2" -eq 0 ]; then
         passed=$((passed + 1))
@@ -89,19 +89,19 @@ count() {
     fi
 }
 
-# tell TITLE FILE: keeps lines for the end of the gate, as the end is all that some readers see.
+# tell TITLE FILE: repeats the file's lines in the gate's summary, which is all that some readers see.
 tell() {
     details="$details
   $1
 $(shown <"$2" | sed 's/^/    /')"
 }
 
-# ended STATUS: how a step came to its end, in words.
+# ended STATUS: describes how a step ended.
 ended() {
     if [ "$1" -eq 124 ]; then echo "cut after $STEP_LIMIT s"; else echo "status $1"; fi
 }
 
-# step NAME TITLE COMMAND...: shows the end of what the command wrote. Its status is that of the command.
+# step NAME TITLE COMMAND...: runs the command, prints the end of its output and returns its status.
 step() {
     local name=$1 title=$2 began=$SECONDS status=0
     shift 2
@@ -110,7 +110,7 @@ step() {
     conclude "$name" "$title" "$status" $((SECONDS - began))
 }
 
-# begin_aside NAME TITLE COMMAND...: begins a step that runs beside those that follow, until end_aside. There is one at a time.
+# begin_aside NAME TITLE COMMAND...: starts a step in the background, until end_aside. At most one runs at a time.
 begin_aside() {
     aside_name=$1
     aside_title=$2
@@ -129,7 +129,7 @@ begin_aside() {
     aside=$!
 }
 
-# end_aside: waits for that step, and shows it as `step` does.
+# end_aside: waits for the background step and prints its result as `step` does.
 end_aside() {
     local status=0 seconds=$((SECONDS - aside_began))
     printf '\n== %s, which ran beside the steps above\n' "$aside_title"
@@ -139,7 +139,7 @@ end_aside() {
     conclude "$aside_name" "$aside_title" "$status" "$seconds"
 }
 
-# conclude NAME TITLE STATUS SECONDS: counts a step that has ended, and shows the end of its log.
+# conclude NAME TITLE STATUS SECONDS: counts a finished step and prints the end of its log.
 conclude() {
     local name=$1 title=$2 status=$3 seconds=$4 log=$LOGS/$1.log
     if [ "$status" -eq 0 ]; then
@@ -151,7 +151,7 @@ conclude() {
     {
         sed -E 's/\x1b\[[0-9;]*m//g' "$log" | grep -aE 'error:|SUMMARY: [A-Z][a-z]+Sanitizer|Fatal error' | grep -av 'signal handler spoils errno' |
             awk '!seen[$0]++ && shown++ < 12' || true
-        # Where a program crashed, as Swift shows it.
+        # The location of a crash, from Swift's backtrace.
         grep -aE '^\*\*\* Program crashed|^ *[0-9]+ .* in .* at /' "$log" | awk 'shown++ < 10' || true
         tail -n 40 "$log"
     } >"$LOGS/$name.report"
@@ -162,15 +162,15 @@ conclude() {
     return "$status"
 }
 
-# sanitizer_frames REPORT: the first error that a sanitizer wrote of, and its first stack: of a crash in the sanitizer itself
-# there is nothing else.
+# sanitizer_frames REPORT: the first error of a sanitizer's report and its first stack. A crash in the sanitizer itself has
+# nothing else.
 sanitizer_frames() {
     awk '/ERROR: [A-Z][a-z]+Sanitizer: / { found = 1; print; next }
         found && /^ *#[0-9]+ / { print; if (++frames == 14) exit; next }
         frames { exit }' "$1" | sed -E 's/ 0x[0-9a-f]+ / /'
 }
 
-# package_folder PACKAGE: where the package of this name is.
+# package_folder PACKAGE: the folder of the package with this name.
 package_folder() {
     case $1 in
         signalbox) echo . ;;
@@ -179,9 +179,9 @@ package_folder() {
     esac
 }
 
-# run_tests NAME PACKAGE SCRATCH [ARGUMENT...]: runs the built tests of a package (its name in the manifest), and writes their
-# log, their events, what there is to say of them (NAME.report) and `PASSED FAILED SKIPPED` (NAME.counts). TEST_OPTIONS are what
-# they were built with. On Linux it runs the test program itself: after a crash, `swift test` waits for all that the tests started.
+# run_tests NAME PACKAGE SCRATCH [ARGUMENT...]: runs the built tests of a package (its name in the manifest). Writes their log,
+# their events, a report (NAME.report) and `PASSED FAILED SKIPPED` (NAME.counts). TEST_OPTIONS are the options of their build.
+# On Linux it runs the test program itself, because after a crash `swift test` waits for every process that the tests started.
 run_tests() {
     local name=$1 package=$2 scratch=$3 status=0 log=$LOGS/$1.log
     shift 3
@@ -189,7 +189,7 @@ run_tests() {
     local program=$scratch/debug/${package}PackageTests.xctest
     set -- --event-stream-output-path "$LOGS/$name.events.jsonl" --event-stream-version 0 "$@"
     if [ -d "$program" ]; then
-        # Word splitting is wanted.
+        # Unquoted on purpose.
         limited env SIGNALBOX_REPORT_WAITS=1 swift test --skip-build ${TEST_OPTIONS-${SIGNALBOX_TRAITS-}} --disable-xctest \
             --package-path "$(package_folder "$package")" --scratch-path "$scratch" "$@" >"$log" 2>&1 </dev/null || status=$?
     else
@@ -199,13 +199,13 @@ run_tests() {
     return "$status"
 }
 
-# tests NAME TITLE PACKAGE [ARGUMENT...]: runs them, and counts each.
+# tests NAME TITLE PACKAGE [ARGUMENT...]: runs the package's tests and counts each of them.
 tests() {
     local name=$1 title=$2 package=$3 began=$SECONDS status=0 ran=0 bad=0 skipped=0
     shift 3
     printf '\n== %s\n' "$title"
     run_tests "$name" "$package" .build "$@" || status=$?
-    # Without counts there is no run.
+    # A run without counts has failed.
     read -r ran bad skipped <"$LOGS/$name.counts" || bad=1
     grep -aE '^skipped: ' "$LOGS/$name.log" | shown | sort -u | head -n 40 || true
     shown <"$LOGS/$name.report"
@@ -223,7 +223,7 @@ tests() {
     echo "-- $ran passed, $bad failed, $skipped skipped in $((SECONDS - began)) s"
 }
 
-# finish NAME: the end of a gate. The last line is `N passed, N failed`, in which each step and each test counts once.
+# finish NAME: prints the gate's summary. The last line is `N passed, N failed`, where each step and each test counts once.
 finish() {
     printf '\n== Result after %s s\n' "$SECONDS"
     if [ "$failed" -ne 0 ]; then printf 'what was said:%s\nfailed:%s\n' "$details" "$failures"; fi
@@ -232,7 +232,7 @@ finish() {
     [ "$failed" -eq 0 ]
 }
 
-# What is there must work: a test that finds no display or browser then fails. Windows are shown on a display in memory.
+# If a display or a browser is installed, a test that does not find it fails. Windows open on a virtual display.
 find_displays() {
     SIGNALBOX_TRAITS=$(all_traits)
     export SIGNALBOX_TRAITS

@@ -1,12 +1,12 @@
 import Foundation
 import SignalboxCore
 
-/// Lines of text as arrivals, and a line of answer for each: an adapter of one's own, whole.
+/// A complete custom adapter: each line of text is an arrival, and each gets a line as its answer.
 struct LineAdapter: Adapter {
     let source: SourceName
-    /// The lines of one run.
+    /// Returns the lines of one run.
     let lines: @Sendable () -> AsyncStream<String>
-    /// Told what became of a line, by its number from 1. Any thread.
+    /// Receives the outcome of a line by the line's number, starting at 1. Called on any thread.
     let answer: @Sendable (UInt64, Outcome) -> Void
 
     let features: AdapterFeatures = .replies
@@ -16,7 +16,7 @@ struct LineAdapter: Adapter {
         let sink = LineSink(answer: answer)
         var batch = ArrivalBatch(pool: ArrivalPool())
         var number: UInt64 = 0
-        // Cancellation, the graceful stop, ends the stream.
+        // Cancellation, which is the graceful stop, ends the stream.
         for await line in lines() {
             number += 1
             Array(line.utf8).withUnsafeBytes { bytes in
@@ -30,7 +30,7 @@ struct LineAdapter: Adapter {
         await sink.untilAllSettled()
     }
 
-    /// - Returns: whether everything was taken; if not, the supervisor takes nothing more.
+    /// - Returns: Whether every arrival was taken. If not, the supervisor takes no more.
     private func submit(_ batch: [Arrival], to intake: any Intake, _ sink: LineSink) async -> Bool {
         var rest = batch[...]
         while true {
@@ -43,7 +43,7 @@ struct LineAdapter: Adapter {
     }
 }
 
-/// What the adapter knows about where a line came from.
+/// The origin facts of a line.
 struct LineFacts: OriginFacts {
     static let kind = "lines"
 

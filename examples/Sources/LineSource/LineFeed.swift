@@ -2,14 +2,14 @@ import SignalboxCore
 import SignalboxTesting
 import Synchronization
 
-/// The far side of the adapter in a test: lines that wait to be read, and what each was answered.
+/// The far side of the adapter in a test: the lines to read, and the answer to each.
 final class LineFeed: ConformanceSubject {
     private typealias Line = (id: ActionID, text: String)
 
     private struct State {
         var waiting: [Line] = []
         var reader: CheckedContinuation<String?, Never>?
-        /// The ids of the lines that the present run has read, in order.
+        /// The ids of the lines read in the current run, in order.
         var read: [ActionID] = []
         var answers: [ActionID: Outcome] = [:]
         var askers: [ActionID: CheckedContinuation<Outcome, Never>] = [:]
@@ -43,7 +43,7 @@ final class LineFeed: ConformanceSubject {
                 defer { state.reader = nil }
                 return state.reader
             }
-            // Woken without a line, so that it takes the first in turn.
+            // Resumes the reader without a line, so that it takes the oldest one.
             reader?.resume(returning: nil)
         }
     }
@@ -61,7 +61,7 @@ final class LineFeed: ConformanceSubject {
 
     func end() async {}
 
-    /// Nobody reads any more: who sent a line that waits is told so.
+    /// Answers the senders of unread lines after the end of a run.
     private func end(_ outcome: Outcome) {
         let askers = state.withLock { state in
             let waiting = state.waiting.map(\.id)
@@ -118,7 +118,7 @@ final class LineFeed: ConformanceSubject {
     }
 }
 
-/// The adapter, and what happens when its run is over.
+/// The adapter with a callback for the end of a run.
 private struct FedAdapter: Adapter {
     let lines: LineAdapter
     let whenOver: @Sendable () -> Void

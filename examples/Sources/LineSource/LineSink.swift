@@ -1,10 +1,10 @@
 import SignalboxCore
 import Synchronization
 
-/// Hears what became of the lines, on any thread, and lets the adapter wait for the last of them.
+/// Receives the outcomes of the lines, on any thread, and lets the adapter wait until all are settled.
 final class LineSink: SettlementSink {
     private struct State {
-        /// Below zero while a line is settled that the adapter has not counted yet.
+        /// Negative while a line is settled before `expect(_:)` has counted it.
         var unsettled = 0
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -34,7 +34,7 @@ final class LineSink: SettlementSink {
         waiter?.resume()
     }
 
-    /// Waits until every line that was counted is settled. Nothing is counted any more.
+    /// Waits until every counted line is settled. `expect(_:)` must not be called afterwards.
     func untilAllSettled() async {
         await withCheckedContinuation { continuation in
             let isDone = state.withLock { state in

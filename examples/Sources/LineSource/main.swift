@@ -3,7 +3,7 @@ import Signalbox
 import SignalboxCore
 import SignalboxTesting
 
-// `LineSource --conformance` proves the adapter instead of using it.
+// `LineSource --conformance` tests the adapter instead of using it.
 if CommandLine.arguments.contains("--conformance") {
     print(await AdapterConformance { LineFeed(source: $0) }.stress())
 } else {
@@ -19,7 +19,7 @@ func greet() async throws {
         source: "lines",
         lines: {
             AsyncStream {
-                // Reading blocks, which is well in a program that has nothing else to do; a real source has its own thread.
+                // Blocking is acceptable in this program, which does nothing else; a real source has its own thread.
                 Task.isCancelled ? nil : readLine()
             }
         },
@@ -37,6 +37,6 @@ func greet() async throws {
     try supervisor.register("greet", as: Greeting.self, from: .source("lines")) { greeting, _ in
         "Hello, \(greeting.name)"
     }
-    // Ends by itself: all sources have ended, and all they brought is settled.
+    // Returns when all sources have ended and all their arrivals are settled.
     try await supervisor.run()
 }

@@ -4,7 +4,7 @@ import JSBridge
 import Logging
 import SignalboxCore
 
-/// What the shop's pages say to the application, without a page: the same script, the same plugins.
+/// Runs the script of the shop's pages without a page, with the same plugins.
 struct HeadlessShop {
     let folder: String
     let logger: Logger

@@ -6,22 +6,22 @@ import Signalbox
 import SignalboxCore
 import SignalboxRoutes
 
-/// One screen of the application: a page, the plugins it may call, and what was told about it.
+/// One screen of the application: a page, the plugins that it may call, and the printed events.
 struct ShopScreen {
     let name: SourceName
-    /// Who may call: the page's main frame, or links.
+    /// Permits the callers: the page's main frame.
     let rule: AccessRule
     let links: LinkInbox
     let logger: Logger
 
-    /// Says a line about the screen.
+    /// Prints a line about the screen.
     func told(_ line: String) {
         print("\(name): \(line)")
     }
 
-    /// Runs the page until it is closed.
+    /// Runs the page until it closes.
     ///
-    /// - Parameter picture: takes one of the page, when the page asks for it.
+    /// - Parameter picture: Takes a picture of the page, when the page requests it.
     @MainActor
     func show(_ engine: some Adapter, picture: @escaping @Sendable () async throws -> Void) async throws {
         let supervisor = Supervisor(logger: logger)
@@ -41,7 +41,7 @@ struct ShopScreen {
         try supervisor.register("user", as: String.self, from: rule) { greeting, _ in told("user: \(greeting)") }
         try supervisor.register("title", as: Nothing.self, from: rule) { _, context in context.page?.title ?? "" }
         try supervisor.register("picture", as: Nothing.self, from: rule) { _, _ in try await picture() }
-        // Without links left, and without its page, nothing keeps the supervisor running.
+        // Closes both sources, so that the supervisor's run ends.
         try supervisor.register("page", as: String.self, from: rule) { wish, context in
             guard wish == "Close" else { return }
             told("closed")

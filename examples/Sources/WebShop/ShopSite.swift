@@ -4,13 +4,13 @@ import Signalbox
 import SignalboxRoutes
 import WebSocketChat
 
-/// The shop's web site, served to this machine from memory.
+/// The shop's web site, served from memory on the loopback interface.
 enum ShopSite {
     private static let types = ["html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css"]
 
     /// - Parameters:
-    ///   - folder: its files.
-    ///   - body: is given the site's root.
+    ///   - folder: The folder of the site's files.
+    ///   - body: Called with the site's root URL.
     static func serving(_ folder: String, _ logger: Logger, _ body: (URLText) async throws -> Void) async throws {
         var configuration = WebSocketServerConfiguration(source: "site", port: 0)
         configuration.absentOrigin = .refused

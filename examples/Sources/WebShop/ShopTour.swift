@@ -7,10 +7,10 @@ import NavigationChain
 import SignalboxCore
 import SignalboxRoutes
 
-/// The shop's three kinds of page, one after another, each as its script goes through it.
+/// Runs the shop's three kinds of page in succession, each driven by its script.
 struct ShopTour: Sendable {
     let site: URLText
-    /// Where the picture of the first page goes.
+    /// The path for the picture of the first page.
     let picture: String?
     let logger: Logger
 

@@ -3,7 +3,7 @@ import NavigationChain
 import SignalboxCore
 import Synchronization
 
-/// Prints where the page wanted to go, and tells the page, which waits for it.
+/// Prints the page's navigation verdicts, and sends them to the page, which waits for them.
 final class VerdictTeller: Sendable {
     private let screen: ShopScreen
     private let told = Mutex<PageHandle?>(nil)
@@ -12,7 +12,7 @@ final class VerdictTeller: Sendable {
         self.screen = screen
     }
 
-    /// The page that is told.
+    /// The page that receives the verdicts.
     var page: PageHandle? {
         get { told.withLock { $0 } }
         set { told.withLock { $0 = newValue } }
@@ -20,7 +20,7 @@ final class VerdictTeller: Sendable {
 
     func tell(_ verdict: NavigationVerdict) {
         guard let url = verdict.url else { return screen.told("no URL: \(verdict.reason)") }
-        // The port is another one each time.
+        // The port differs between runs, so it is not printed.
         let shown = url.scheme == "http" ? url.path : url.text
         screen.told("\(verdict.policy) \(shown) by \(verdict.decider)")
         guard verdict.policy != .allow else { return }

@@ -6,14 +6,14 @@ import NavigationChain
 import SignalboxCore
 import SignalboxRoutes
 
-// WebShop FOLDER [PICTURE.png]: a shop whose pages speak to the application, in web views, or, built without them, the
-// pages' script alone.
+// WebShop FOLDER [PICTURE.png]: a shop whose pages communicate with the application. Runs the pages in web views, if
+// they are built in, and then the pages' script without a page.
 let arguments = CommandLine.arguments.dropFirst()
 guard let folder = arguments.first else {
     print("usage: WebShop FOLDER [PICTURE.png]")
     exit(64)
 }
-// The log goes to stderr, so that the lines are the shop's own.
+// The log goes to stderr, so that stdout contains only the shop's lines.
 let logger = Logger(label: "webshop") { label in
     var log = StreamLogHandler.standardError(label: label)
     log.logLevel = .warning

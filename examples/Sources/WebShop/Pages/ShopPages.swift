@@ -2,17 +2,17 @@ import JSBridge
 import NavigationChain
 import SignalboxRoutes
 
-/// The shop's kinds of page: what each may load, in which order its handlers are asked, and how one follows from another.
+/// The shop's kinds of page: what each may load, the order of its handlers, and how one derives from another.
 struct ShopPages {
     let site: URLText
-    /// Opens a link of the shop's own scheme; says whether it did.
+    /// Opens a link with the shop's own scheme, and returns whether that succeeded.
     let openLink: @Sendable (String) -> Bool
-    /// Does natively what a page asks for, and says so.
+    /// Performs a page's request natively, represented by a printed line.
     let told: @Sendable (String) -> Void
 
     private var hosts: [String] { [site.host ?? ""] }
 
-    /// Handlers `page` and `user`, no title of its own, free scale.
+    /// The standard page: handlers `page` and `user`, a fixed title, and zoom enabled.
     func standard() throws -> BridgePreset {
         let chain = try NavigationRouter(
             [
@@ -37,7 +37,7 @@ struct ShopPages {
         }
     }
 
-    /// As the standard page, with fixed scale and the page's own title.
+    /// The product page: the standard page with zoom disabled and the page's own title.
     func product() throws -> BridgePreset {
         try standard().deriving("product") { page in
             page.set(disableZoom: true)
@@ -45,7 +45,7 @@ struct ShopPages {
         }
     }
 
-    /// Inherits nothing, and asks about its verification first.
+    /// The payment page, which inherits nothing. Its verification handler comes first.
     func payment() throws -> BridgePreset {
         let verification = try PathHandler(name: "verification", patterns: ["/verify"], hosts: hosts) { _, _ in
             told("the screen that verifies a payment")

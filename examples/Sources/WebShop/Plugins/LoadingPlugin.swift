@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// Shows and hides the sign that something is loading. The screen sets a closure on it.
+/// Shows and hides the loading indicator. The screen provides the closure.
 @MainActor
 final class LoadingPlugin: Plugin {
     nonisolated struct Info: Decodable, Sendable {

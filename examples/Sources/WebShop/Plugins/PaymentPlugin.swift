@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// Takes a payment and answers with its receipt. What the page calls the payment by is the action's id.
+/// Takes a payment and replies with a receipt. The action's id is the page's identifier for the payment.
 struct PaymentPlugin: Plugin {
     struct Info: Decodable, Sendable {
         let amount: Int
