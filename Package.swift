@@ -35,7 +35,7 @@ let package = Package(
         // For Tests/Programs, a separate package, and not part of what Signalbox offers.
         .library(name: "SignalboxCommand", targets: ["SignalboxCommand"]),
         .library(name: "BrokerKit", targets: ["BrokerKit"]),
-        .executable(name: "LedgerPublisher", targets: ["LedgerPublisher"]),
+        .executable(name: "RecordingPublisher", targets: ["RecordingPublisher"]),
     ],
     traits: [
         .trait(name: "WebKitGTK", description: "JSBridge's web view on Linux: needs libwebkit2gtk-4.1-dev")
@@ -72,15 +72,15 @@ let package = Package(
             swiftSettings: stayOnCaller
         ),
         .target(
-            name: "AdapterThreads",
+            name: "AdapterSupport",
             dependencies: ["SignalboxCore", .product(name: "Logging", package: "swift-log")],
-            path: "adapters/AdapterThreads",
+            path: "adapters/AdapterSupport",
             swiftSettings: stayOnCaller
         ),
         .target(
             name: "AppScheme",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "AdapterThreads",
+                "SignalboxCore", "SignalboxRoutes", "AdapterSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/AppScheme",
@@ -101,7 +101,7 @@ let package = Package(
         .target(
             name: "JSBridge",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "NavigationChain", "AdapterThreads",
+                "SignalboxCore", "SignalboxRoutes", "NavigationChain", "AdapterSupport",
                 .target(name: "CJavaScriptCore", condition: .when(platforms: [.linux])),
                 .target(name: "CWebKitGTK", condition: .when(platforms: [.linux], traits: ["WebKitGTK"])),
                 .product(name: "Logging", package: "swift-log"),
@@ -129,7 +129,7 @@ let package = Package(
         .target(
             name: "MQTTPush",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "CMosquitto", "COpenSSL",
+                "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "CMosquitto", "COpenSSL",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/MQTTPush",
@@ -150,7 +150,7 @@ let package = Package(
         .target(
             name: "WebSocketChat",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "CLibwebsockets", "CZlib",
+                "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "CLibwebsockets", "CZlib",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/WebSocketChat",
@@ -159,7 +159,7 @@ let package = Package(
         .target(
             name: "BrowserBridge",
             dependencies: [
-                "SignalboxCore", "SignalboxRoutes", "JSBridge", "WebSocketChat", "AdapterThreads",
+                "SignalboxCore", "SignalboxRoutes", "JSBridge", "WebSocketChat", "AdapterSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "adapters/BrowserBridge",
@@ -199,9 +199,9 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
-            name: "LedgerPublisher",
+            name: "RecordingPublisher",
             dependencies: ["CMosquitto"],
-            path: "Tests/LedgerPublisher",
+            path: "Tests/RecordingPublisher",
             swiftSettings: strict
         ),
         .executableTarget(
@@ -213,8 +213,8 @@ let package = Package(
         .testTarget(
             name: "MQTTPushTests",
             dependencies: [
-                "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "SignalboxTesting",
-                "BrokerKit", "LedgerPublisher", "COpenSSL",
+                "MQTTPush", "Signalbox", "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "SignalboxTesting",
+                "BrokerKit", "RecordingPublisher", "COpenSSL",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
@@ -222,7 +222,7 @@ let package = Package(
         .testTarget(
             name: "WebSocketChatTests",
             dependencies: [
-                "WebSocketChat", "SignalboxCore", "SignalboxRoutes", "AdapterThreads", "Signalbox", "SignalboxTesting",
+                "WebSocketChat", "SignalboxCore", "SignalboxRoutes", "AdapterSupport", "Signalbox", "SignalboxTesting",
                 "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -231,7 +231,7 @@ let package = Package(
         .testTarget(
             name: "JSBridgeTests",
             dependencies: [
-                "JSBridge", "Signalbox", "SignalboxCore", "SignalboxRoutes", "NavigationChain", "AdapterThreads",
+                "JSBridge", "Signalbox", "SignalboxCore", "SignalboxRoutes", "NavigationChain", "AdapterSupport",
                 "SignalboxTesting", "BrokerKit", "PageProcess",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -242,7 +242,7 @@ let package = Package(
             name: "BrowserBridgeTests",
             dependencies: [
                 "BrowserBridge", "JSBridge", "WebSocketChat", "Signalbox", "SignalboxCore", "SignalboxRoutes",
-                "AdapterThreads", "SignalboxTesting", "BrokerKit",
+                "AdapterSupport", "SignalboxTesting", "BrokerKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict

@@ -1,8 +1,8 @@
 /// A handler in a chain. Its name and deadline are read once and cannot change later.
 struct ChainLink: Sendable {
     private enum Form {
-        case immediate(any SyncNavigationHandler)
-        case waiting(any NavigationHandler, HandlerCalls)
+        case synchronous(any SyncNavigationHandler)
+        case asynchronous(any NavigationHandler, HandlerCalls)
     }
 
     private static let reserved: Set<String> = [
@@ -17,9 +17,9 @@ struct ChainLink: Sendable {
         name = handler.name
         deadline = handler.deadline
         if let handler = handler as? any SyncNavigationHandler {
-            form = .immediate(handler)
+            form = .synchronous(handler)
         } else {
-            form = .waiting(handler, HandlerCalls())
+            form = .asynchronous(handler, HandlerCalls())
         }
         try checkName()
         if let deadline { try ChainLink.check(deadline, handler: name) }
@@ -42,9 +42,9 @@ struct ChainLink: Sendable {
     ) async -> NavigationAnswer {
         guard !Task.isCancelled else { return .abandoned }
         switch form {
-        case .immediate(let handler): return ChainLink.look(handler, request)
-        case .waiting(let handler, let calls):
-            guard handler.concerns(request) else { return .notMine }
+        case .synchronous(let handler): return ChainLink.call(handler, request)
+        case .asynchronous(let handler, let calls):
+            guard handler.concerns(request) else { return .passed }
             let call = HandlerCall(handler: handler, calls: calls, deadline: deadline ?? limit, clock: clock)
             return await call.answer(to: request)
         }
@@ -53,16 +53,16 @@ struct ChainLink: Sendable {
     /// Returns the verdict's decision if the handler's answer ends the chain.
     func decision(for answer: NavigationAnswer, within limit: Duration) -> NavigationDecision? {
         switch answer {
-        case .notMine: nil
+        case .passed: nil
         case .decided(let decision): decision
-        case .failed(let words): .cancel("the handler failed: \(words)")
-        case .late: .cancel("the handler gave no answer within \(deadline ?? limit)")
+        case .failed(let reason): .cancel("the handler failed: \(reason)")
+        case .timedOut: .cancel("the handler gave no answer within \(deadline ?? limit)")
         case .abandoned: .cancel(NavigationRouter.callerIsCancelled)
         }
     }
 
     /// Synchronous, because an asynchronous context would select the asynchronous form of `decide`.
-    private static func look(_ handler: any SyncNavigationHandler, _ request: NavigationRequest) -> NavigationAnswer {
+    private static func call(_ handler: any SyncNavigationHandler, _ request: NavigationRequest) -> NavigationAnswer {
         do {
             return NavigationAnswer(try handler.decide(request))
         } catch {
@@ -71,19 +71,19 @@ struct ChainLink: Sendable {
     }
 
     private func checkName() throws(NavigationChainError) {
-        let fault: String
+        let problem: String
         if name.isEmpty {
-            fault = "a handler must have a name"
+            problem = "a handler must have a name"
         } else if name.utf8.count > NavigationRouter.maximumNameLength {
-            fault = "a handler's name has at most \(NavigationRouter.maximumNameLength) bytes"
-        } else if name.unicodeScalars.contains(where: LineText.isUnsafe) {
-            fault = "a handler's name must not have control characters"
+            problem = "a handler's name has at most \(NavigationRouter.maximumNameLength) bytes"
+        } else if name.unicodeScalars.contains(where: NavigationLogText.isUnsafe) {
+            problem = "a handler's name must not have control characters"
         } else if ChainLink.reserved.contains(name) {
-            fault = "the name is kept for verdicts that no handler gave; choose another"
+            problem = "the name is kept for verdicts that no handler gave; choose another"
         } else {
             return
         }
-        throw NavigationChainError(.invalidName, fault, handler: name)
+        throw NavigationChainError(.invalidName, problem, handler: name)
     }
 }
 
@@ -102,16 +102,19 @@ struct HandlerCall: Sendable {
         guard await calls.begin() else {
             return .failed("\(NavigationRouter.maximumCalls) calls of it have not returned")
         }
-        let (answers, first) = AsyncStream.makeStream(of: NavigationAnswer.self, bufferingPolicy: .bufferingOldest(1))
+        let (answers, continuation) = AsyncStream.makeStream(
+            of: NavigationAnswer.self,
+            bufferingPolicy: .bufferingOldest(1)
+        )
         let work = Task { [handler, calls] in
-            let answer = await HandlerCall.ask(handler, request)
+            let answer = await HandlerCall.call(handler, request)
             await calls.end()
-            first.yield(answer)
+            continuation.yield(answer)
         }
         let timer = Task { [clock, deadline] in
             // Throws when it is cancelled after an answer. A clock that fails otherwise also ends the wait.
             try? await clock.sleep(for: deadline)
-            if !Task.isCancelled { first.yield(.late) }
+            if !Task.isCancelled { continuation.yield(.timedOut) }
         }
         defer {
             work.cancel()
@@ -123,7 +126,7 @@ struct HandlerCall: Sendable {
         return .abandoned
     }
 
-    private static func ask(_ handler: any NavigationHandler, _ request: NavigationRequest) async -> NavigationAnswer {
+    private static func call(_ handler: any NavigationHandler, _ request: NavigationRequest) async -> NavigationAnswer {
         do {
             return NavigationAnswer(try await handler.decide(request))
         } catch {

@@ -74,8 +74,8 @@ struct HostNames: Sendable {
     /// The maximum length of a DNS name in bytes (RFC 1035, section 2.3.4).
     static let maximumLength = 253
 
-    private struct HostFault: Error {
-        let words: String
+    private struct HostError: Error {
+        let detail: String
     }
 
     private var hosts: Set<String> = []
@@ -88,10 +88,10 @@ struct HostNames: Sendable {
             throw NavigationChainError(.invalidHost, "1 to \(HostNames.maximumCount) hosts expected", handler: handler)
         }
         for text in texts {
-            do throws(HostFault) {
+            do throws(HostError) {
                 try add(text)
             } catch {
-                throw NavigationChainError(.invalidHost, "\(text) is no host: \(error.words)", handler: handler)
+                throw NavigationChainError(.invalidHost, "\(text) is no host: \(error.detail)", handler: handler)
             }
         }
     }
@@ -110,15 +110,15 @@ struct HostNames: Sendable {
         return false
     }
 
-    private mutating func add(_ text: String) throws(HostFault) {
+    private mutating func add(_ text: String) throws(HostError) {
         let isParent = text.utf8.starts(with: "*.".utf8)
         let name = isParent ? String(Substring(text.utf8.dropFirst(2))) : text
         guard name.utf8.count <= HostNames.maximumLength else {
-            throw HostFault(words: "a host has at most \(HostNames.maximumLength) bytes")
+            throw HostError(detail: "a host has at most \(HostNames.maximumLength) bytes")
         }
         let host = try HostNames.read(name)
         if isParent {
-            guard !HostNames.isAddress(host) else { throw HostFault(words: "nothing is below an address") }
+            guard !HostNames.isAddress(host) else { throw HostError(detail: "nothing is below an address") }
             parents.insert(host)
         } else {
             hosts.insert(HostNames.mapped(host) ?? host)
@@ -136,17 +136,17 @@ struct HostNames: Sendable {
     }
 
     /// Returns the host in the form used in URLs. `URLText` decides whether it is valid.
-    private static func read(_ name: String) throws(HostFault) -> String {
+    private static func read(_ name: String) throws(HostError) -> String {
         let isBracketed = name.utf8.first == UInt8(ascii: "[") && name.utf8.last == UInt8(ascii: "]")
         guard isBracketed || !name.utf8.contains(UInt8(ascii: ":")), !name.utf8.contains(where: "/?#@\\".utf8.contains)
-        else { throw HostFault(words: "give the host alone, without scheme, port and path") }
+        else { throw HostError(detail: "give the host alone, without scheme, port and path") }
         let url: URLText
         do throws(URLTextError) {
             url = try URLText("https://\(name)/")
         } catch {
-            throw HostFault(words: error.detail)
+            throw HostError(detail: error.detail)
         }
-        guard let host = url.host else { throw HostFault(words: "a host expected") }
+        guard let host = url.host else { throw HostError(detail: "a host expected") }
         return host
     }
 

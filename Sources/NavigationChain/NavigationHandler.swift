@@ -99,7 +99,7 @@ public struct NavigationDecision: Sendable, Hashable {
 
 extension NavigationDecision: CustomStringConvertible {
     /// Policy and reason in one line. Control characters are escaped, and a long reason is truncated.
-    public var description: String { "\(policy): \(LineText.line(reason))" }
+    public var description: String { "\(policy): \(NavigationLogText.line(reason))" }
 }
 
 /// The actions that an engine can take for a navigation.

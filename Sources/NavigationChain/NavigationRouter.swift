@@ -17,7 +17,7 @@ public struct NavigationRouter: Sendable {
     /// verdict is to cancel, without calling the handler.
     public static let maximumCalls = 1_000
 
-    static let callerIsCancelled = "whoever asked was cancelled"
+    static let callerIsCancelled = "the caller was cancelled"
 
     /// The decision if no handler decides.
     public let fallback: NavigationDecision
@@ -130,7 +130,7 @@ extension NavigationRouter {
         _ handler: any NavigationHandler,
         before name: String
     ) throws(NavigationChainError) -> NavigationRouter {
-        try inserting(handler, at: place(of: name))
+        try inserting(handler, at: position(of: name))
     }
 
     /// Returns this chain with another handler after the handler `name`.
@@ -140,24 +140,24 @@ extension NavigationRouter {
         _ handler: any NavigationHandler,
         after name: String
     ) throws(NavigationChainError) -> NavigationRouter {
-        try inserting(handler, at: place(of: name) + 1)
+        try inserting(handler, at: position(of: name) + 1)
     }
 
     /// Returns this chain with another handler at a position, from 0 (first) to the number of handlers (last).
     ///
     /// - Throws: ``NavigationChainError``, `invalidPosition` if the position is out of range.
-    public func inserting(_ handler: any NavigationHandler, at place: Int) throws(NavigationChainError)
+    public func inserting(_ handler: any NavigationHandler, at position: Int) throws(NavigationChainError)
         -> NavigationRouter
     {
-        guard (0...links.count).contains(place) else {
+        guard (0...links.count).contains(position) else {
             throw NavigationChainError(
                 .invalidPosition,
-                "a place from 0 to \(links.count) expected",
+                "a position from 0 to \(links.count) expected",
                 handler: handler.name
             )
         }
         var links = links
-        links.insert(try ChainLink(handler), at: place)
+        links.insert(try ChainLink(handler), at: position)
         return try with(links)
     }
 
@@ -173,7 +173,7 @@ extension NavigationRouter {
     /// - Throws: ``NavigationChainError``, `unknownName` if there is no such handler.
     public func removing(named name: String) throws(NavigationChainError) -> NavigationRouter {
         var links = links
-        links.remove(at: try place(of: name))
+        links.remove(at: try position(of: name))
         return try with(links)
     }
 
@@ -185,7 +185,7 @@ extension NavigationRouter {
         with handler: any NavigationHandler
     ) throws(NavigationChainError) -> NavigationRouter {
         var links = links
-        links[try place(of: name)] = try ChainLink(handler)
+        links[try position(of: name)] = try ChainLink(handler)
         return try with(links)
     }
 
@@ -200,7 +200,7 @@ extension NavigationRouter {
         var ordered: [ChainLink] = []
         for name in names {
             guard let link = left.removeValue(forKey: name) else {
-                _ = try place(of: name)
+                _ = try position(of: name)
                 throw NavigationChainError(.invalidOrder, "the order names this handler twice", handler: name)
             }
             ordered.append(link)
@@ -212,12 +212,12 @@ extension NavigationRouter {
         return try with(ordered)
     }
 
-    private func place(of name: String) throws(NavigationChainError) -> Int {
-        guard let place = links.firstIndex(where: { $0.name == name }) else {
+    private func position(of name: String) throws(NavigationChainError) -> Int {
+        guard let position = links.firstIndex(where: { $0.name == name }) else {
             let detail = "the chain has no handler of this name; it has \(handlerNames.joined(separator: ", "))"
             throw NavigationChainError(.unknownName, detail, handler: name)
         }
-        return place
+        return position
     }
 
     private func with(_ links: [ChainLink]) throws(NavigationChainError) -> NavigationRouter {
@@ -261,40 +261,40 @@ public enum NavigationChainBuilder {
 public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error. Later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Word: String {
+        private enum Name: String {
             case invalidName, duplicateName, unknownName, tooManyHandlers, invalidPosition, invalidOrder,
                 invalidDeadline
             case invalidScheme, dangerousScheme, invalidHost, invalidPattern, invalidHome
         }
-        private let word: Word
+        private let name: Name
 
         /// A handler's name is empty, too long or reserved, or contains control characters.
-        public static let invalidName = Code(word: .invalidName)
+        public static let invalidName = Code(name: .invalidName)
         /// Two handlers have the same name.
-        public static let duplicateName = Code(word: .duplicateName)
+        public static let duplicateName = Code(name: .duplicateName)
         /// The chain has no handler of this name.
-        public static let unknownName = Code(word: .unknownName)
+        public static let unknownName = Code(name: .unknownName)
         /// The chain has more than ``NavigationRouter/maximumHandlers`` handlers.
-        public static let tooManyHandlers = Code(word: .tooManyHandlers)
+        public static let tooManyHandlers = Code(name: .tooManyHandlers)
         /// A position is out of range.
-        public static let invalidPosition = Code(word: .invalidPosition)
+        public static let invalidPosition = Code(name: .invalidPosition)
         /// An order does not contain each handler exactly once.
-        public static let invalidOrder = Code(word: .invalidOrder)
+        public static let invalidOrder = Code(name: .invalidOrder)
         /// A deadline is not more than zero, or exceeds ``NavigationRouter/maximumDeadline``.
-        public static let invalidDeadline = Code(word: .invalidDeadline)
+        public static let invalidDeadline = Code(name: .invalidDeadline)
         /// A text is not a scheme, or no scheme is given.
-        public static let invalidScheme = Code(word: .invalidScheme)
+        public static let invalidScheme = Code(name: .invalidScheme)
         /// A list of harmless schemes contains one that runs script, reads files or opens other programs.
-        public static let dangerousScheme = Code(word: .dangerousScheme)
+        public static let dangerousScheme = Code(name: .dangerousScheme)
         /// A text is not a host, or the number of hosts is out of range.
-        public static let invalidHost = Code(word: .invalidHost)
+        public static let invalidHost = Code(name: .invalidHost)
         /// A pattern is malformed, conflicts with another, or lacks a host; or their number is out of range.
-        public static let invalidPattern = Code(word: .invalidPattern)
+        public static let invalidPattern = Code(name: .invalidPattern)
         /// A home page is not the root of a site.
-        public static let invalidHome = Code(word: .invalidHome)
+        public static let invalidHome = Code(name: .invalidHome)
 
         /// The code's name in logs, such as `duplicateName`.
-        public var description: String { word.rawValue }
+        public var description: String { name.rawValue }
     }
 
     /// The kind of error.
@@ -312,7 +312,7 @@ public struct NavigationChainError: Error, Sendable, Hashable, CustomStringConve
 
     /// The handler and the detail, in one line.
     public var description: String {
-        let about = handler.isEmpty ? "navigation chain" : "navigation handler \(LineText.line(handler))"
-        return "\(about): \(LineText.line(detail))"
+        let about = handler.isEmpty ? "navigation chain" : "navigation handler \(NavigationLogText.line(handler))"
+        return "\(about): \(NavigationLogText.line(detail))"
     }
 }

@@ -57,12 +57,13 @@ extension NavigationVerdict: CustomStringConvertible {
     /// secret. ``text`` is complete.
     public var description: String {
         let steps = trace.map(\.description).joined(separator: ", ")
-        let asked = steps.isEmpty ? "" : " (\(steps))"
-        return "\(policy) \(shownURL), by \(LineText.line(decider)): \(LineText.line(reason))\(asked)"
+        let suffix = steps.isEmpty ? "" : " (\(steps))"
+        return
+            "\(policy) \(shownURL), by \(NavigationLogText.line(decider)): \(NavigationLogText.line(reason))\(suffix)"
     }
 
     private var shownURL: String {
-        url.map { LineText.line("\($0)") } ?? "no URL"
+        url.map { NavigationLogText.line("\($0)") } ?? "no URL"
     }
 }
 
@@ -81,31 +82,31 @@ public struct NavigationStep: Sendable, Hashable {
 
 extension NavigationStep: CustomStringConvertible {
     /// The name and the answer, in one line.
-    public var description: String { "\(LineText.line(name)) \(answer)" }
+    public var description: String { "\(NavigationLogText.line(name)) \(answer)" }
 }
 
 /// The result of calling one handler.
 public enum NavigationAnswer: Sendable, Hashable {
     /// The handler passed the request on.
-    case notMine
+    case passed
     /// The handler decided. No later handler was called.
     case decided(NavigationDecision)
     /// The handler threw an error, given by type and description, or could not be called. The verdict is to cancel.
     case failed(String)
     /// The handler missed its deadline. The verdict is to cancel, and a later answer is ignored.
-    case late
+    case timedOut
     /// The caller was cancelled before the handler was called or had answered. The verdict is to cancel.
     case abandoned
 }
 
 extension NavigationAnswer: CustomStringConvertible {
-    /// The answer's name in logs and JSON, such as `notMine`, without the text of a decision or an error.
+    /// The answer's name in logs and JSON, such as `passed`, without the text of a decision or an error.
     public var description: String {
         switch self {
-        case .notMine: "notMine"
+        case .passed: "passed"
         case .decided: "decided"
         case .failed: "failed"
-        case .late: "late"
+        case .timedOut: "timedOut"
         case .abandoned: "abandoned"
         }
     }
@@ -114,17 +115,17 @@ extension NavigationAnswer: CustomStringConvertible {
 extension NavigationAnswer {
     /// Creates the answer for a call that returned.
     init(_ decision: NavigationDecision?) {
-        self = decision.map(NavigationAnswer.decided) ?? .notMine
+        self = decision.map(NavigationAnswer.decided) ?? .passed
     }
 
     /// Creates the answer for a call that threw an error.
     init(throwing error: any Error) {
-        self = .failed(LineText.line("\(type(of: error)): \(error)"))
+        self = .failed(NavigationLogText.line("\(type(of: error)): \(error)"))
     }
 }
 
 /// Makes untrusted text safe for use in one log line.
-enum LineText {
+enum NavigationLogText {
     /// The maximum number of Unicode scalars shown of one text.
     static let maximumLength = 512
 

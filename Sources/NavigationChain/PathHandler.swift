@@ -43,7 +43,7 @@ public struct PathHandler: NavigationHandler {
 
     /// Returns whether the URL has one of the hosts and the request has one of the kinds and is not from a sub frame.
     public func concerns(_ request: NavigationRequest) -> Bool {
-        request.frame != .sub && kinds.contains(request.kind) && isOurs(request.url)
+        request.frame != .sub && kinds.contains(request.kind) && isListedHost(request.url)
     }
 
     /// Cancels if a pattern matches and the screen was opened.
@@ -54,7 +54,7 @@ public struct PathHandler: NavigationHandler {
         return .cancel("opened natively: \(match.pattern)")
     }
 
-    private func isOurs(_ url: URLText) -> Bool {
+    private func isListedHost(_ url: URLText) -> Bool {
         guard let hosts else { return true }
         return url.webHost.map(hosts.contains) ?? false
     }

@@ -35,7 +35,7 @@ struct SignalboxTool: AsyncParsableCommand {
     )
 
     static func main() async {
-        if PageWorker.isAskedFor { await ScriptWorker.serve() }
+        if PageWorker.isRequested { await ScriptWorker.serve() }
         // A closed pipe must fail `write(2)` with EPIPE, which is handled, and not end the process.
         signal(SIGPIPE, SIG_IGN)
         // Likewise for a file that has reached its size limit.
@@ -48,9 +48,9 @@ struct SignalboxTool: AsyncParsableCommand {
             } else {
                 try command.run()
             }
-            leave(with: CommandStatus.done.rawValue)
+            terminate(with: CommandStatus.done.rawValue)
         } catch let status as ExitCode {
-            leave(with: status.rawValue)
+            terminate(with: status.rawValue)
         } catch {
             exit(withError: error)
         }
@@ -69,7 +69,7 @@ struct SignalboxTool: AsyncParsableCommand {
 
     /// Ends the program immediately. All output is already written. `exit` would run the libraries' exit handlers while
     /// their threads may still be running, which can crash a program that is done.
-    private static func leave(with status: Int32) -> Never {
+    private static func terminate(with status: Int32) -> Never {
         fflush(nil)
         _exit(status)
     }

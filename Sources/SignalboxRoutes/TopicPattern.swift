@@ -138,7 +138,7 @@ struct TopicPatternCompiler {
     }
 
     private func readCapture(_ text: Substring.UTF8View) throws(TopicError) -> CaptureSyntax {
-        do throws(CaptureSyntax.Fault) {
+        do throws(CaptureSyntax.SyntaxError) {
             return try CaptureSyntax(text)
         } catch {
             switch error {

@@ -75,9 +75,9 @@ public final class InMemoryAdapter: Adapter {
             let taken = queue.change { $0.take(batchLimit) }
             guard await submit(arrivals(taken, in: &batch), to: intake, sink) else { break }
         }
-        await queue.untilUncancelled { $0.insideCount == 0 }
-        let left = queue.change { $0.end(comesAgain: redelivers) }
-        for message in left { message.leave(.drain) }
+        await queue.untilUncancelled { $0.unsettledCount == 0 }
+        let left = queue.change { $0.end(isRedelivered: redelivers) }
+        for message in left { message.abandon(.drain) }
     }
 
     /// - Returns: Whether the run continues.
@@ -168,7 +168,7 @@ extension InMemoryAdapter {
         while await queue.until({ [queueLimit] in $0.waitingCount < queueLimit }), !Task.isCancelled {
             if queue.change({ $0.append(message, limit: queueLimit) }) { return message }
         }
-        message.leave(.stop)
+        message.abandon(.stop)
         return message
     }
 }

@@ -59,7 +59,7 @@ public final class InMemoryMessage: Sendable {
     }
 
     /// Sets the outcome of a message that no supervisor took, unless it has one, and so ends its waits.
-    func leave(_ abandonment: Outcome.Abandonment) {
+    func abandon(_ abandonment: Outcome.Abandonment) {
         state.change { if $0.outcome == nil { $0.outcome = .abandoned(abandonment) } }
     }
 }
@@ -68,19 +68,19 @@ public final class InMemoryMessage: Sendable {
 struct InMemoryQueue: Sendable {
     private struct Entry {
         /// The position among all messages, which redelivery preserves.
-        let place: UInt64
+        let position: UInt64
         let message: InMemoryMessage
     }
 
     private(set) var isRunning = false
     private(set) var acknowledged: [InMemoryMessage] = []
     private var waiting: [Entry] = []
-    private var inside: [UInt64: Entry] = [:]
-    private var places: UInt64 = 0
+    private var unsettled: [UInt64: Entry] = [:]
+    private var positions: UInt64 = 0
     private var tokens: UInt64 = 0
 
     var waitingCount: Int { waiting.count }
-    var insideCount: Int { inside.count }
+    var unsettledCount: Int { unsettled.count }
 
     /// - Returns: `false` if a run is in progress.
     mutating func begin() -> Bool {
@@ -91,8 +91,8 @@ struct InMemoryQueue: Sendable {
     /// - Returns: `false` if the queue holds `limit` messages.
     mutating func append(_ message: InMemoryMessage, limit: Int) -> Bool {
         guard waiting.count < limit else { return false }
-        places += 1
-        waiting.append(Entry(place: places, message: message))
+        positions += 1
+        waiting.append(Entry(position: positions, message: message))
         return true
     }
 
@@ -100,7 +100,7 @@ struct InMemoryQueue: Sendable {
     mutating func take(_ count: Int) -> [(token: UInt64, message: InMemoryMessage)] {
         let taken = waiting.prefix(count).map { entry in
             tokens += 1
-            inside[tokens] = entry
+            unsettled[tokens] = entry
             return (tokens, entry.message)
         }
         waiting.removeFirst(taken.count)
@@ -109,36 +109,36 @@ struct InMemoryQueue: Sendable {
 
     /// Returns a message to its original position in the queue.
     mutating func putBack(_ token: UInt64) {
-        guard let entry = inside.removeValue(forKey: token) else { return }
-        let index = waiting.firstIndex { $0.place > entry.place } ?? waiting.endIndex
+        guard let entry = unsettled.removeValue(forKey: token) else { return }
+        let index = waiting.firstIndex { $0.position > entry.position } ?? waiting.endIndex
         waiting.insert(entry, at: index)
     }
 
     func message(_ token: UInt64) -> InMemoryMessage? {
-        inside[token]?.message
+        unsettled[token]?.message
     }
 
     /// Records an acknowledgeable message; at the bound, drops the oldest record.
     mutating func acknowledge(_ token: UInt64, keeping bound: Int) {
-        guard let entry = inside[token] else { return }
+        guard let entry = unsettled[token] else { return }
         if acknowledged.count >= bound { acknowledged.removeFirst(acknowledged.count - bound + 1) }
         acknowledged.append(entry.message)
     }
 
-    mutating func settle(_ token: UInt64, comesAgain: Bool) {
-        if comesAgain {
+    mutating func settle(_ token: UInt64, isRedelivered: Bool) {
+        if isRedelivered {
             putBack(token)
         } else {
-            inside[token] = nil
+            unsettled[token] = nil
         }
     }
 
     /// Ends a run. Queued messages stay if they are redelivered, and are removed otherwise.
     ///
     /// - Returns: The messages that were queued.
-    mutating func end(comesAgain: Bool) -> [InMemoryMessage] {
+    mutating func end(isRedelivered: Bool) -> [InMemoryMessage] {
         isRunning = false
-        defer { if !comesAgain { waiting = [] } }
+        defer { if !isRedelivered { waiting = [] } }
         return waiting.map(\.message)
     }
 }
@@ -162,11 +162,11 @@ final class InMemorySink: SettlementSink {
     }
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
-        var comesAgain = false
-        if case .abandoned = outcome { comesAgain = redelivers }
+        var isRedelivered = false
+        if case .abandoned = outcome { isRedelivered = redelivers }
         // Settles the message before removing it: when a run has ended, every message it took has an outcome.
         queue.value.message(token)?.settle(outcome)
-        queue.change { $0.settle(token, comesAgain: comesAgain) }
+        queue.change { $0.settle(token, isRedelivered: isRedelivered) }
     }
 }
 

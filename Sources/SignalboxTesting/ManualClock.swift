@@ -117,11 +117,11 @@ public final class ManualClock: Clock {
         every step: Duration = .milliseconds(100),
         until work: () async throws -> Result
     ) async rethrows -> Result {
-        async let _ = goOn(every: step)
+        async let _ = keepTicking(every: step)
         return try await work()
     }
 
-    private func goOn(every step: Duration) async {
+    private func keepTicking(every step: Duration) async {
         while !Task.isCancelled {
             await tick(every: step)
             // If a step wakes no sleeper, nothing above suspends.

@@ -84,7 +84,7 @@ import Testing
     }
 
     /// A link's own statements about its origin are not trusted.
-    @Test func whatALinkSaysAboutItsOriginIsABodyAndNothingElse() async throws {
+    @Test func claimsOfALinkAboutItsOriginAreOnlyItsBody() async throws {
         let trial = LinkTrial(try Self.routes())
         let query = "source=push&origin=https://shop.example&scheme=https&universalHost=shop.example&facts=1"
         let settled = try await trial.deliver("myapp://do/pay?\(query)")
@@ -93,7 +93,7 @@ import Testing
         #expect(try settled.action?.body.decode([String: String].self)["source"] == "push")
     }
 
-    @Test func theRulesInWords() {
+    @Test func theRulesHaveDescriptions() {
         #expect(AccessRule.link(scheme: "MyApp").description == "link of scheme myapp")
         #expect(AccessRule.link(scheme: "myapp", source: "a").description == "link of scheme myapp of source a")
         #expect(AccessRule.universalLink(host: "A.example").description == "universal link of host a.example")
@@ -127,7 +127,7 @@ import Testing
         #expect(settled[3].origin === settled[4].origin)
     }
 
-    @Test func aFloodOfSchemesIsTakenWithoutRememberingAll() async throws {
+    @Test func aFloodOfSchemesIsHandledWithABoundedCache() async throws {
         let trial = LinkTrial(try Self.routes())
         let links = (0..<1_000).map { "x\($0)://do/a" }
         let settled = try await trial.deliver(links)

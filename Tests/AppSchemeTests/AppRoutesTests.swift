@@ -81,7 +81,7 @@ import Testing
         #expect(routes.rejection("myapp://do/\(most)i")?.reason == .malformed)
     }
 
-    @Test func aLinkThatCannotBeReadIsMalformedAndSaysWhere() throws {
+    @Test func anUnreadableLinkIsMalformedWithItsPosition() throws {
         let routes = try AppRoutes("myapp://do/{id}", "do", once: false)
         for link in ["", "do", "//do/1", "myapp://a@do/1", "my app://do/1", "myapp://do/\u{1}", " myapp://do/1"] {
             let match = routes.match(link)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func aQuestionAboutALinkSaysWhatIsKnownAboutIt() throws {
+    @Test func matchingALinkReturnsItsFacts() throws {
         let routes = try AppRoutes("myapp://do/{id}", "do")
         #expect(routes.match("MYAPP://x").facts == LinkFacts(scheme: "myapp", universalHost: nil))
         #expect(routes.match("https://A.example/").facts == LinkFacts(scheme: "https", universalHost: "a.example"))
@@ -100,7 +100,7 @@ import Testing
         #expect(routes.match("wss://a.example").facts == LinkFacts(scheme: "wss", universalHost: nil))
     }
 
-    @Test func whatNoRouteMatchesIsSaidWithSchemeAndHostAlone() throws {
+    @Test func anUnmatchedLinkIsRejectedWithOnlyItsSchemeAndHost() throws {
         let routes = try AppRoutes("myapp://do/{id}", "do")
         let rejection = try Missing.unwrap(routes.rejection("myapp://secret-host/secret-path?secret=1#secret"))
         #expect(rejection.detail == #"no route matches this link of scheme myapp and host "secret-host""#)
@@ -176,7 +176,7 @@ import Testing
         #expect(try AppRoutes(Array(routes.dropLast())).action("myapp://x/9999").name == "open")
     }
 
-    @Test func eachErrorSaysWhichRouteItIsAboutAndHasAWord() throws {
+    @Test func eachErrorNamesItsRouteAndItsCode() throws {
         let error = try Missing.unwrap(try Self.error("myapp://product/{id}", nil))
         #expect(error.code.description == "missingAction")
         #expect(error.detail == #"route "myapp://product/{id}" names no action; use {action} or a fixed action"#)
@@ -208,7 +208,7 @@ import Testing
             "other://do/x", "https://evil.example/p/1", "https://shop.example.evil.example/", "http://shop.example/",
             "https://shop.example:444/", "http://old.example/", "javascript:alert(1)", "file:///etc/passwd",
         ])
-    func aLinkOfAnyOtherDoesNot(_ link: String) throws {
+    func aLinkOfAnotherSchemeOrHostDoesNot(_ link: String) throws {
         #expect(try Self.routes().rejection(link)?.reason == .unknownAction)
     }
 

@@ -29,7 +29,7 @@ import Testing
         return seen
     }
 
-    @Test func linksFromBeforeTheRunComeOnceInTheirOrder() async throws {
+    @Test func linksOpenedBeforeTheRunAreDeliveredOnceInOrder() async throws {
         let trial = try Self.trial(inbox: LinkInbox(links: 3, bytes: 1_000))
         let opened = (0..<5).map { trial.inbox.open(Self.link($0)) }
         #expect(opened == [true, true, true, false, false])
@@ -44,7 +44,7 @@ import Testing
             _ = await trial.settled.first(4)
         }
         #expect(seen.all == ["0", "1", "2", "9"])
-        #expect(trial.told.all.map(\.link) == [0, 1, 2, 9].map(Self.link))
+        #expect(trial.reported.all.map(\.link) == [0, 1, 2, 9].map(Self.link))
         #expect(trial.log.all.contains { $0.contains("3 links waited") })
         #expect(trial.log.all.count { $0.contains("2 links were refused") } == 1)
     }
@@ -53,7 +53,7 @@ import Testing
 
     /// The plugin has one link, a second waits for room in a full window, and a third is in the inbox.
     @Test(arguments: Stop.allCases)
-    func aStopHandlesWhatWasTakenAndALinkInHandGoesBack(_ stop: Stop) async throws {
+    func aStopHandlesSubmittedLinksAndReturnsTheOthersToTheInbox(_ stop: Stop) async throws {
         let trial = try Self.trial()
         for number in 0..<3 { trial.inbox.open(Self.link(number)) }
         let gate = Gate()
@@ -76,7 +76,7 @@ import Testing
         }
         #expect(seen.all == ["0"])
         #expect(trial.inbox.waiting == 2)
-        #expect(trial.told.all.map(\.link) == [Self.link(0)])
+        #expect(trial.reported.all.map(\.link) == [Self.link(0)])
         #expect(trial.log.all.contains { $0.contains("2 links wait for the next run") })
 
         trial.inbox.open(Self.link(3))
@@ -85,8 +85,8 @@ import Testing
         try second.add(trial.adapter)
         try await second.whileRunning { _ = await trial.settled.first(4) }
         #expect(later.all == ["1", "2", "3"])
-        #expect(trial.told.all.map(\.link) == (0..<4).map(Self.link))
-        #expect(trial.told.all.allSatisfy { $0.outcome == .handled(reply: nil) })
+        #expect(trial.reported.all.map(\.link) == (0..<4).map(Self.link))
+        #expect(trial.reported.all.allSatisfy { $0.outcome == .handled(reply: nil) })
     }
 
     /// Four links are in flight, two wait in the inbox.
@@ -110,7 +110,7 @@ import Testing
             await running.value
         }
         #expect(seen.all == ["0", "1", "2", "3"])
-        #expect(trial.told.all.map(\.link) == (0..<4).map(Self.link))
+        #expect(trial.reported.all.map(\.link) == (0..<4).map(Self.link))
         #expect(trial.inbox.waiting == 2)
         #expect(trial.log.all.contains { $0.contains("2 links wait for the next run") })
     }
@@ -124,7 +124,7 @@ import Testing
         } catch {}
     }
 
-    @Test func whatCannotBeHandedOverSoonStaysWithinTheBoundsOfTheInbox() async throws {
+    @Test func linksThatCannotBeSubmittedStayWithinTheBoundsOfTheInbox() async throws {
         let most = AppSchemeAdapter<LinkInbox>.maximumInFlight
         let trial = try Self.trial(inbox: LinkInbox(links: most, bytes: 1_000))
         let gate = Gate()
@@ -147,7 +147,7 @@ import Testing
         #expect(trial.log.all.count { $0.contains("1 links were refused") } == 1)
     }
 
-    @Test func ofTwoRunsOverOneInboxOneEndsAndSaysWhy() async throws {
+    @Test func ofTwoRunsOnOneInboxOneEndsWithAWarning() async throws {
         let trial = try Self.trial()
         let intake = try trial.makeSupervisor().intake(for: "links")
         await withTaskGroup { group in
@@ -176,10 +176,10 @@ import Testing
         }
         await running.value
         #expect(trial.inbox.waiting == 1)
-        #expect(trial.told.all.isEmpty)
+        #expect(trial.reported.all.isEmpty)
     }
 
-    @Test func eachLinkIsToldOnceWithItsOutcome() async throws {
+    @Test func eachLinkIsReportedOnceWithItsOutcome() async throws {
         let trial = try Self.trial()
         let links = ["myapp://do/1", "myapp://other/1", "nonsense", "myapp://do/2", "myapp://do/1"]
         let settled = try await trial.deliver(links) { supervisor in
@@ -188,23 +188,23 @@ import Testing
         #expect(settled.map(\.original) == links)
         let codes = ["handled", "unknownAction", "malformed", "handled", "handled"]
         #expect(settled.map(\.outcome.code) == codes)
-        let told = Dictionary(grouping: trial.told.all, by: \.link).mapValues { $0.map(\.outcome.code) }
+        let reported = Dictionary(grouping: trial.reported.all, by: \.link).mapValues { $0.map(\.outcome.code) }
         let expected = [
             "myapp://do/1": ["handled", "handled"], "myapp://other/1": ["unknownAction"], "nonsense": ["malformed"],
             "myapp://do/2": ["handled"],
         ]
-        #expect(told == expected)
+        #expect(reported == expected)
     }
 
-    @Test func linksOfAStreamComeUntilItEnds() async throws {
-        let told = EventList<String>()
+    @Test func linksOfAStreamAreDeliveredUntilItEnds() async throws {
+        let reported = EventList<String>()
         let (links, feed) = AsyncStream.makeStream(of: String.self)
         let adapter = AppSchemeAdapter(
             source: "links",
             routes: try AppRoutes("myapp://do/{id}", "do"),
             links: links,
             logger: Logger(label: "links") { _ in SwiftLogNoOpLogHandler() },
-            onOutcome: { link, outcome in told.append(contentsOf: ["\(link) \(outcome.code)"]) }
+            onOutcome: { link, outcome in reported.append(contentsOf: ["\(link) \(outcome.code)"]) }
         )
         for number in 0..<3 { feed.yield(Self.link(number)) }
         feed.finish()
@@ -214,18 +214,18 @@ import Testing
         // The run ends by itself, because its only source does.
         try await supervisor.run()
         #expect(seen.all == ["0", "1", "2"])
-        #expect(told.all.sorted() == (0..<3).map { "\(Self.link($0)) handled" })
+        #expect(reported.all.sorted() == (0..<3).map { "\(Self.link($0)) handled" })
     }
 
-    @Test func aLinkOfAStreamThatFindsNoRoomAnyMoreIsAbandoned() async throws {
-        let told = EventList<String>()
+    @Test func aLinkOfAStreamIsAbandonedWhenTheIntakeCloses() async throws {
+        let reported = EventList<String>()
         let (links, feed) = AsyncStream.makeStream(of: String.self)
         let adapter = AppSchemeAdapter(
             source: "links",
             routes: try AppRoutes("myapp://do/{id}", "do"),
             links: links,
             logger: Logger(label: "links") { _ in SwiftLogNoOpLogHandler() },
-            onOutcome: { link, outcome in told.append(contentsOf: ["\(link) \(outcome.code)"]) }
+            onOutcome: { link, outcome in reported.append(contentsOf: ["\(link) \(outcome.code)"]) }
         )
         let gate = Gate()
         let supervisor = try Self.trial().makeSupervisor()
@@ -235,22 +235,22 @@ import Testing
             for number in 0..<2 { feed.yield(Self.link(number)) }
             await gate.untilArrived(1)
             supervisor.shutDown()
-            _ = await told.first(1)
+            _ = await reported.first(1)
             gate.open()
         }
-        #expect(told.all == ["\(Self.link(1)) drain", "\(Self.link(0)) handled"])
+        #expect(reported.all == ["\(Self.link(1)) drain", "\(Self.link(0)) handled"])
     }
 
     /// A stream still delivers its links after its consumer is cancelled.
-    @Test func aCancelledRunTakesNoMoreLinksOfAStream() async throws {
-        let told = EventList<String>()
+    @Test func aCancelledRunReadsNoMoreLinksOfAStream() async throws {
+        let reported = EventList<String>()
         let (links, feed) = AsyncStream.makeStream(of: String.self)
         let adapter = AppSchemeAdapter(
             source: "links",
             routes: try AppRoutes("myapp://do/{id}", "do"),
             links: links,
             logger: Logger(label: "links") { _ in SwiftLogNoOpLogHandler() },
-            onOutcome: { link, _ in told.append(contentsOf: [link]) }
+            onOutcome: { link, _ in reported.append(contentsOf: [link]) }
         )
         let gate = Gate()
         let supervisor = try Self.trial().makeSupervisor()
@@ -265,7 +265,7 @@ import Testing
             await running.value
         }
         #expect(seen.all == ["0", "1", "2", "3"])
-        #expect(told.all == (0..<4).map(Self.link))
+        #expect(reported.all == (0..<4).map(Self.link))
     }
 
     @Test func aLinkBeyondTheLimitIsRejectedWithItsBytes() async throws {
@@ -278,7 +278,7 @@ import Testing
         #expect(settled[1].original == fits + "i")
     }
 
-    @Test func aLinkBeyondWhatAnyURLMayHaveIsRejectedWhateverTheLimit() async throws {
+    @Test func aLinkOverTheMaximumURLLengthIsRejectedWhateverTheLimit() async throws {
         let trial = try Self.trial(limits: MessageLimits(bytes: 1 << 20))
         let link = "myapp://do/" + String(repeating: "i", count: 100_000)
         let settled = try await trial.deliver(link)
@@ -286,13 +286,13 @@ import Testing
         #expect(settled.original == link)
     }
 
-    @Test func ofAHugeLinkOnlyABeginningIsKept() async throws {
+    @Test func aHugeLinkIsTruncatedInItsDeadLetter() async throws {
         let trial = try Self.trial()
         let link = "myapp://do/" + String(repeating: "i", count: 1 << 20)
         let settled = try await trial.deliver(link)
         #expect(settled.rejection?.bodyError?.code == .tooLarge)
         #expect(settled.original.utf8.count == 256 * 1_024)
         #expect(link.hasPrefix(settled.original))
-        #expect(trial.told.all.map(\.link) == [link])
+        #expect(trial.reported.all.map(\.link) == [link])
     }
 }

@@ -93,8 +93,8 @@ import Testing
         let members = expected.compactMap { try? $0.get() }
         #expect(seen.all.count == members.count)
         #expect(Set(seen.all) == Set(members))
-        #expect(trial.told.all.count == links.count)
-        #expect(trial.told.all.map(\.link).sorted() == links.sorted())
+        #expect(trial.reported.all.count == links.count)
+        #expect(trial.reported.all.map(\.link).sorted() == links.sorted())
     }
 
     @Test func anyTextIsALinkWithOneOutcome() async throws {
@@ -107,7 +107,7 @@ import Testing
         try await Self.checkEachHasItsOutcome(naughty + inPlace, routes)
     }
 
-    @Test func aPieceOfAPathArrivesAsItWasEscapedOrNotAtAll() throws {
+    @Test func aPathSegmentRoundTripsOrIsRejected() throws {
         let routes = try Self.routes()
         for text in try Self.naughtyStrings() {
             let reading = routes.match("myapp://open/\(Self.escaped(text))").reading
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func anItemOfAQueryArrivesAsItWasEscaped() throws {
+    @Test func aQueryItemRoundTrips() throws {
         let routes = try AppRoutes("myapp://find?q={term}", "find")
         for text in try Self.naughtyStrings() where !text.utf8.contains(0) {
             let value = try Missing.unwrap(
@@ -146,7 +146,7 @@ import Testing
     }
 
     /// A fallback shows how a link was read: host, path and all other parts of its normal form.
-    @Test func aLinkIsReadAsOtherReadersOfURLsReadItOrNotAtAll() throws {
+    @Test func aLinkIsParsedAsByOtherURLParsersOrRejected() throws {
         guard let folder = ProcessInfo.processInfo.environment["SIGNALBOX_CORPORA"] else {
             return print("skipped url_app_scheme.dev.json: SIGNALBOX_CORPORA is not set")
         }

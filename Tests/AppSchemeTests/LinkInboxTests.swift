@@ -14,7 +14,7 @@ import Testing
         return links
     }
 
-    @Test func linksWaitAndComeOnceInTheirOrder() async {
+    @Test func linksWaitAndAreDeliveredOnceInOrder() async {
         let inbox = LinkInbox()
         for link in ["a", "b", "c", "d"] { #expect(inbox.open(link)) }
         #expect(inbox.waiting == 4)
@@ -24,7 +24,7 @@ import Testing
         #expect(inbox.waiting == 0)
     }
 
-    @Test func whatDoesNotFitIsRefusedAndCounted() async {
+    @Test func linksThatDoNotFitAreRefusedAndCounted() async {
         let inbox = LinkInbox(links: 2, bytes: 10)
         #expect(!inbox.open("12345678901"))
         #expect(inbox.open("123456"))
@@ -38,7 +38,7 @@ import Testing
         #expect(await Self.read(2, from: inbox) == ["1234", "é4567"])
     }
 
-    @Test func aClosedInboxRefusesDeliversWhatItHoldsAndEnds() async {
+    @Test func aClosedInboxRefusesLinksDeliversTheQueuedOnesAndEnds() async {
         let inbox = LinkInbox()
         inbox.open("a")
         inbox.close()
@@ -52,7 +52,7 @@ import Testing
 
     /// One of two consumers of an empty inbox ends because the other waits. Once it has ended, the other is waiting.
     @Test(arguments: Waking.allCases)
-    func whoeverWaitsIsWoken(_ waking: Waking) async {
+    func aWaitingConsumerIsWoken(_ waking: Waking) async {
         let inbox = LinkInbox()
         await withTaskGroup(of: [String].self) { group in
             for _ in 0..<2 { group.addTask { await Self.read(1, from: inbox) } }
@@ -89,10 +89,10 @@ import Testing
     }
 
     /// Several tasks open links while consumers start and are cancelled.
-    @Test func whatIsHeldIsDeliveredOnceWhoeverComesAndGoes() async {
+    @Test func queuedLinksAreDeliveredOnceAcrossConsumers() async {
         let inbox = LinkInbox(links: 20, bytes: 1_000)
         let seen = EventList<String>()
-        let held = await withTaskGroup(of: [String].self) { group in
+        let accepted = await withTaskGroup(of: [String].self) { group in
             let consumers = Task {
                 while !Task.isCancelled {
                     let consumer = Task { seen.append(contentsOf: await Self.read(3, from: inbox)) }
@@ -103,33 +103,33 @@ import Testing
             }
             for writer in 0..<4 {
                 group.addTask {
-                    var held: [String] = []
+                    var accepted: [String] = []
                     for number in 0..<250 {
-                        if inbox.open("\(writer)-\(number)") { held.append("\(writer)-\(number)") }
+                        if inbox.open("\(writer)-\(number)") { accepted.append("\(writer)-\(number)") }
                         if number % 5 == 0 { await Task.yield() }
                     }
-                    return held
+                    return accepted
                 }
             }
-            var held: [String] = []
-            for await some in group { held += some }
+            var accepted: [String] = []
+            for await some in group { accepted += some }
             consumers.cancel()
             await consumers.value
-            return held
+            return accepted
         }
         seen.append(contentsOf: await Self.read(inbox.waiting, from: inbox))
-        #expect(seen.all.sorted() == held.sorted())
-        #expect(held.count + inbox.refused == 1_000)
+        #expect(seen.all.sorted() == accepted.sorted())
+        #expect(accepted.count + inbox.refused == 1_000)
         for writer in 0..<4 {
             let own = seen.all.filter { $0.hasPrefix("\(writer)-") }
-            #expect(own == held.filter { $0.hasPrefix("\(writer)-") })
+            #expect(own == accepted.filter { $0.hasPrefix("\(writer)-") })
         }
     }
 }
 
 /// The decisions of an inbox, without tasks.
 @Suite struct LinkInboxStateTests {
-    @Test func aLinkThatComesBackIsTheNextEvenBeyondTheBounds() {
+    @Test func aReturnedLinkIsTheNextEvenBeyondTheBounds() {
         var queue = LinkQueue(links: 2, bytes: 2)
         let first = [queue.append("a"), queue.append("b")]
         let taken = queue.take()
@@ -145,24 +145,24 @@ import Testing
         #expect((queue.byteCount, queue.refused) == (0, 1))
     }
 
-    @Test func aClosedQueueTakesBackWhatWasTaken() {
+    @Test func aClosedQueueAcceptsReturnedLinks() {
         var queue = LinkQueue(links: 1, bytes: 9)
-        let isHeld = queue.append("a")
+        let isQueued = queue.append("a")
         let taken = queue.take()
         queue.close()
         queue.putBack("a")
-        let isHeldLater = queue.append("b")
+        let isQueuedLater = queue.append("b")
         let again = queue.take()
-        #expect((isHeld, isHeldLater) == (true, false))
+        #expect((isQueued, isQueuedLater) == (true, false))
         #expect([taken, again] == ["a", "a"])
     }
 
     @Test func oneConsumerWaitsAndASecondOneEndsAtOnce() async {
         var state = LinkInboxState(queue: LinkQueue(links: 1, bytes: 9))
-        guard case .wait(let number) = state.answer() else { return #expect(Bool(false), "there was something") }
+        guard case .wait(let number) = state.next() else { return #expect(Bool(false), "there was something") }
         await withUnsafeContinuation { continuation in
             let waits = state.wait(number, continuation)
-            guard case .end = state.answer() else { return #expect(Bool(false), "two consumers wait") }
+            guard case .end = state.next() else { return #expect(Bool(false), "two consumers wait") }
             let other = state.takeWaiter(number + 1)
             let waiter = state.takeWaiter(number)
             #expect(waits && other == nil && waiter != nil)
@@ -172,24 +172,24 @@ import Testing
         #expect(nobody == nil)
     }
 
-    @Test func nobodyWaitsForWhatIsThere() async {
+    @Test func noConsumerWaitsForAnAvailableLink() async {
         var state = LinkInboxState(queue: LinkQueue(links: 1, bytes: 9))
-        guard case .wait(let number) = state.answer() else { return #expect(Bool(false), "there was something") }
-        let isHeld = state.queue.append("a")
+        guard case .wait(let number) = state.next() else { return #expect(Bool(false), "there was something") }
+        let isQueued = state.queue.append("a")
         await withUnsafeContinuation { continuation in
             let waits = state.wait(number, continuation)
-            #expect(isHeld && !waits)
+            #expect(isQueued && !waits)
             continuation.resume()
         }
-        guard case .link("a") = state.answer() else { return #expect(Bool(false), "the link did not come") }
+        guard case .link("a") = state.next() else { return #expect(Bool(false), "the link did not come") }
         state.queue.close()
-        guard case .end = state.answer() else { return #expect(Bool(false), "a closed queue does not end") }
+        guard case .end = state.next() else { return #expect(Bool(false), "a closed queue does not end") }
     }
 }
 
 /// The other parts of a run: bounded state, and few log lines.
 @Suite struct RunPartsTests {
-    @Test func refusedLinksAreToldAtMostOnceAMinuteAndAllInTheEnd() {
+    @Test func refusedLinksAreLoggedAtMostOnceAMinuteAndAllAtTheEnd() {
         let lines = EventList<String>()
         let inbox = LinkInbox(links: 1, bytes: 1)
         var log = LinkLog(Logger(label: "links") { _ in RecordingLog(lines) }, source: "links", inbox: inbox)
@@ -197,16 +197,16 @@ import Testing
         func refuse(_ count: Int) {
             for _ in 0..<count { inbox.open("too long") }
         }
-        log.tellRefused(at: start)
+        log.logRefusals(at: start)
         refuse(3)
-        log.tellRefused(at: start)
+        log.logRefusals(at: start)
         refuse(4)
-        log.tellRefused(at: start + .seconds(59))
-        log.tellRefused(at: start + .seconds(60))
+        log.logRefusals(at: start + .seconds(59))
+        log.logRefusals(at: start + .seconds(60))
         refuse(5)
-        log.tellRefused(at: start + .seconds(61))
-        log.tellRefused(at: start + .seconds(62), isLast: true)
-        log.tellRefused(at: start + .seconds(63), isLast: true)
+        log.logRefusals(at: start + .seconds(61))
+        log.logRefusals(at: start + .seconds(62), isLast: true)
+        log.logRefusals(at: start + .seconds(63), isLast: true)
         #expect(
             lines.all.map { $0.prefix { $0 != "(" && $0 != ":" } }
                 == [3, 4, 5].map { "warning \($0) links were refused" }
@@ -214,7 +214,7 @@ import Testing
         #expect(lines.all.allSatisfy { $0.contains("source=links") })
     }
 
-    @Test func eachRefusedLinkIsToldOfInOneRun() {
+    @Test func eachRefusedLinkIsLoggedInOneRun() {
         let lines = EventList<String>()
         let inbox = LinkInbox(links: 1, bytes: 1)
         func run(_ refused: Int) {
@@ -228,21 +228,21 @@ import Testing
         #expect(lines.all.map { $0.prefix { $0 != ":" } } == [2, 3, 4].map { "warning \($0) links were refused" })
     }
 
-    @Test func aLinkThatIsSettledTwiceIsToldOnce() async {
-        let told = CallList<String>()
+    @Test func aLinkThatIsSettledTwiceIsReportedOnce() async {
+        let reported = CallList<String>()
         let settleAgain = Watched<LinkSink?>(nil)
         let sink = LinkSink { link, outcome in
-            told.add("\(link) \(outcome.code)")
+            reported.add("\(link) \(outcome.code)")
             // Another thread could do this while the application is notified.
-            if told.all.count == 1 { settleAgain.value?.settle(1, .abandoned(.drain)) }
+            if reported.all.count == 1 { settleAgain.value?.settle(1, .abandoned(.drain)) }
         }
         settleAgain.change { $0 = sink }
-        sink.expect(1, "a")
+        sink.register(1, "a")
         sink.settle(1, .handled(reply: nil))
         sink.settle(1, .abandoned(.drain))
         sink.settle(2, .handled(reply: nil))
-        await sink.untilFewer(than: 1)
-        #expect(told.all == ["a handled"])
+        await sink.waitUntilFewer(than: 1)
+        #expect(reported.all == ["a handled"])
         // Breaks the retain cycle.
         settleAgain.change { $0 = nil }
     }

@@ -26,7 +26,7 @@ struct LinkTrial: Sendable {
     }
 
     /// A notification of the application.
-    struct Told: Sendable {
+    struct OutcomeNotification: Sendable {
         let link: String
         let outcome: Outcome
     }
@@ -34,7 +34,7 @@ struct LinkTrial: Sendable {
     let inbox: LinkInbox
     let adapter: AppSchemeAdapter<LinkInbox>
     let settled = EventList<Settled>()
-    let told = EventList<Told>()
+    let reported = EventList<OutcomeNotification>()
     let log = EventList<String>()
 
     init(
@@ -50,7 +50,9 @@ struct LinkTrial: Sendable {
             links: inbox,
             limits: limits,
             logger: Logger(label: "links") { [log] _ in RecordingLog(log) },
-            onOutcome: { [told] link, outcome in told.append(contentsOf: [Told(link: link, outcome: outcome)]) }
+            onOutcome: { [reported] link, outcome in
+                reported.append(contentsOf: [OutcomeNotification(link: link, outcome: outcome)])
+            }
         )
     }
 

@@ -29,7 +29,7 @@ import Testing
         #expect(try Self.id(link) == id)
     }
 
-    @Test func itemsThatCountMakeTheIDAndTheirOrderDoesNot() throws {
+    @Test func listedItemsDetermineTheIDAndTheirOrderDoesNot() throws {
         let all = try Self.id("myapp://invite/a?x=1&y=2")
         #expect(try Self.id("myapp://invite/a?y=2&x=1") == all)
         #expect(try Self.id("myapp://invite/a?y=%32&x=1&token=b") == all)
@@ -43,7 +43,7 @@ import Testing
         #expect(try Self.id("myapp://invite/a?from=", named) != Self.id("myapp://invite/a", named))
     }
 
-    @Test func anItemThatNamesTheActionMakesTheID() throws {
+    @Test func anItemThatNamesTheActionDeterminesTheID() throws {
         let routes = try AppRoutes("myapp://do?a={action}", nil, once: true)
         #expect(try routes.action("myapp://do?a=open").id != routes.action("myapp://do?a=close").id)
         #expect(try routes.action("myapp://do?a=open").id == routes.action("myapp://do?a=open#x").id)
@@ -65,12 +65,12 @@ import Testing
             ("myapp://{token}", "myapp://aB", "myapp://Ab"), ("myapp://x/{rest...}", "myapp://x/a//b", "myapp://x/a/b"),
             ("myapp://x", "myapp://x?a=b1:c", "myapp://x?a=b&c="), ("myapp://x", "myapp://x?a=b", "myapp://x?ab="),
         ])
-    func noTwoLinksRunTogether(_ pattern: String, one: String, other: String) throws {
+    func noTwoLinksHaveTheSameID(_ pattern: String, one: String, other: String) throws {
         let id = try Missing.unwrap(try Self.id(one, pattern))
         #expect(try Self.id(other, pattern) != id)
     }
 
-    @Test func thePlaceOfALinkMakesItsID() throws {
+    @Test func schemeHostPortAndPathDetermineTheID() throws {
         let patterns = [
             "myapp://x/{t}", "myapp:///x/{t}", "myapp:/x/{t}", "myapp:x/{t}", "other://x/{t}", "myapp://x:8/{t}",
         ]
@@ -87,7 +87,7 @@ import Testing
         #expect(ids.allSatisfy { $0.utf8.count == 69 })
     }
 
-    @Test func otherRoutesLeaveTheIDToBeAssigned() throws {
+    @Test func idsOfOtherRoutesAreAssigned() throws {
         let routes = try AppRoutes("myapp://invite/{token}", "join")
         #expect(try routes.action("myapp://invite/a").id == nil)
     }
@@ -120,7 +120,7 @@ import Testing
         #expect(seen.all.count == 3)
         #expect(Set(seen.all).count == 3)
         #expect(settled.map(\.outcome) == Array(repeating: .handled(reply: nil), count: 5))
-        #expect(trial.told.all.count == 5)
+        #expect(trial.reported.all.count == 5)
     }
 
     @Test func aLinkThatFailedRunsWhenItIsOpenedAgain() async throws {
@@ -143,7 +143,7 @@ import Testing
         #expect(trial.settled.all.map(\.outcome.name) == ["failed", "handled", "handled"])
     }
 
-    @Test func whereNoRouteSaysOnceALinkRunsAsOftenAsItIsOpened() async throws {
+    @Test func withoutOnceALinkRunsEachTimeItIsOpened() async throws {
         let trial = LinkTrial(try AppRoutes("myapp://show/{id}", "show"))
         let seen = CallList<String>()
         _ = try await trial.deliver(["myapp://show/1", "myapp://show/1"]) { supervisor in

@@ -36,13 +36,13 @@ import Testing
         #expect(routes.rejection("myapp://do?a=open&n=")?.reason == .malformed)
     }
 
-    @Test func aCaptureOfThePathWinsOverAnItemOfTheSameName() throws {
+    @Test func aPathCaptureTakesPrecedenceOverAnItemOfTheSameName() throws {
         let routes = try AppRoutes("myapp://{area}/{number}", "open")
         let action = try routes.action("myapp://shop/42?number=43&area=bank&number=44&x=1")
         #expect(action.members == ["area=shop", "number=42", "x=1"])
     }
 
-    @Test func anItemCannotTakeThePlaceOfTheActionOrTheID() throws {
+    @Test func anItemCannotReplaceTheActionOrTheID() throws {
         let routes = try AppRoutes("myapp://{action}/{id}", nil)
         let action = try routes.action("myapp://open/42?action=pay&id=7&x=1")
         #expect(action.name == "open")
@@ -60,7 +60,7 @@ import Testing
             ("myapp://find", "e%CC%81=1&%C3%A9=2"), ("myapp://find?q={term}", "q=1&q=1"),
             ("myapp://find?%C3%A9={term}", "%C3%A9=1&e%CC%81=2"), ("myapp://find?e%CC%81={term}", "e%CC%81=1&%C3%A9=2"),
         ])
-    func anItemThatStandsThereTwiceIsMalformedAndNeverOneOfTheTwo(_ pattern: String, query: String) throws {
+    func aDuplicateItemIsMalformed(_ pattern: String, query: String) throws {
         let rejection = try Missing.unwrap(try AppRoutes(pattern, "find").rejection("myapp://find?\(query)"))
         #expect(rejection.reason == .malformed)
         #expect(rejection.detail.contains("twice"))
@@ -72,7 +72,7 @@ import Testing
         #expect(try routes.action("myapp://find?e%CC%81=1").members == ["term=1"])
     }
 
-    @Test func anUnnamedItemMayStandThereTwice() throws {
+    @Test func anUnlistedItemMayOccurTwice() throws {
         let routes = try AppRoutes("myapp://find?q={term}", "find")
         #expect(try routes.action("myapp://find?tag=1&q=x&tag=2").members == ["term=x"])
     }
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func aLinkWithoutMembersIsAnInfoWhoseMembersAreAllOptional() async throws {
+    @Test func aLinkWithoutMembersDecodesIfAllMembersAreOptional() async throws {
         struct Info: Decodable, Sendable {
             let term: String?
         }
@@ -123,7 +123,7 @@ import Testing
         #expect(seen.all == [nil, "red"])
     }
 
-    @Test func membersConvertByTheRuleForTextOfURLs() async throws {
+    @Test func membersConvertLikeAllURLText() async throws {
         struct Info: Decodable, Sendable, Equatable {
             let number: Int
             let isNew: Bool

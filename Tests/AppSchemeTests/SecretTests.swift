@@ -57,12 +57,12 @@ import Testing
             #expect(one.action?.id.text.contains(Self.canary) != true)
             #expect(!String(describing: one.facts).contains(Self.canary))
         }
-        // Every link held the secret.
+        // Every link contained the secret.
         #expect(settled.count { $0.original.contains(Self.canary) } == Self.links.count)
     }
 
     /// The parts of a link that are logged: its host, names of items, and text that names an action or is an id.
-    @Test func whatIsLoggedOfALinkIsItsHostItsActionItsIDAndNamesOfItems() async throws {
+    @Test func onlyHostActionIDAndItemNamesOfALinkAreLogged() async throws {
         let routes = try AppRoutes([
             ("myapp://join", "join"), ("myapp://named?code={code}", "named"),
             ("myapp://do/{action}/{id}", nil),

@@ -27,7 +27,7 @@ def connect_properties():
     return properties
 
 
-async def with_paho(port, topic, quality, meter):
+async def with_paho(port, topic, qos, meter):
     import paho.mqtt.client as paho
 
     def take(client, _, message):
@@ -36,19 +36,19 @@ async def with_paho(port, topic, quality, meter):
             client.disconnect()
 
     client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
-    client.on_connect = lambda *_: client.subscribe(topic, quality)
+    client.on_connect = lambda *_: client.subscribe(topic, qos)
     client.on_subscribe = ready
     client.on_message = take
     client.connect("127.0.0.1", port, properties=connect_properties())
     client.loop_forever()
 
 
-async def with_aiomqtt(port, topic, quality, meter):
+async def with_aiomqtt(port, topic, qos, meter):
     import aiomqtt
 
     version = aiomqtt.ProtocolVersion.V5
     async with aiomqtt.Client("127.0.0.1", port, protocol=version, properties=connect_properties()) as client:
-        await client.subscribe(topic, quality)
+        await client.subscribe(topic, qos)
         ready()
         async for message in client.messages:
             if meter.message(message.payload):
@@ -56,12 +56,12 @@ async def with_aiomqtt(port, topic, quality, meter):
         meter.show()
 
 
-async def with_gmqtt(port, topic, quality, meter):
+async def with_gmqtt(port, topic, qos, meter):
     import gmqtt
 
     done = asyncio.Event()
 
-    def take(_client, _topic, payload, _quality, _properties):
+    def take(_client, _topic, payload, _qos, _properties):
         if meter.message(payload):
             meter.show()
             done.set()
@@ -71,13 +71,13 @@ async def with_gmqtt(port, topic, quality, meter):
     client.on_message = take
     client.on_subscribe = ready
     await client.connect("127.0.0.1", port)
-    client.subscribe(topic, quality)
+    client.subscribe(topic, qos)
     await done.wait()
     await client.disconnect()
 
 
 CLIENTS = {"paho": with_paho, "aiomqtt": with_aiomqtt, "gmqtt": with_gmqtt}
-name, port, topic, count, quality = sys.argv[1:]
+name, port, topic, count, qos = sys.argv[1:]
 # Ends a client that hangs.
 signal.alarm(180)
-asyncio.run(CLIENTS[name](int(port), topic, int(quality), Meter(int(count))))
+asyncio.run(CLIENTS[name](int(port), topic, int(qos), Meter(int(count))))

@@ -109,12 +109,12 @@ class Broker:
                 time.sleep(0.02)
         return False
 
-    def command(self, topic, count, quality, *more, output=subprocess.DEVNULL):
+    def command(self, topic, count, qos, *more, output=subprocess.DEVNULL):
         """Returns a mosquitto_sub once the broker's log shows its subscription."""
         self.subscribers += 1
         name = f"rows-{self.subscribers}"
         running = Running(
-            "mosquitto_sub", "-h", LOOPBACK, "-p", self.port, "-V", "mqttv5", "-i", name, "-t", topic, "-q", quality,
+            "mosquitto_sub", "-h", LOOPBACK, "-p", self.port, "-V", "mqttv5", "-i", name, "-t", topic, "-q", qos,
             "-C", count, "-D", "connect", "receive-maximum", 250, *more, stdout=output,
         )
         end, has_ended = time.monotonic() + SECONDS, False
@@ -122,7 +122,7 @@ class Broker:
             # Checked before the log, which is complete once the process has exited.
             has_ended = running.process.poll() is not None
             with open(self.log) as log:
-                if f"{name} {quality} {topic}" in log.read():
+                if f"{name} {qos} {topic}" in log.read():
                     return running
             time.sleep(0.01)
         running.__exit__()

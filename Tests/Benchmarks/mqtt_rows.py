@@ -26,7 +26,7 @@ BAR = 1200
 SHAPES = {"small": "", "one-string": ", one string", "sixty-members": ", 60 members"}
 COUNTING = "Swift, external batch, counts"
 ADAPTER, TYPED = "MQTTPush, no supervisor", "MQTTPush, supervisor, typed plugin"
-FORGETFUL = f"{TYPED}, `repeats: .never`"
+WITHOUT_DEDUPLICATION = f"{TYPED}, `deduplication: .never`"
 C_BATCH, C_LOOP, COMMAND = "C, external batch, counts", "C, the library's loop, counts", "mosquitto_sub"
 
 
@@ -41,9 +41,9 @@ def messages(count):
     return count // 10 if IS_QUICK else count
 
 
-def publish(broker, topic, count, quality, what):
+def publish(broker, topic, count, qos, what):
     """Publishes a file as fast as possible, or at a rate, in which case it returns the duration in seconds."""
-    command = [program("RawPublisher"), broker.port, topic, count, quality, what]
+    command = [program("RawPublisher"), broker.port, topic, count, qos, what]
     done = subprocess.run([str(part) for part in command], check=True, timeout=SECONDS, capture_output=True, text=True)
     return float(done.stdout) if done.stdout else None
 
@@ -75,7 +75,7 @@ def receiving_rows():
         COUNTING: [OURS, "count"],
         ADAPTER: [OURS, "adapter"],
         TYPED: [OURS, "typed"],
-        FORGETFUL: [OURS, "typed", "repeats=never"],
+        WITHOUT_DEDUPLICATION: [OURS, "typed", "deduplication=never"],
     }
     if PYTHON:
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mqtt_clients.py")
@@ -85,36 +85,36 @@ def receiving_rows():
     return rows
 
 
-def processor_time(broker, command, payload, quality):
+def processor_time(broker, command, payload, qos):
     """Returns nanoseconds a message."""
     topic, path = f"bench/{payload}", os.path.join(broker.folder, payload)
     if command is None:
         count = messages(50_000)
-        with broker.command(topic, count, quality) as subscriber:
-            publish(broker, topic, count, quality, path)
+        with broker.command(topic, count, qos) as subscriber:
+            publish(broker, topic, count, qos, path)
             return subscriber.processor_seconds() * 1e9 / count
     count = messages(10_000 if command[0] == PYTHON else 50_000)
-    with Running(*command, broker.port, topic, count, quality) as subscriber:
+    with Running(*command, broker.port, topic, count, qos) as subscriber:
         subscriber.line()
-        publish(broker, topic, count, quality, path)
+        publish(broker, topic, count, qos, path)
         return subscriber.numbers()[0]
 
 
 def receive(broker):
-    for quality in (0, 1):
+    for qos in (0, 1):
         times = {payload: {name: [] for name in receiving_rows()} for payload in MESSAGES}
         for payload, rows in times.items():
             for _ in range(ROUNDS):
                 for name, command in receiving_rows().items():
-                    rows[name].append(processor_time(broker, command, payload, quality))
-        show_receiving(quality, times)
+                    rows[name].append(processor_time(broker, command, payload, qos))
+        show_receiving(qos, times)
     if broker.dropped():
         raise SystemExit("the broker dropped messages: the rows are of no use")
     print("\nThe broker dropped no message, and every row is of all that were published.")
 
 
-def show_receiving(quality, times):
-    title = f"QoS {quality}, ns of processor time a message (times {COUNTING!r}), {messages(50_000):,} messages"
+def show_receiving(qos, times):
+    title = f"QoS {qos}, ns of processor time a message (times {COUNTING!r}), {messages(50_000):,} messages"
     columns = [f"{len(text):,} bytes{SHAPES[payload]}" for payload, text in MESSAGES.items()]
     cells = {
         name: [f"{median(rows[name])} ({ratio(rows[name], rows[COUNTING])})" for rows in times.values()]
@@ -122,7 +122,7 @@ def show_receiving(quality, times):
     }
     table(title, ["subscriber", *columns], *[[name, *row] for name, row in cells.items()])
     print()
-    for name in (ADAPTER, TYPED, FORGETFUL):
+    for name in (ADAPTER, TYPED, WITHOUT_DEDUPLICATION):
         added = [statistics.median(map(operator.sub, rows[name], rows[COUNTING])) for rows in times.values()]
         verdict = "" if name == ADAPTER else f" (bar for the first {BAR:,}: {'met' if added[0] <= BAR else 'missed'})"
         print(f"- {name} adds to {COUNTING!r}, ns: {', '.join(f'{one:,.0f}' for one in added)}{verdict}")

@@ -147,7 +147,7 @@ public final class Broker: Sendable {
             try (options.access.joined(separator: "\n") + "\n")
                 .write(to: folder.appendingPathComponent("access"), atomically: true, encoding: .utf8)
         }
-        if case .sharedKeys(let keys) = options.security {
+        if case .preSharedKeys(let keys) = options.security {
             try keys.map { "\($0.key):\($0.value)\n" }.joined()
                 .write(to: folder.appendingPathComponent("keys"), atomically: true, encoding: .utf8)
         }
@@ -254,7 +254,7 @@ public enum BrokerSecurity: Sendable {
     /// TLS with client certificates of the authority; the common name is the user name.
     case mutual(TestAuthority)
     /// TLS with pre-shared keys, in hexadecimal, by identity; the identity is the user name.
-    case sharedKeys([String: String])
+    case preSharedKeys([String: String])
 
     func lines(in folder: String) -> [String] {
         switch self {
@@ -264,7 +264,7 @@ public enum BrokerSecurity: Sendable {
             BrokerSecurity.server(authority) + [
                 "cafile \(authority.authorityFile)", "require_certificate true", "use_identity_as_username true",
             ]
-        case .sharedKeys: ["psk_hint test", "psk_file \(folder)/keys", "use_identity_as_username true"]
+        case .preSharedKeys: ["psk_hint test", "psk_file \(folder)/keys", "use_identity_as_username true"]
         }
     }
 

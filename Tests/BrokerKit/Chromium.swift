@@ -106,10 +106,10 @@ public final class ChromiumTab: Sendable {
         self.session = session
         self.target = target
         // A target has the id of its main frame.
-        pipe.hear(session) { [state] in ChromiumTab.heard($0, $1, state, frame: target) }
+        pipe.subscribe(session) { [state] in ChromiumTab.received($0, $1, state, frame: target) }
     }
 
-    private static func heard(
+    private static func received(
         _ method: String,
         _ parameters: ChromiumValue,
         _ state: Watched<State>,

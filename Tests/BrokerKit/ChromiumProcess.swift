@@ -128,13 +128,13 @@ final class ChromiumProcess: Sendable {
 /// Chromium's debugging protocol over two pipes: JSON messages, each terminated by a NUL.
 /// https://chromedevtools.github.io/devtools-protocol/
 final class ChromiumPipe: Sendable {
-    typealias Hearer = @Sendable (_ method: String, _ parameters: ChromiumValue) -> Void
+    typealias EventHandler = @Sendable (_ method: String, _ parameters: ChromiumValue) -> Void
     private typealias Answer = Result<ChromiumValue, any Error>
 
     private struct State {
         var last = 0
         var waiting: [Int: CheckedContinuation<Answer, Never>] = [:]
-        var hearers: [String: Hearer] = [:]
+        var handlers: [String: EventHandler] = [:]
         var isClosed = false
     }
 
@@ -149,12 +149,12 @@ final class ChromiumPipe: Sendable {
     }
 
     /// Sets the handler of a session's events, which runs on the pipe's thread, in order.
-    func hear(_ session: String, _ hearer: @escaping Hearer) {
-        state.withLock { $0.hearers[session] = hearer }
+    func subscribe(_ session: String, _ handler: @escaping EventHandler) {
+        state.withLock { $0.handlers[session] = handler }
     }
 
     func forget(_ session: String) {
-        state.withLock { $0.hearers[session] = nil }
+        state.withLock { $0.handlers[session] = nil }
     }
 
     /// Calls a method.
@@ -243,7 +243,7 @@ final class ChromiumPipe: Sendable {
             let refusal = BrokerKitError("the browser answered: \(error["message"].shown)")
             finish(Int(number), error == .null ? .success(message["result"]) : .failure(refusal))
         } else if let session = message["sessionId"].text, let method = message["method"].text {
-            state.withLock { $0.hearers[session] }?(method, message["params"])
+            state.withLock { $0.handlers[session] }?(method, message["params"])
         }
     }
 }

@@ -74,8 +74,8 @@ final class RawPeer: Sendable {
             Thread.detachNewThread { [self] in
                 for byte in bytes {
                     write([byte])
-                    var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-                    if poll(&place, 1, 100) > 0 {
+                    var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                    if poll(&entry, 1, 100) > 0 {
                         continuation.resume(returning: true)
                         return
                     }
@@ -90,9 +90,9 @@ final class RawPeer: Sendable {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
         // `deinit` closes the descriptor, when no other thread can use it.
-        var place = sockaddr()
-        place.sa_family = sa_family_t(AF_UNSPEC)
-        connect(socket, &place, socklen_t(MemoryLayout<sockaddr>.size))
+        var address = sockaddr()
+        address.sa_family = sa_family_t(AF_UNSPEC)
+        connect(socket, &address, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
     /// Ends the sending direction; reading continues.
@@ -224,8 +224,8 @@ final class RawHost: Sendable {
         // The thread sanitizer does not recognise that a continuation transfers an object, so the peer is created here.
         let connection = await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in
-                var place = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-                let isThere = poll(&place, 1, Int32(RawPeer.patience * 1_000)) > 0
+                var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                let isThere = poll(&entry, 1, Int32(RawPeer.patience * 1_000)) > 0
                 continuation.resume(returning: isThere ? LoopbackPort.accept(on: socket) : -1)
             }
         }
@@ -276,8 +276,8 @@ enum SecureHash {
     }
 
     private static func take(_ block: ArraySlice<UInt8>, _ state: inout [UInt32]) {
-        var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { place in
-            block[place..<place + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { index in
+            block[index..<index + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         }
         for index in 16..<80 {
             words.append(turned(words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], by: 1))

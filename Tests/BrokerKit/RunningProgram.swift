@@ -27,7 +27,7 @@ public final class RunningProgram: Sendable {
         errors: URL? = nil
     ) throws {
         let read = try input.map { try FileHandle(forReadingFrom: $0) }
-        let (written, told) = (try RunningProgram.handle(for: output), try RunningProgram.handle(for: errors))
+        let (written, diagnostics) = (try RunningProgram.handle(for: output), try RunningProgram.handle(for: errors))
         process = try SpawnedProcess(
             RunningProgram.find(program),
             arguments,
@@ -36,10 +36,10 @@ public final class RunningProgram: Sendable {
             SpawnedProcess.Streams(
                 input: read?.fileDescriptor,
                 output: written?.fileDescriptor,
-                errors: told?.fileDescriptor
+                errors: diagnostics?.fileDescriptor
             )
         )
-        for handle in [read, written, told] { try handle?.close() }
+        for handle in [read, written, diagnostics] { try handle?.close() }
     }
 
     /// Starts a program that writes its output and errors to pipes of the caller.

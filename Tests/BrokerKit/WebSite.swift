@@ -37,7 +37,7 @@ public final class WebSite: Sendable {
     public let port: UInt16
     private let listener: Int32
     private let answers = Mutex<[String: Answer]>([:])
-    private let heard = Watched<[String]>([])
+    private let received = Watched<[String]>([])
 
     /// Listens until ``close()``.
     public init() throws {
@@ -54,7 +54,7 @@ public final class WebSite: Sendable {
     }
 
     /// The heads of all requests, in order.
-    public var requests: [String] { heard.value }
+    public var requests: [String] { received.value }
 
     /// Waits for the first request whose head contains the text.
     ///
@@ -65,8 +65,8 @@ public final class WebSite: Sendable {
         file: StaticString = #fileID,
         line: UInt = #line
     ) async throws -> String {
-        await heard.until(file: file, line: line) { $0.contains { $0.contains(text) } }
-        guard let request = heard.value.first(where: { $0.contains(text) }) else { throw CancellationError() }
+        await received.until(file: file, line: line) { $0.contains { $0.contains(text) } }
+        guard let request = received.value.first(where: { $0.contains(text) }) else { throw CancellationError() }
         return request
     }
 
@@ -96,7 +96,7 @@ public final class WebSite: Sendable {
         let head = String(decoding: request, as: UTF8.self)
         let words = head.split(separator: " ", maxSplits: 2)
         let path = words.count > 1 ? String(words[1].prefix { $0 != "?" }) : "/"
-        heard.change { $0.append(head) }
+        received.change { $0.append(head) }
         send(answers.withLock { $0[path] } ?? Answer("404 Not Found", body: "nothing is here"), to: client)
     }
 

@@ -20,7 +20,7 @@ struct WireSide {
 
     /// Returns a client that has sent its request.
     static func client(port: UInt16) throws -> WireSide {
-        guard let peer = RawPeer(port: port) else { throw WireFault("nobody listens on port \(port)") }
+        guard let peer = RawPeer(port: port) else { throw WireError("nobody listens on port \(port)") }
         let side = WireSide(peer, mask: WireSide.mask)
         peer.upgrade()
         return side
@@ -30,7 +30,7 @@ struct WireSide {
     static func openClient(port: UInt16) async throws -> WireSide {
         var side = try client(port: port)
         let head = try await side.head()
-        guard head.hasPrefix("HTTP/1.1 101") else { throw WireFault("no upgrade: \(head.prefix(200))") }
+        guard head.hasPrefix("HTTP/1.1 101") else { throw WireError("no upgrade: \(head.prefix(200))") }
         return side
     }
 
@@ -44,7 +44,7 @@ struct WireSide {
 
     /// Accepts a connection of a feed and returns the server's side of it, with the connection open.
     static func openServer(_ host: RawHost) async throws -> WireSide {
-        guard let peer = await host.accept() else { throw WireFault("nobody connects") }
+        guard let peer = await host.accept() else { throw WireError("nobody connects") }
         let side = WireSide(peer, mask: nil)
         await peer.answerUpgrade()
         return side
@@ -107,7 +107,7 @@ struct WireSide {
     }
 }
 
-struct WireFault: Error, CustomStringConvertible {
+struct WireError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) {
@@ -226,6 +226,6 @@ struct ZerosInLittle {
 
     // Codes are written from their highest bit.
     private mutating func putCode(_ code: UInt32, _ length: UInt32) {
-        for place in (0..<length).reversed() { put(code >> place & 1, 1) }
+        for index in (0..<length).reversed() { put(code >> index & 1, 1) }
     }
 }

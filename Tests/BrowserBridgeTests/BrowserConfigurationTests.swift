@@ -6,7 +6,7 @@ import WebSocketChat
 @testable import BrowserBridge
 
 @Suite struct BrowserConfigurationTests {
-    private static func fault(_ change: (inout BrowserConfiguration) -> Void) -> String? {
+    private static func problem(_ change: (inout BrowserConfiguration) -> Void) -> String? {
         var configuration = BrowserConfiguration(source: "browser")
         change(&configuration)
         do throws(BrowserBridgeError) {
@@ -25,7 +25,7 @@ import WebSocketChat
             (true, { $0.messagesInFlight = 4_000 }), (false, { $0.messagesInFlight = 4_001 }),
             (false, { $0.messagesWaitingInPage = 0 }), (false, { $0.messagesWaitingInPage = 1_000_001 }),
             (false, { $0.messagesToPage = 0 }), (false, { $0.messagesWithoutListener = 0 }),
-            (false, { $0.connectionPatience = .zero }), (false, { $0.reconnectCap = .seconds(3_601) }),
+            (false, { $0.connectionTimeout = .zero }), (false, { $0.reconnectCap = .seconds(3_601) }),
             (false, { $0.limits = MessageLimits(bytes: 1 << 30) }),
             (true, { $0.limits = MessageLimits(bytes: 1 << 30 - 1 << 20) }),
             (false, { $0.waitingBytes = 1_023 }), (false, { $0.allWaitingBytes = 1 }),
@@ -55,14 +55,14 @@ import WebSocketChat
             ),
         ]
         for (index, (isFine, change)) in changes.enumerated() {
-            #expect((Self.fault(change) == nil) == isFine, "\(index)")
+            #expect((Self.problem(change) == nil) == isFine, "\(index)")
         }
     }
 
     @Test func theServerReadsAPageThatKeepsToItsWindowAlways() {
         var configuration = BrowserConfiguration(source: "browser")
         configuration.messagesInFlight = 10
-        let server = configuration.server(showing: .text("0123456789abcdef"))
+        let server = configuration.server(token: .text("0123456789abcdef"))
         // The server reads again when half of its window is free.
         #expect(server.connectionWindow / 2 > configuration.messagesInFlight)
         #expect(server.limits.bytes >= configuration.limits.bytes + PageFrame.longestLine)
@@ -71,7 +71,7 @@ import WebSocketChat
 
     @Test func onlyTheBridgeIsForOtherSites() {
         let configuration = BrowserConfiguration(source: "browser", documents: ["/": .page("<p>"), "/a": .script("1")])
-        let pages = configuration.server(showing: .text("0123456789abcdef")).pages
+        let pages = configuration.server(token: .text("0123456789abcdef")).pages
         #expect(pages.mapValues(\.policy) == ["/": .site, "/a": .site, "/signalbox.js": .shared])
         #expect(pages["/a"]?.body == Array("1".utf8))
         #expect(pages["/"]?.body.starts(with: Array("<script src=".utf8)) == true)

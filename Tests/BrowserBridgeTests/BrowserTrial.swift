@@ -38,7 +38,7 @@ struct BrowserTrial: Sendable {
             ]
         )
         // On a busy machine, a page connects late.
-        configuration.connectionPatience = .seconds(300)
+        configuration.connectionTimeout = .seconds(300)
         configure(&configuration)
         var supervision = SupervisorConfiguration.patient
         supervise(&supervision)
@@ -72,7 +72,7 @@ struct BrowserTrial: Sendable {
 
     /// Waits for a log line that contains the text.
     @discardableResult
-    func hears(_ text: String) async -> String {
+    func waitForLog(_ text: String) async -> String {
         await log.line(containing: text)
     }
 }

@@ -157,7 +157,7 @@ final class ChromiumSubject: ConformanceSubject {
         // No call may wait in the page, where it would outlive its case.
         configuration.messagesInFlight = 4_000
         // On a busy machine, a page connects late.
-        configuration.connectionPatience = .seconds(300)
+        configuration.connectionTimeout = .seconds(300)
         engine = try BrowserEngine(configuration, logger: Logger(label: "page") { _ in SwiftLogNoOpLogHandler() })
         adapter = engine
         tab = try await browser.openTab()
@@ -189,9 +189,9 @@ final class ChromiumSubject: ConformanceSubject {
 
     func answer(to id: ActionID) async throws -> ConformanceAnswer {
         let json = Bytes(try await tab.evaluate("kept('\(id.text)').promise"))
-        let words = try Body(json: json, limits: MessageLimits(bytes: 1 << 20)).decode([String?].self)
-        guard words.first == "reply" else { return .error(code: (words.last ?? nil) ?? "none") }
-        return .reply((words.last ?? nil).map { Bytes($0) })
+        let fields = try Body(json: json, limits: MessageLimits(bytes: 1 << 20)).decode([String?].self)
+        guard fields.first == "reply" else { return .error(code: (fields.last ?? nil) ?? "none") }
+        return .reply((fields.last ?? nil).map { Bytes($0) })
     }
 
     func end() async {

@@ -63,7 +63,7 @@ import WebSocketChat
         #expect(error?.code == .secretUnavailable)
     }
 
-    @Test func theFactsSayWhatTheServerKnows() async throws {
+    @Test func theFactsStateWhatTheServerKnows() async throws {
         let app = try WebOrigin("https://app.example")
         let trial = try BrowserTrial { $0.origins = [app] }
         let intake = RecordingIntake()
@@ -130,16 +130,16 @@ import WebSocketChat
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 151 &+ count) }
             let expected = Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
                 .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
-            #expect(SessionToken.shown(bytes) == expected)
+            #expect(SessionToken.base64URL(bytes) == expected)
         }
     }
 
     @Test func eachIsMadeOf128RandomBits() {
-        let made = (0..<1_000).map { _ in SessionToken.made() }
+        let made = (0..<1_000).map { _ in SessionToken.random() }
         #expect(Set(made).count == 1_000)
         #expect(made.allSatisfy { $0.utf8.count == 22 })
         // More than 32 digits require that each bit varies. One bit being constant has a chance of 2^-992.
-        for place in 0..<21 { #expect(Set(made.map { Array($0.utf8)[place] }).count > 32) }
+        for index in 0..<21 { #expect(Set(made.map { Array($0.utf8)[index] }).count > 32) }
     }
 
     @Test func itIsReadWhereItIsKeptAndHasALength() async throws {
@@ -147,7 +147,7 @@ import WebSocketChat
             (String(repeating: "x", count: $0), $1)
         }) {
             let read = try? await SessionToken.read(.text(text), source: "browser")
-            #expect(read == (isFine ? SessionToken.shown(Array(text.utf8)) : nil))
+            #expect(read == (isFine ? SessionToken.base64URL(Array(text.utf8)) : nil))
         }
         let error = await #expect(throws: BrowserBridgeError.self) {
             try await SessionToken.read(.file("/nowhere/token"), source: "browser")
@@ -171,8 +171,8 @@ struct HTTPAnswer: Sendable {
         close(socket)
         let parts = String(decoding: bytes, as: UTF8.self).components(separatedBy: "\r\n\r\n")
         let lines = parts[0].components(separatedBy: "\r\n")
-        let words = lines[0].split(separator: " ")
-        status = words.count > 1 ? Int(words[1]) ?? 0 : 0
+        let fields = lines[0].split(separator: " ")
+        status = fields.count > 1 ? Int(fields[1]) ?? 0 : 0
         let pairs = lines.dropFirst().compactMap { line -> (String, String)? in
             guard let colon = line.firstIndex(of: ":") else { return nil }
             let value = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)

@@ -22,7 +22,7 @@ import Testing
                 try await body(socket, trial)
             } catch {
                 // Settles the arrivals, because the run waits for their outcomes.
-                intake.giveUp()
+                intake.settleAll()
                 throw error
             }
             group.cancelAll()
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func aReplyThatCannotBeSentIsToldInstead() async throws {
+    @Test func aReplyThatCannotBeSentBecomesAnError() async throws {
         let intake = RecordingIntake {
             $0.settle(.handled(reply: $0.name == "text" ? Bytes([0x22, 0xFF, 0x22]) : Self.large))
         }
@@ -115,15 +115,15 @@ import Testing
 
     private static let large = Bytes("\"" + String(repeating: "x", count: 5_000) + "\"")
 
-    @Test func answersAreHeardAlthoughTheSourceHasNoRoom() async throws {
+    @Test func answersAreReceivedAlthoughTheSourceIsFull() async throws {
         let intake = RecordingIntake.holding(room: 1)
         try await withPage(intake) { socket, trial in
             socket.send("call 1 0\n{\"action\":\"a\"}")
             let page = try #require(await intake.taken.first(1)[0].arrival.sender as? PageHandle)
             async let answer = page.call("ask", 1, returning: Int.self, timeout: .seconds(60))
-            let asked = try await socket.texts(1)[0]
-            #expect(asked.hasSuffix(" ask\n\n1"))
-            let number = asked.split(separator: " ")[1]
+            let question = try await socket.texts(1)[0]
+            #expect(question.hasSuffix(" ask\n\n1"))
+            let number = question.split(separator: " ")[1]
             socket.send("answer \(number) returned\n5")
             #expect(try await answer == 5)
             // A message without room holds back later ones, answers too. Once there is room, none is lost.
@@ -150,8 +150,8 @@ import Testing
             socket.send("call 1 0\n{\"action\":\"a\"}")
             let page = try #require(await intake.taken.first(1)[0].arrival.sender as? PageHandle)
             async let answer = page.call("ask", 1, returning: Int.self, timeout: .seconds(60))
-            let asked = try await socket.text { $0.hasPrefix("message ") }
-            let number = asked.split(separator: " ")[1]
+            let question = try await socket.text { $0.hasPrefix("message ") }
+            let number = question.split(separator: " ")[1]
             other.send("answer \(number) returned\n666")
             other.send("call 1 0\n{\"action\":\"b\"}")
             _ = try await other.text { $0 == "reply 1" }
@@ -193,7 +193,7 @@ extension Result {
         ("answer 4 invalidReply", .answer(number: 4, .invalidReply), ""),
         ("title\n\"t\"", .title, "\"t\""), ("title", .title, ""),
     ])
-    func aFirstLineSaysWhatItIs(text: String, kind: PageFrame.Kind, json: String) throws {
+    func aFirstLineNamesItsKind(text: String, kind: PageFrame.Kind, json: String) throws {
         let frame = try frame(text)
         #expect(frame.kind == kind)
         #expect(part(frame.json, of: text) == json)
@@ -220,13 +220,13 @@ extension Result {
 
     @Test func anyBytesAreReadOrRefused() {
         var generator = SystemRandomNumberGenerator()
-        let words: [[UInt8]] = [
+        let parts: [[UInt8]] = [
             "call", "large", "answer", "title", " ", " ", "\n", "1", "returned", "\"a\"", "\u{FFFD}",
         ]
         .map { Array($0.utf8) }
         for _ in 0..<20_000 {
             let count = Int.random(in: 0...8, using: &generator)
-            var bytes = (0..<count).flatMap { _ in words.randomElement(using: &generator) ?? [] }
+            var bytes = (0..<count).flatMap { _ in parts.randomElement(using: &generator) ?? [] }
             if Bool.random(using: &generator) { bytes.append(.random(in: .min ... .max, using: &generator)) }
             guard let frame = try? frame(bytes) else { continue }
             #expect(frame.json.upperBound == bytes.count)
@@ -238,7 +238,7 @@ extension Result {
 @Suite struct ProgramFrameTests {
     private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    @Test func outcomesAreTold() {
+    @Test func outcomesAreSent() {
         #expect(text(ProgramFrame.outcome(7, .handled(reply: Bytes(#"{"a":1}"#)))) == "reply 7\n{\"a\":1}")
         #expect(text(ProgramFrame.outcome(7, .handled(reply: nil))) == "reply 7")
         let error = BodyError(.typeMismatch, path: "body.a", detail: "Int expected")
@@ -248,7 +248,7 @@ extension Result {
         )
         #expect(
             text(ProgramFrame.outcome(9, .abandoned(.drain)))
-                == "refuse 9\n[\"drain\",\"the program let go of the message: drain\",null,\"abandoned\"]"
+                == "refuse 9\n[\"drain\",\"the program abandoned the message: drain\",null,\"abandoned\"]"
         )
         #expect(text(ProgramFrame.unsent(1, .tooLarge)).hasPrefix("refuse 1\n[\"threw\","))
     }

@@ -93,11 +93,11 @@ extension InChromium {
             }
         }
 
-        @Test func aScriptWithoutAnAddressSaysSo() async throws {
+        @Test func aScriptWithoutAnAddressReportsIt() async throws {
             let friend = try WebSite()
             defer { friend.close() }
             var configuration = BrowserConfiguration(source: "browser")
-            configuration.connectionPatience = .milliseconds(1)
+            configuration.connectionTimeout = .milliseconds(1)
             let script = String(decoding: BrowserScript.text(for: configuration), as: UTF8.self)
             friend.set("/signalbox.js", WebSite.Answer(headers: ["Content-Type": "text/javascript"], body: script))
             friend.set("/inline", .html("<!doctype html><script>\(script)</script>"))

@@ -27,7 +27,7 @@ extension InChromium {
             let (friend, stranger) = (sites.friend, sites.stranger)
             let trial = try BrowserTrial(configure: { configuration in
                 configuration.origins = [sites.friendly]
-                configuration.connectionPatience = .milliseconds(500)
+                configuration.connectionTimeout = .milliseconds(500)
             })
             let any = AccessRule.script(origin: sites.friendly, mainFrameOnly: false)
             try trial.supervisor.register("framed", as: RawBody.self, from: any) { _, _ in 1 }
@@ -46,7 +46,7 @@ extension InChromium {
                         try await tab.evaluate("signalbox.call('main').catch((e) => e.code)") == #""sourceNotAllowed""#
                     )
                     let foreign = try await browser.open("\(stranger.origin)/#\(fragment)")
-                    await trial.hears("is not among those allowed")
+                    await trial.waitForLog("is not among those allowed")
                     #expect(
                         try await foreign.evaluate(Self.settled) == #""closed: there is no connection to the program""#
                     )
@@ -63,7 +63,7 @@ extension InChromium {
             let (friend, stranger) = (sites.friend, sites.stranger)
             let trial = try BrowserTrial(configure: { configuration in
                 configuration.origins = [sites.friendly]
-                configuration.connectionPatience = .seconds(5)
+                configuration.connectionTimeout = .seconds(5)
             })
             try await trial.run {
                 let (port, fragment) = (try await trial.port(), try await trial.engine.fragment())

@@ -39,8 +39,8 @@ extension InChromium {
             }
         }
 
-        @Test func aPageWithoutATokenIsToldWhatToDo() async throws {
-            let trial = try BrowserTrial(configure: { $0.connectionPatience = .milliseconds(200) })
+        @Test func aPageWithoutATokenGetsTheRemedy() async throws {
+            let trial = try BrowserTrial(configure: { $0.connectionTimeout = .milliseconds(200) })
             try await trial.run {
                 try await Chromium.with { browser in
                     let tab = try await browser.open(String(try await trial.url().prefix { $0 != "#" }))
@@ -48,7 +48,7 @@ extension InChromium {
                     #expect(try await tab.evaluate(settled).contains("closed: open the page by the address"))
                     try await tab.load(try await trial.url().dropLast(2) + "xx")
                     // The browser does not wait until the page has processed its new fragment.
-                    await trial.hears("its token is nobody's")
+                    await trial.waitForLog("its token is nobody's")
                     #expect(try await tab.evaluate(settled) == #""closed: there is no connection to the program""#)
                     #expect(trial.engine.counts.opened == 0 && trial.engine.counts.unauthorized >= 1)
                 }

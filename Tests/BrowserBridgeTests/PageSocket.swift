@@ -126,18 +126,18 @@ final class PageSocket: Sendable {
             guard recv(socket, &byte, 1, 0) == 1 else { return 0 }
             head.append(byte)
         }
-        let words = String(decoding: head, as: UTF8.self).split(separator: " ", maxSplits: 2)
-        return words.count > 1 ? Int(words[1]) ?? 0 : 0
+        let fields = String(decoding: head, as: UTF8.self).split(separator: " ", maxSplits: 2)
+        return fields.count > 1 ? Int(fields[1]) ?? 0 : 0
     }
 
     private func read() {
         func bytes(_ count: Int) -> [UInt8]? {
             var all = [UInt8](repeating: 0, count: count)
-            var place = 0
-            while place < count {
-                let read = all.withUnsafeMutableBytes { recv(socket, $0.baseAddress! + place, count - place, 0) }
+            var offset = 0
+            while offset < count {
+                let read = all.withUnsafeMutableBytes { recv(socket, $0.baseAddress! + offset, count - offset, 0) }
                 guard read > 0 else { return nil }
-                place += read
+                offset += read
             }
             return all
         }

@@ -146,12 +146,12 @@ extension InChromium {
 
     @Test func eachQuestionIsAnsweredOnceUnderItsNumber() async throws {
         let callers = PageCallers(bound: 10)
-        let asked = EventList<UInt64>()
+        let numbers = EventList<UInt64>()
         async let one = callers.answer(within: Self.long) { number in
-            asked.append(number)
+            numbers.append(number)
             return nil
         }
-        let number = await asked.first(1)[0]
+        let number = await numbers.first(1)[0]
         callers.finish(number + 1_000_000, .success(Bytes("2")))
         callers.finish(number, .success(Bytes("1")))
         callers.finish(number, .success(Bytes("3")))
@@ -173,12 +173,12 @@ extension InChromium {
 
     @Test func theyAreBounded() async throws {
         let callers = PageCallers(bound: 1)
-        let asked = EventList<UInt64>()
+        let numbers = EventList<UInt64>()
         async let one = callers.answer(within: Self.long) { number in
-            asked.append(number)
+            numbers.append(number)
             return nil
         }
-        let number = await asked.first(1)[0]
+        let number = await numbers.first(1)[0]
         #expect(code(await callers.answer(within: Self.long) { _ in nil }) == .full)
         callers.finish(number, .success(nil))
         #expect(try await one.get() == nil)
@@ -186,21 +186,21 @@ extension InChromium {
 
     @Test func theEndAndACancellationEndAllWaits() async {
         let callers = PageCallers(bound: 10)
-        let asked = EventList<UInt64>()
+        let numbers = EventList<UInt64>()
         let task = Task {
             await callers.answer(within: Self.long) { number in
-                asked.append(number)
+                numbers.append(number)
                 return nil
             }
         }
-        _ = await asked.first(1)
+        _ = await numbers.first(1)
         task.cancel()
         #expect(code(await task.value) == .closed)
         async let other = callers.answer(within: Self.long) { number in
-            asked.append(number)
+            numbers.append(number)
             return nil
         }
-        _ = await asked.first(2)
+        _ = await numbers.first(2)
         callers.close()
         #expect(code(await other) == .closed)
         #expect(code(await callers.answer(within: Self.long) { _ in nil }) == .closed)

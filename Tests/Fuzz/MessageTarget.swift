@@ -26,11 +26,11 @@ enum MessageTarget {
                 }
             }
             require(together.count == order.count * 3, "each message is one arrival")
-            for (place, arrival) in together.enumerated() where place % 3 < 2 {
+            for (index, arrival) in together.enumerated() where index % 3 < 2 {
                 let answer = MessageAnswer(arrival)
                 answer.check(against: message)
-                let first = alone[order[place / 3]]
-                require([answer] == first, "\(shapes[order[place / 3]].name): \(answer) in a batch, \(first) alone")
+                let first = alone[order[index / 3]]
+                require([answer] == first, "\(shapes[order[index / 3]].name): \(answer) in a batch, \(first) alone")
             }
         }
     }

@@ -92,7 +92,7 @@ enum URLTarget {
             let other = try URLText(texts[1], relativeTo: url)
             require((try? URLText(other.text)) == other, "a resolved URL is in normal form")
         } catch {
-            require((0...texts[1].utf8.count).contains(error.offset), "a place in the reference \(texts[1])")
+            require((0...texts[1].utf8.count).contains(error.offset), "a position in the reference \(texts[1])")
         }
     }
 
@@ -109,7 +109,7 @@ enum URLTarget {
             if let origin = url.origin { require((try? WebOrigin(origin.description)) == origin, "\(origin)") }
             return url
         } catch {
-            require((0...text.utf8.count).contains(error.offset), "a place in \(text)")
+            require((0...text.utf8.count).contains(error.offset), "a position in \(text)")
             return nil
         }
     }

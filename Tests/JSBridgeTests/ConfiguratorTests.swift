@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func whatIsSetIsWhatAPageIsTold() throws {
+    @Test func whatIsSetIsWhatAPageGets() throws {
         var configurator = BridgeConfigurator()
         configurator.set(disableZoom: true)
         configurator.set(overrideTitleFromWebView: false)
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["file:///srv/index.html", "shop://start", "data:text/html,x", "about:blank"])
-    func aPageWithoutAnOriginNeedsToBeToldWhatWouldFollowFromIt(text: String) throws {
+    func aPageWithoutAnOriginNeedsExplicitOriginsAndNavigation(text: String) throws {
         let chain = try NavigationRouter([], fallback: .cancel("a trial"))
         #expect(try code(text) { _ in } == .noOrigin)
         #expect(try code(text) { $0.set(origins: []) } == .noOrigin)

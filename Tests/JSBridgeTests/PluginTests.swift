@@ -85,7 +85,7 @@ import Testing
         #expect(named.description == "script in the main frame of source page")
     }
 
-    @Test func thePagesGlobalsAreWhatTheDocumentationSays() async throws {
+    @Test func thePagesGlobalsMatchTheDocumentation() async throws {
         let trial = try PageTrial(
             """
             report([window === globalThis, typeof fetch, typeof document, typeof WebSocket, typeof Atomics.wait, typeof WebAssembly]);
@@ -151,7 +151,7 @@ final class PayPlugin: Plugin {
         #expect(!AccessRule.script(origin: try WebOrigin("https://other.example")).allows(origin))
     }
 
-    @Test func aFrameInThePageIsAllowedOnlyWhereTheRuleSaysSo() throws {
+    @Test func aFrameInThePageIsAllowedOnlyIfTheRulePermitsIt() throws {
         let app = try WebOrigin("https://app.example")
         let (main, any) = (AccessRule.script(origin: app), AccessRule.script(origin: app, mainFrameOnly: false))
         for (frame, isMain) in [(ScriptFacts.Knowledge.yes, true), (.no, false), (.unknown, false)] {
@@ -164,7 +164,7 @@ final class PayPlugin: Plugin {
         }
     }
 
-    @Test func rulesOfScriptsSayInWordsWhatTheyAllow() throws {
+    @Test func rulesOfScriptsDescribeWhatTheyAllow() throws {
         let app = try WebOrigin("HTTPS://App.example:443")
         #expect(AccessRule.script(origin: app).description == "script of https://app.example in the main frame")
         let any = AccessRule.script(origin: app, mainFrameOnly: false, source: "page")

@@ -53,7 +53,7 @@ import Testing
         ("https://shop.example/", "cancel by fallback", nil),
         ("https://shop.example/product/42", "cancel by fallback", nil),
     ])
-    func thePaymentPageAsksItsVerificationFirst(text: String, verdict: String, opened: String?) async throws {
+    func thePaymentPageCallsItsVerificationFirst(text: String, verdict: String, opened: String?) async throws {
         let shop = try ShopPresets()
         #expect(try await decide(text, shop.payment, from: "https://pay.example/card") == verdict)
         #expect(shop.opened.all == [opened].compactMap(\.self))

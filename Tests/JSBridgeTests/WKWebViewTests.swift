@@ -7,54 +7,54 @@ import Testing
 @testable import JSBridge
 
 /// Requests for a view wait for the one task that performs them, in order, up to a bound, and until the end.
-@Suite(.timeLimit(.minutes(10))) struct PageWishesTests {
-    private let wishes = PageWishes(bound: 2)
+@Suite(.timeLimit(.minutes(10))) struct PageCommandsTests {
+    private let commands = PageCommands(bound: 2)
 
-    @Test func wakingManyTimesIsOneWish() async {
-        for _ in 0..<1_000 { wishes.wake() }
-        #expect(await wishes.next() == .evaluate)
-        wishes.end()
-        #expect(await wishes.next() == .end)
+    @Test func wakingManyTimesIsOneCommand() async {
+        for _ in 0..<1_000 { commands.wake() }
+        #expect(await commands.next() == .evaluate)
+        commands.end()
+        #expect(await commands.next() == .end)
     }
 
     @Test func theLastLoadIsTheOneThatIsWanted() async throws {
         let url = try URLText("https://shop.example/")
-        wishes.load(.reload)
-        wishes.load(.load(url))
-        wishes.wake()
-        #expect(await wishes.next() == .evaluate)
-        #expect(await wishes.next() == .load(url))
+        commands.load(.reload)
+        commands.load(.load(url))
+        commands.wake()
+        #expect(await commands.next() == .evaluate)
+        #expect(await commands.next() == .load(url))
     }
 
     @Test func windowsWaitInOrderUpToTheBound() async throws {
-        let popups = ["one:", "two:", "three:"].map { PageWishes.Popup(text: $0, page: nil) }
-        #expect(popups.map(wishes.open) == [true, true, false])
-        #expect(await wishes.next() == .open(popups[0]))
-        #expect(wishes.open(popups[2]))
-        #expect(await wishes.next() == .open(popups[1]))
-        #expect(await wishes.next() == .open(popups[2]))
+        let popups = ["one:", "two:", "three:"].map { PageCommands.Popup(text: $0, page: nil) }
+        #expect(popups.map(commands.open) == [true, true, false])
+        #expect(await commands.next() == .open(popups[0]))
+        #expect(commands.open(popups[2]))
+        #expect(await commands.next() == .open(popups[1]))
+        #expect(await commands.next() == .open(popups[2]))
     }
 
     @Test func nothingIsWantedAfterTheEnd() async throws {
-        wishes.load(.reload)
-        wishes.end()
-        wishes.wake()
-        #expect(await wishes.next() == .end)
-        #expect(await wishes.next() == .end)
+        commands.load(.reload)
+        commands.end()
+        commands.wake()
+        #expect(await commands.next() == .end)
+        #expect(await commands.next() == .end)
     }
 
     @Test func whoWaitsIsWokenAlsoWhenCancelled() async {
-        let heard = EventList<PageWishes.Wish>()
-        let reader = Task { [wishes] in
-            heard.append(contentsOf: [await wishes.next()])
-            heard.append(contentsOf: [await wishes.next()])
+        let received = EventList<PageCommands.Command>()
+        let reader = Task { [commands] in
+            received.append(contentsOf: [await commands.next()])
+            received.append(contentsOf: [await commands.next()])
         }
         reader.cancel()
-        wishes.wake()
-        #expect(await heard.first(1) == [.evaluate])
-        wishes.end()
+        commands.wake()
+        #expect(await received.first(1) == [.evaluate])
+        commands.end()
         await reader.value
-        #expect(heard.all == [.evaluate, .end])
+        #expect(received.all == [.evaluate, .end])
     }
 }
 
@@ -82,13 +82,13 @@ import Testing
         return trial
     }
 
-    @Test func itTellsOnceOfAPageAndOfManyChangesAtOnce() async throws {
+    @Test func itReportsAPageOnceAndManyChangesAtOnce() async throws {
         let reports = try await trial("for (let n = 0; n < 100; n++) change();").untilEnd()
         // The page's reports and the plugin's come from two threads.
         #expect(reports.sorted() == [#"["the head",["childList","subtree","characterData"]]"#, "title null"])
     }
 
-    @Test func itTellsOfALaterChangeToo() async throws {
+    @Test func itReportsALaterChangeToo() async throws {
         let reports = try await trial("setTimeout(change, 150);").untilEnd()
         #expect(reports.filter { $0 == "title null" }.count == 2)
     }
@@ -102,7 +102,7 @@ import Testing
 /// A text from the private world claims an origin, and the engine reports the frame's origin. Both must be equal.
 @Suite struct ClaimedOriginTests {
     private func agrees(_ claim: String, _ scheme: String, _ host: String, _ port: Int = 0) -> Bool {
-        ClaimedOrigin(in: "0123456789abcdef \(claim)\nhello\n\n").isThat(ofScheme: scheme, host: host, port: port)
+        ClaimedOrigin(in: "0123456789abcdef \(claim)\nhello\n\n").matches(scheme: scheme, host: host, port: port)
     }
 
     @Test(arguments: [
@@ -130,13 +130,13 @@ import Testing
 
     @Test(arguments: ["", "\n", "https://app.example", "token\nhttps://app.example", " https://app.example \n"])
     func aTextWithoutTokenAndOriginClaimsNothing(text: String) {
-        #expect(!ClaimedOrigin(in: text).isThat(ofScheme: "https", host: "app.example", port: 0))
+        #expect(!ClaimedOrigin(in: text).matches(scheme: "https", host: "app.example", port: 0))
     }
 
     @Test func ofALongTextTheFirstLineAloneIsLookedAt() {
         let long = "token https://app.example\n" + String(repeating: "x", count: 1_000_000)
-        #expect(ClaimedOrigin(in: long).isThat(ofScheme: "https", host: "app.example", port: 0))
+        #expect(ClaimedOrigin(in: long).matches(scheme: "https", host: "app.example", port: 0))
         let endless = "token https://app.example" + String(repeating: "x", count: 1_000_000)
-        #expect(!ClaimedOrigin(in: endless).isThat(ofScheme: "https", host: "app.example", port: 0))
+        #expect(!ClaimedOrigin(in: endless).matches(scheme: "https", host: "app.example", port: 0))
     }
 }

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 import Testing
@@ -108,9 +108,9 @@ import Testing
             { $0.batchMessages = 251 },
             { $0.batchMessages = 0 },
             { $0.batchBytes = 8 * 1024 * 1024 + 1 },
-            { $0.holdLimit = .zero },
+            { $0.ackDeadline = .zero },
             { $0.answerTimeout = .seconds(3_601) },
-            { $0.rememberedTopics = 0 },
+            { $0.cachedTopics = 0 },
             { $0.reconnect = MQTTReconnect(first: .seconds(31)) },
             { $0.reconnect = MQTTReconnect(slow: .zero ... .seconds(1)) },
         ]
@@ -133,7 +133,7 @@ import Testing
         #expect(ids.allSatisfy { $0.utf8.count == 23 && $0.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } })
     }
 
-    @Test func aSecretShowsItsPlaceOnly() throws {
+    @Test func aSecretShowsOnlyItsSource() throws {
         let secret = Secret.environment("SIGNALBOX_NO_SUCH_VARIABLE")
         #expect("\(secret)" == "environment variable SIGNALBOX_NO_SUCH_VARIABLE")
         let error = try #require(throws: SecretUnavailable.self) { try secret.read() }

@@ -7,36 +7,36 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct HostileBrokerTests {
     /// Runs a source against a broker that plays `script` first and then behaves.
-    private func survive(
+    private func checkSurvives(
         _ script: FakeBroker.Script,
-        saying text: String,
+        logging text: String,
         _ check: (PushTrial) -> Void = { _ in }
     ) async throws {
         let broker = try FakeBroker([script, FakeAnswers.welcome])
         defer { broker.close() }
         let configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
         try await PushTrial.run(configuration, subscribed: false) { trial in
-            await trial.hears(text)
-            await trial.hears("subscribed to 1 topic filters")
+            await trial.waitForLog(text)
+            await trial.waitForLog("subscribed to 1 topic filters")
             check(trial)
         }
     }
 
-    @Test func noiseInsteadOfAGreetingIsALostConnection() async throws {
-        try await survive([[0x00, 0x02, 0x13, 0x37]], saying: "was lost")
+    @Test func noiseInsteadOfConnackIsALostConnection() async throws {
+        try await checkSurvives([[0x00, 0x02, 0x13, 0x37]], logging: "was lost")
     }
 
-    @Test func aPacketWithALengthWithoutEndIsALostConnection() async throws {
+    @Test func aPacketWithAnEndlessLengthIsALostConnection() async throws {
         let endless: [UInt8] = [0x30, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
-        try await survive([FakeAnswers.connected, FakeAnswers.granted + endless], saying: "was lost")
+        try await checkSurvives([FakeAnswers.connected, FakeAnswers.granted + endless], logging: "was lost")
     }
 
-    @Test func aMessageOfQoS2IsNotTaken() async throws {
+    @Test func aMessageOfQoS2IsAProtocolError() async throws {
         let message = FakeAnswers.message("{}", to: "push/log", qos: 2)
         let release: [UInt8] = [0x62, 0x02, 0x00, 0x01]
-        try await survive(
+        try await checkSurvives(
             [FakeAnswers.connected, FakeAnswers.granted + message + release],
-            saying: "sent what MQTT forbids"
+            logging: "violated the MQTT protocol"
         ) { #expect($0.intake.taken.all.isEmpty) }
     }
 
@@ -46,7 +46,7 @@ struct HostileBrokerTests {
         defer { broker.close() }
         let configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
         try await PushTrial.run(configuration, subscribed: false) { trial in
-            await trial.hears("subscribed to 1 topic filters")
+            await trial.waitForLog("subscribed to 1 topic filters")
         }
     }
 
@@ -56,7 +56,7 @@ struct HostileBrokerTests {
         defer { broker.close() }
         let configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
         try await PushTrial.run(configuration, subscribed: false) { trial in
-            let line = await trial.hears("refused the subscription")
+            let line = await trial.waitForLog("refused the subscription")
             #expect(line.contains("\"push/+\": not authorized (135)") && line.hasPrefix("error "))
         }
     }
@@ -69,15 +69,15 @@ struct HostileBrokerTests {
         try await PushTrial.run(configuration) { trial in
             let arrival = await trial.arrivals(1)[0]
             #expect(arrival.rejection?.reason == .malformed && arrival.original == Bytes("{}"))
-            await trial.hears("sent 1 messages that nobody subscribed to")
+            await trial.waitForLog("sent 1 messages that nobody subscribed to")
         }
     }
 
-    @Test func aClientWhoseIdIsTakenOverSaysSoAndWaits() async throws {
-        let goodbye: [UInt8] = [0xE0, 0x02, 0x8E, 0x00]
-        try await survive(
-            [FakeAnswers.connected, FakeAnswers.granted + goodbye],
-            saying: "error source push: broker 127.0.0.1:"
+    @Test func aClientWhoseIdIsTakenOverLogsItAndWaits() async throws {
+        let disconnectCode: [UInt8] = [0xE0, 0x02, 0x8E, 0x00]
+        try await checkSurvives(
+            [FakeAnswers.connected, FakeAnswers.granted + disconnectCode],
+            logging: "error source push: broker 127.0.0.1:"
         ) { trial in
             #expect(trial.log.all.contains { $0.contains("(142). Another client uses the same client id") })
         }
@@ -118,8 +118,8 @@ struct DamagedBrokerTests {
             : [[0x20, 0x02, 0x00, 0x00], [0x90, 0x03, 0x00, 0x01, 0x01] + message]
     }
 
-    /// Plays each packet as the greeting and after a valid greeting, each on its own connection, and then hangs up.
-    private func survive(_ damaged: [[UInt8]], _ version: MQTTVersion = .v5) async throws {
+    /// Plays each packet as the connack and after a valid connack, each on its own connection, and then hangs up.
+    private func checkSurvives(_ damaged: [[UInt8]], _ version: MQTTVersion = .v5) async throws {
         let before = Self.answers(version, "\"before\"")
         let scripts = damaged.flatMap { [[$0], [before[0], before[1] + $0]] }
         let broker = try FakeBroker(scripts + [Self.answers(version, "\"well\"")], hangUps: scripts.count)
@@ -135,15 +135,15 @@ struct DamagedBrokerTests {
 
     @Test(arguments: packets)
     func aPacketIsCutOffAtEachByte(_ packet: [UInt8]) async throws {
-        try await survive(packet.indices.dropFirst().map { Array(packet[..<$0]) })
+        try await checkSurvives(packet.indices.dropFirst().map { Array(packet[..<$0]) })
     }
 
     /// Omits the SUBACK that would then have properties and no reason code: libmosquitto 2.0.11 never frees those
     /// properties, and LeakSanitizer reports them (docs/delivery.md).
     @Test(arguments: packets)
-    func aPacketLiesAboutItsLength(_ packet: [UInt8]) async throws {
+    func aPacketHasAWrongLength(_ packet: [UInt8]) async throws {
         let shorter: [UInt8] = packet[0] == 0x90 ? [] : [packet[1] &- 1]
-        try await survive(
+        try await checkSurvives(
             ([0, 1, packet[1] &+ 1, 0x7F] + shorter).filter { $0 != packet[1] && $0 < 0x80 }.map {
                 [packet[0], $0] + packet[2...]
             }
@@ -166,10 +166,10 @@ struct DamagedBrokerTests {
     @Test(arguments: bare.indices, [0x00, 0x01, 0x7F, 0x80, 0xFF] as [UInt8])
     func eachByteOfAPacketIsWrong(_ index: Int, _ wrong: UInt8) async throws {
         let (packet, without) = Self.bare[index]
-        try await survive(
-            packet.indices.filter { packet[$0] != wrong && !without.contains($0) }.map { place in
+        try await checkSurvives(
+            packet.indices.filter { packet[$0] != wrong && !without.contains($0) }.map { index in
                 var damaged = packet
-                damaged[place] = wrong
+                damaged[index] = wrong
                 return damaged
             }
         )
@@ -184,20 +184,20 @@ struct DamagedBrokerTests {
 
     @Test(arguments: old, [0x00, 0x01, 0x7F, 0x80, 0xFF] as [UInt8])
     func eachByteOfAPacketOfMQTT311IsWrong(_ packet: [UInt8], _ wrong: UInt8) async throws {
-        let damaged = packet.indices.filter { packet[$0] != wrong }.map { place in
+        let damaged = packet.indices.filter { packet[$0] != wrong }.map { index in
             var damaged = packet
-            damaged[place] = wrong
+            damaged[index] = wrong
             return damaged
         }
-        try await survive(damaged, .v311)
+        try await checkSurvives(damaged, .v311)
     }
 
     @Test func aServerOfHTTPIsALostConnection() async throws {
-        try await survive([Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)])
+        try await checkSurvives([Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)])
     }
 
     /// The header may promise 256 MiB (MQTT 5.0, 2.1.4); only a few bytes follow.
-    @Test func aPacketThatPromisesAllThatMQTTAllowsIsALostConnection() async throws {
-        try await survive([[0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61]])
+    @Test func aPacketOfTheMaximumLengthWithoutItsBytesIsALostConnection() async throws {
+        try await checkSurvives([[0x30, 0xFF, 0xFF, 0xFF, 0x7F, 0x00, 0x01, 0x61]])
     }
 }

@@ -33,11 +33,11 @@ struct HostilePacketTests {
         await trial.intake.taken.wait { ["2", "3"].contains($0.last?.text) }.map(\.text)
     }
 
-    @Test(arguments: HostilePacket.greetings)
-    func aGreetingThatIsNoneEndsTheConnection(_ packet: HostilePacket) async throws {
-        let isGreeting = packet.answer == .takes
+    @Test(arguments: HostilePacket.firstPackets)
+    func aFirstPacketOtherThanConnackEndsTheConnection(_ packet: HostilePacket) async throws {
+        let isConnack = packet.answer == .takes
         let script = [
-            packet.bytes + (isGreeting ? [] : FakeAnswers.connected), FakeAnswers.granted + Self.message("2"),
+            packet.bytes + (isConnack ? [] : FakeAnswers.connected), FakeAnswers.granted + Self.message("2"),
         ]
         try await run([script, Self.recovery]) { trial in
             #expect(await payloads(trial) == [packet.answer == .drops ? "3" : "2"])
@@ -45,7 +45,7 @@ struct HostilePacketTests {
     }
 
     @Test(arguments: HostilePacket.others + HostilePacket.messages)
-    func whatABrokerMayNotSendLosesNoMessageBeforeIt(_ packet: HostilePacket) async throws {
+    func anInvalidPacketLosesNoEarlierMessage(_ packet: HostilePacket) async throws {
         let behind = Self.message("1") + packet.bytes + Self.message("2")
         try await run([[FakeAnswers.connected, FakeAnswers.granted + behind], Self.recovery]) { trial in
             switch packet.answer {
@@ -56,7 +56,7 @@ struct HostilePacketTests {
         }
     }
 
-    @Test func aMessageMayComeBeforeItsSubscriptionIsAcknowledged() async throws {
+    @Test func aMessageMayArriveBeforeSuback() async throws {
         let early = Self.message("1") + FakeAnswers.granted + Self.message("2")
         try await run([[FakeAnswers.connected, early]]) { trial in
             #expect(await payloads(trial) == ["1", "2"])
@@ -121,7 +121,7 @@ struct HostilePacket: Sendable, CustomStringConvertible {
 
 extension HostilePacket {
     /// Packets in place of CONNACK (MQTT 5.0, 3.2).
-    static let greetings: [HostilePacket] = [
+    static let firstPackets: [HostilePacket] = [
         HostilePacket("CONNACK without anything", packet(0x20, [])),
         HostilePacket("CONNACK of one byte", packet(0x20, [0x00])),
         HostilePacket("CONNACK without properties", packet(0x20, [0x00, 0x00])),
@@ -219,7 +219,7 @@ extension HostilePacket {
         HostilePacket("PUBLISH with + in its topic", publish(Array("push/+".utf8)), .takes),
         HostilePacket("PUBLISH of QoS 3", publish(log, first: 0x36)),
         HostilePacket("PUBLISH of QoS 2", publish(log, first: 0x34), .ignores),
-        HostilePacket("PUBLISH of QoS 0 that is a repeat", publish(log, first: 0x38), .takes),
+        HostilePacket("PUBLISH of QoS 0 with the DUP flag", publish(log, first: 0x38), .takes),
         HostilePacket("PUBLISH of QoS 1 with packet id 0", packet(0x32, [0x00, 0x08] + log + [0x00, 0x00, 0x00])),
         HostilePacket("PUBLISH of QoS 1 without a packet id", packet(0x32, [0x00, 0x08] + log)),
         HostilePacket("PUBLISH without properties", packet(0x30, [0x00, 0x08] + log)),

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import COpenSSL
 import Foundation
 import Logging
@@ -8,10 +8,10 @@ import Testing
 
 @testable import MQTTPush
 
-@Suite struct LibraryFaultTests {
-    private static let faults = [
-        LibraryFault(in: LibraryVersion(2, 0, 0)..<LibraryVersion(2, 1, 0), "it stops"),
-        LibraryFault(in: LibraryVersion(1, 9, 9)..<LibraryVersion(2, 0, 16), "it is slow"),
+@Suite struct LibraryVulnerabilityTests {
+    private static let vulnerabilities = [
+        LibraryVulnerability(in: LibraryVersion(2, 0, 0)..<LibraryVersion(2, 1, 0), "it stops"),
+        LibraryVulnerability(in: LibraryVersion(1, 9, 9)..<LibraryVersion(2, 0, 16), "it is slow"),
     ]
 
     @Test(
@@ -21,33 +21,35 @@ import Testing
             (LibraryVersion(10, 0, 0), nil),
         ] as [(LibraryVersion, String?)]
     )
-    func aVersionHasTheFaultsOfItsRange(version: LibraryVersion, faults: String?) {
-        let expected = faults.map {
-            "lib \(version) has known faults, unless the system's package fixes them: \($0). See docs/security.md"
+    func aVersionHasTheVulnerabilitiesOfItsRange(version: LibraryVersion, vulnerabilities: String?) {
+        let expected = vulnerabilities.map {
+            "lib \(version) has known vulnerabilities, unless the system's package fixes them: \($0). See docs/security.md"
         }
-        #expect(LibraryFault.warning(of: Self.faults, in: "lib", version) == expected)
+        #expect(LibraryVulnerability.warning(of: Self.vulnerabilities, in: "lib", version) == expected)
     }
 
-    @Test func eachIsWarnedOfOnce() {
+    @Test func eachIsLoggedOnce() {
         let lines = EventList<String>()
         let logger = Logger(label: "test") { _ in RecordingLog(lines) }
-        for _ in 1...3 { LibraryFault.warn(of: Self.faults, in: "once", LibraryVersion(2, 0, 1), to: logger) }
-        LibraryFault.warn(of: Self.faults, in: "once", LibraryVersion(3, 0, 0), to: logger)
+        for _ in 1...3 {
+            LibraryVulnerability.warn(of: Self.vulnerabilities, in: "once", LibraryVersion(2, 0, 1), to: logger)
+        }
+        LibraryVulnerability.warn(of: Self.vulnerabilities, in: "once", LibraryVersion(3, 0, 0), to: logger)
         #expect(lines.all.count == 1)
-        #expect(lines.all.first?.contains("once 2.0.1 has known faults") == true)
+        #expect(lines.all.first?.contains("once 2.0.1 has known vulnerabilities") == true)
     }
 
-    @Test func openSSLTellsItsVersionInOneNumber() {
-        #expect(OpenSSLFaults.version(0x3000_0130) == LibraryVersion(3, 0, 19))
-        #expect(OpenSSLFaults.version(0x3020_0010) == LibraryVersion(3, 2, 1))
-        let old = LibraryFault.warning(of: OpenSSLFaults.all, in: "OpenSSL", LibraryVersion(3, 0, 6))
+    @Test func openSSLEncodesItsVersionInOneNumber() {
+        #expect(OpenSSLVulnerabilities.version(0x3000_0130) == LibraryVersion(3, 0, 19))
+        #expect(OpenSSLVulnerabilities.version(0x3020_0010) == LibraryVersion(3, 2, 1))
+        let old = LibraryVulnerability.warning(of: OpenSSLVulnerabilities.all, in: "OpenSSL", LibraryVersion(3, 0, 6))
         #expect(old?.contains("CVE-2022-3602") == true)
-        let newer = LibraryFault.warning(of: OpenSSLFaults.all, in: "OpenSSL", LibraryVersion(3, 0, 7))
+        let newer = LibraryVulnerability.warning(of: OpenSSLVulnerabilities.all, in: "OpenSSL", LibraryVersion(3, 0, 7))
         #expect(newer?.contains("CVE-2022-3602") == false && newer?.contains("CVE-2024-6119") == true)
         for fixed in [
             LibraryVersion(3, 0, 15), LibraryVersion(3, 1, 7), LibraryVersion(3, 2, 3), LibraryVersion(3, 3, 2),
         ] {
-            #expect(LibraryFault.warning(of: OpenSSLFaults.all, in: "OpenSSL", fixed) == nil)
+            #expect(LibraryVulnerability.warning(of: OpenSSLVulnerabilities.all, in: "OpenSSL", fixed) == nil)
         }
     }
 
@@ -58,18 +60,22 @@ import Testing
             (.v5, .tls(.insecure), true),
         ] as [(MQTTVersion, MQTTSecurity, Bool)]
     )
-    func faultsOfLibmosquittoConcernWhoUsesWhatHasThem(version: MQTTVersion, security: MQTTSecurity, isWarned: Bool) {
-        let faults = MosquittoFaults.concerning(version, security, isLocal: false)
-        let warning = LibraryFault.warning(of: faults, in: "libmosquitto", LibraryVersion(2, 0, 11))
+    func vulnerabilitiesOfLibmosquittoAffectOnlyTheirVersionAndSecurity(
+        version: MQTTVersion,
+        security: MQTTSecurity,
+        isWarned: Bool
+    ) {
+        let vulnerabilities = MosquittoVulnerabilities.affecting(version, security, isLocal: false)
+        let warning = LibraryVulnerability.warning(of: vulnerabilities, in: "libmosquitto", LibraryVersion(2, 0, 11))
         #expect((warning != nil) == isWarned)
-        #expect(LibraryFault.warning(of: faults, in: "libmosquitto", LibraryVersion(2, 1, 0)) == nil)
-        #expect(MosquittoFaults.concerning(version, security, isLocal: true).isEmpty)
+        #expect(LibraryVulnerability.warning(of: vulnerabilities, in: "libmosquitto", LibraryVersion(2, 1, 0)) == nil)
+        #expect(MosquittoVulnerabilities.affecting(version, security, isLocal: true).isEmpty)
     }
 }
 
 @Suite struct TLSClientTests {
     /// OpenSSL's keyword PSK also selects suites without encryption, which the system may or may not forbid.
-    @Test func aSharedKeyIsUsedWithEncryptionAlone() throws {
+    @Test func aPreSharedKeyIsUsedOnlyWithEncryption() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString)")
         try Data(String(repeating: "0f", count: 16).utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -88,45 +94,45 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10)))
-struct SocketFarewellTests {
-    @Test func aConnectionIsHeldUntilTheBrokerHasReadToItsEndAndClosed() async throws {
+struct LingeringCloseTests {
+    @Test func theConnectionStaysOpenUntilTheBrokerCloses() async throws {
         let (own, broker) = try Self.makePair()
         let events = EventList<String>()
         // Closing a socket with unread data makes the system reset the connection.
         #expect(send(broker, "late", 4, 0) == 4)
         #expect(send(own, "acknowledged", 12, 0) == 12)
-        let isHeld = EventList<Bool>()
+        let isDuplicated = EventList<Bool>()
         Thread.detachNewThread {
-            let farewell = SocketFarewell(own)
+            let lingeringClose = LingeringClose(own)
             close(own)
-            isHeld.append(contentsOf: [true])
-            farewell?.wait(limit: .seconds(60))
+            isDuplicated.append(contentsOf: [true])
+            lingeringClose?.wait(limit: .seconds(60))
             events.append(contentsOf: ["over"])
         }
-        _ = await isHeld.first(1)
+        _ = await isDuplicated.first(1)
         var buffer = [UInt8](repeating: 0, count: 64)
-        var heard = 0
+        var receivedBytes = 0
         while true {
             let count = recv(broker, &buffer, buffer.count, 0)
             guard count > 0 else { break }
-            heard += count
+            receivedBytes += count
         }
-        #expect(heard == 12)
-        events.append(contentsOf: ["heard all"])
+        #expect(receivedBytes == 12)
+        events.append(contentsOf: ["read all"])
         close(broker)
-        #expect(await events.first(2) == ["heard all", "over"])
+        #expect(await events.first(2) == ["read all", "over"])
     }
 
-    @Test func aBrokerThatNeverClosesIsWaitedForNoLongerThanTheLimit() throws {
+    @Test func theWaitForABrokerThatNeverClosesIsLimited() throws {
         let (own, broker) = try Self.makePair()
         defer { close(broker) }
-        let farewell = SocketFarewell(own)
+        let lingeringClose = LingeringClose(own)
         close(own)
-        farewell?.wait(limit: .milliseconds(20))
+        lingeringClose?.wait(limit: .milliseconds(20))
     }
 
-    @Test func withoutASocketThereIsNothingToWaitFor() {
-        if SocketFarewell(-1) != nil { Issue.record("there is something to wait for") }
+    @Test func withoutASocketThereIsNoLingeringClose() {
+        if LingeringClose(-1) != nil { Issue.record("there is something to wait for") }
     }
 
     private static func makePair() throws -> (Int32, Int32) {

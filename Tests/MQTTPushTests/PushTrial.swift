@@ -24,11 +24,11 @@ struct PushTrial {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await adapter.run(into: intake) }
             do {
-                if subscribed { await trial.hears("subscribed to") }
+                if subscribed { await trial.waitForLog("subscribed to") }
                 try await body(trial)
             } catch {
                 // The run would wait for outcomes that can no longer arrive.
-                intake.giveUp()
+                intake.settleAll()
                 group.cancelAll()
                 throw error
             }
@@ -39,7 +39,7 @@ struct PushTrial {
 
     /// Waits for `count` log lines that contain the text, and returns the last of them.
     @discardableResult
-    func hears(_ text: String, times count: Int = 1) async -> String {
+    func waitForLog(_ text: String, times count: Int = 1) async -> String {
         await log.line(containing: text, times: count)
     }
 
@@ -144,7 +144,7 @@ struct PublisherTrial {
     }
 
     /// Sends a request and returns its reply, or `nil` if the outcome has none.
-    func ask(_ payload: String, _ topic: String) async throws -> String? {
+    func request(_ payload: String, _ topic: String) async throws -> String? {
         let reply = try await publisher.request(MQTTMessage(payload, to: topic), timeout: .seconds(300))
         guard case .reply(let echoed?) = try AnswerPayload.read(Bytes(reply.payload)) else { return nil }
         return echoed.text

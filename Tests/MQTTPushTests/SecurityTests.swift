@@ -64,9 +64,9 @@ struct SecurityTests {
         isSlow: Bool = true
     ) async throws -> MQTTPushError {
         var configuration = try configuration(broker, security, host: host)
-        configuration.reconnect = .toldApart
+        configuration.reconnect = .distinguishable
         try await PushTrial.run(configuration, subscribed: false) { trial in
-            let line = await trial.hears(isSlow ? "next try in 3000.0 s" : "next try in ")
+            let line = await trial.waitForLog(isSlow ? "next try in 3000.0 s" : "next try in ")
             #expect(line.contains("next try in 3000.0 s") == isSlow, "\(line)")
         }
         configuration.firstConnectionMustSucceed = true
@@ -85,7 +85,7 @@ struct SecurityTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func anOwnAuthorityIsBelieved(version: MQTTVersion) async throws {
+    func aConfiguredAuthorityIsTrusted(version: MQTTVersion) async throws {
         try await withAuthority { authority in
             try await Broker.with(options(.tls(authority))) { broker in
                 try await receives(broker, .tls(.authority(file: authority.authorityFile))) { $0.version = version }
@@ -93,7 +93,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func anotherAuthorityIsNotBelieved() async throws {
+    @Test func anotherAuthorityIsNotTrusted() async throws {
         try await withAuthority { authority in
             try await withAuthority { other in
                 try await Broker.with(options(.tls(authority))) { broker in
@@ -107,7 +107,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func aCertificateForAnotherHostIsNotBelieved() async throws {
+    @Test func aCertificateForAnotherHostIsNotTrusted() async throws {
         try await withAuthority { authority in
             try await Broker.with(options(.tls(authority))) { broker in
                 let trust = MQTTSecurity.tls(.authority(file: authority.authorityFile))
@@ -117,7 +117,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func anExpiredCertificateIsNotBelieved() async throws {
+    @Test func anExpiredCertificateIsNotTrusted() async throws {
         try await withAuthority(serverDays: -1) { authority in
             try await Broker.with(options(.tls(authority))) { broker in
                 let error = try await refusal(broker, .tls(.authority(file: authority.authorityFile)))
@@ -126,7 +126,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func anyCertificateIsBelievedWhereThatIsAskedForLoudly() async throws {
+    @Test func insecureTrustsAnyCertificateAndLogsAWarning() async throws {
         try await withAuthority(serverDays: -1) { authority in
             try await Broker.with(options(.tls(authority))) { broker in
                 try await receives(broker, .tls(.insecure), host: "127.0.0.1", isVerified: false) { _ in
@@ -138,7 +138,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func aClientCertificateIsShown() async throws {
+    @Test func aClientCertificateIsPresented() async throws {
         try await withAuthority { authority in
             try await authority.makeClientFiles("kiosk")
             var options = options(.mutual(authority))
@@ -150,16 +150,16 @@ struct SecurityTests {
         }
     }
 
-    @Test func aBrokerThatWantsACertificateSaysSo() async throws {
+    @Test func aRequestForAClientCertificateIsReported() async throws {
         try await withAuthority { authority in
             try await Broker.with(options(.mutual(authority))) { broker in
                 let error = try await refusal(broker, .tls(.authority(file: authority.authorityFile)))
-                #expect(error.code == .certificateRefused && error.detail.contains("asks for a client certificate"))
+                #expect(error.code == .certificateRefused && error.detail.contains("requests a client certificate"))
             }
         }
     }
 
-    @Test func aCertificateThatTheBrokerDoesNotTakeIsTold() async throws {
+    @Test func aRefusedClientCertificateIsReported() async throws {
         try await withAuthority { authority in
             try await withAuthority { other in
                 try await other.makeClientFiles("stranger")
@@ -178,7 +178,7 @@ struct SecurityTests {
     }
 
     /// A restarting broker does this; the break does not discredit the certificate.
-    @Test func aConnectionThatBreaksBetweenHandshakeAndGreetingIsTriedAgainSoon() async throws {
+    @Test func aConnectionThatBreaksBetweenHandshakeAndConnackIsRetriedSoon() async throws {
         try await withAuthority { authority in
             try await authority.makeClientFiles("kiosk")
             try await Broker.with(options(.mutual(authority))) { broker in
@@ -188,14 +188,14 @@ struct SecurityTests {
                 relay.withholdAnswers(afterRecords: 1)
                 var configuration = try configuration(broker, authority.security(client: "kiosk"))
                 configuration.broker = try MQTTBroker(host: "localhost", port: Int(relay.port), usesTLS: true)
-                configuration.reconnect = .toldApart
+                configuration.reconnect = .distinguishable
                 configuration.answerTimeout = .seconds(300)
                 try await PushTrial.run(configuration, subscribed: false) { trial in
                     try await relay.breakHandshaken()
-                    let line = await trial.hears("next try in ")
+                    let line = await trial.waitForLog("next try in ")
                     #expect(line.contains("was lost") && line.contains("check that the broker trusts it"), "\(line)")
                     #expect(line.hasPrefix("warning ") && !line.contains("3000"), "\(line)")
-                    await trial.hears("subscribed to")
+                    await trial.waitForLog("subscribed to")
                 }
             }
         }
@@ -239,8 +239,8 @@ struct SecurityTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func aSharedKeyIsEnough(version: MQTTVersion) async throws {
-        var options = options(.sharedKeys(["kiosk": Self.key]))
+    func aPreSharedKeySuffices(version: MQTTVersion) async throws {
+        var options = options(.preSharedKeys(["kiosk": Self.key]))
         options.access = ["user kiosk", "topic read push/#"]
         try await file(Self.key + "\n") { key in
             try await Broker.with(options) { broker in
@@ -250,7 +250,7 @@ struct SecurityTests {
     }
 
     @Test func anotherKeyOrIdentityIsRefused() async throws {
-        try await Broker.with(options(.sharedKeys(["kiosk": Self.key]))) { broker in
+        try await Broker.with(options(.preSharedKeys(["kiosk": Self.key]))) { broker in
             try await file("00" + Self.key) { other in
                 let error = try await refusal(broker, .preSharedKey(identity: "kiosk", key: other))
                 #expect(error.code == .preSharedKeyRefused && error.detail.contains("Check its identity and the key"))
@@ -267,9 +267,9 @@ struct SecurityTests {
         }
     }
 
-    @Test func aShortKeyIsTakenWhereItIsAllowed() async throws {
+    @Test func aShortKeyIsAcceptedIfAllowed() async throws {
         let short = String(Self.key.prefix(30))
-        try await Broker.with(options(.sharedKeys(["kiosk": short]))) { broker in
+        try await Broker.with(options(.preSharedKeys(["kiosk": short]))) { broker in
             try await file(short) { key in
                 let error = try await refusal(broker, .preSharedKey(identity: "kiosk", key: key))
                 #expect(error.code == .secretUnavailable && error.detail.contains("of 15 bytes"), "\(error)")
@@ -278,7 +278,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func aBrokerWithACertificateIsNotTakenForOneWithTheKey() async throws {
+    @Test func aBrokerWithACertificateDoesNotPassForOneWithTheKey() async throws {
         try await withAuthority { authority in
             try await Broker.with(options(.tls(authority))) { broker in
                 try await file(Self.key) { key in
@@ -290,7 +290,7 @@ struct SecurityTests {
         }
     }
 
-    @Test func aBrokerWithoutTLSIsTriedAgainSoon() async throws {
+    @Test func aBrokerWithoutTLSIsRetriedSoon() async throws {
         try await Broker.with { broker in
             let error = try await refusal(broker, .tls(.insecure), isSlow: false)
             #expect(error.code == .tlsFailed && error.detail.contains("Check that it speaks TLS on this port"))
@@ -300,7 +300,7 @@ struct SecurityTests {
 
 extension MQTTReconnect {
     /// Waits that can be distinguished in log lines.
-    static let toldApart = MQTTReconnect(
+    static let distinguishable = MQTTReconnect(
         first: .seconds(1),
         cap: .seconds(1),
         slow: .seconds(3_000) ... .seconds(3_000)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MQTTPush
 
-/// MQTT 3.1.1 and 5, QoS 0 and 1, stored messages and shared subscriptions.
+/// MQTT 3.1.1 and 5, QoS 0 and 1, retained messages and shared subscriptions.
 @Suite(.timeLimit(.minutes(10)))
 struct VersionTests {
     private func configuration(
@@ -28,7 +28,7 @@ struct VersionTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func aSessionKeepsMessagesAndWhatWasNotAcknowledgedComesAgain(version: MQTTVersion) async throws {
+    func aSessionKeepsMessagesAndRedeliversUnacknowledgedOnes(version: MQTTVersion) async throws {
         try await Broker.with { broker in
             let configuration = try configuration(broker, version)
             try await PushTrial.run(configuration) { _ in }
@@ -36,7 +36,7 @@ struct VersionTests {
             let intake = RecordingIntake.holding()
             try await PushTrial.run(configuration, into: intake, subscribed: false) { trial in
                 await intake.taken.first(1)[0].abandon()
-                await trial.hears("were abandoned")
+                await trial.waitForLog("were abandoned")
                 let again = await intake.taken.first(2)[1]
                 #expect(again.name == "away" && again.arrival.pushFacts?.qos == 1)
                 again.settle()
@@ -49,12 +49,12 @@ struct VersionTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func aTopicsQualityIsAskedFor(version: MQTTVersion) async throws {
+    func aTopicsQoSIsRequested(version: MQTTVersion) async throws {
         try await Broker.with { broker in
-            var configuration = try configuration(broker, version, "fast/{action}") { $0.quality = .atMostOnce }
+            var configuration = try configuration(broker, version, "fast/{action}") { $0.qos = .atMostOnce }
             configuration.topics.append(try MQTTTopic("sure/{action}"))
             try await PushTrial.run(configuration) { trial in
-                #expect(await trial.hears("subscribed to").contains("2 topic filters"))
+                #expect(await trial.waitForLog("subscribed to").contains("2 topic filters"))
                 try await broker.publish("{}", to: "fast/a")
                 try await broker.publish("{}", to: "sure/b")
                 let arrivals = await trial.arrivals(2)
@@ -64,22 +64,22 @@ struct VersionTests {
         }
     }
 
-    @Test func lessThanWasAskedForIsToldAndZeroForZeroIsNot() async throws {
+    @Test func aLowerQoSThanRequestedIsLogged() async throws {
         let zero: [UInt8] = [0x90, 0x04, 0x00, 0x01, 0x00, 0x00]
-        for quality in MQTTQuality.allCases {
+        for qos in MQTTQoS.allCases {
             let broker = try FakeBroker([[FakeAnswers.connected, zero]])
             defer { broker.close() }
             var topic = try MQTTTopic("push/{action}")
-            topic.quality = quality
+            topic.qos = qos
             try await PushTrial.run(try .test(port: broker.port, [topic])) { trial in
-                let isTold = trial.log.all.contains { $0.contains("grants only QoS 0 for \"push/+\"") }
-                #expect(isTold == (quality == .atLeastOnce))
+                let isLogged = trial.log.all.contains { $0.contains("grants only QoS 0 for \"push/+\"") }
+                #expect(isLogged == (qos == .atLeastOnce))
             }
         }
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func storedMessagesComeUnlessTheyAreIgnored(version: MQTTVersion) async throws {
+    func retainedMessagesArriveUnlessTheyAreIgnored(version: MQTTVersion) async throws {
         try await Broker.with { broker in
             try await broker.publish("{}", to: "push/stored", retain: true)
             try await PushTrial.run(try configuration(broker, version)) { trial in
@@ -91,9 +91,9 @@ struct VersionTests {
                 #expect(names(await trial.arrivals(1)) == ["live"])
                 // A broker that speaks MQTT 5 withholds them itself.
                 if version == .v311 {
-                    _ = await trial.hears("1 stored messages were dropped")
+                    _ = await trial.waitForLog("1 retained messages were dropped")
                 } else {
-                    #expect(!trial.log.all.contains { $0.contains("stored messages were dropped") })
+                    #expect(!trial.log.all.contains { $0.contains("retained messages were dropped") })
                 }
             }
             // Dropped messages were acknowledged, so they are not redelivered.
@@ -108,19 +108,19 @@ struct VersionTests {
         (1, 132, "does not speak this version"), (2, 133, "Check the client id"), (3, 136, ""),
         (4, 134, "Check username and password"), (5, 135, "Check username and password"), (77, 128, ""),
     ])
-    func theCodesOfAnOldBrokerAreTranslated(code: UInt8, reason: Int32, advice: String) async throws {
+    func returnCodesOfMQTT311AreTranslated(code: UInt8, reason: Int32, advice: String) async throws {
         #expect(ReasonCode(returnCode: Int32(code)).rawValue == reason)
         let broker = try FakeBroker([[[0x20, 0x02, 0x00, code]]])
         defer { broker.close() }
         var configuration = try MQTTPushConfiguration.test(port: broker.port, [try MQTTTopic("push/{action}")])
         configuration.version = .v311
         try await PushTrial.run(configuration, subscribed: false) { trial in
-            let line = await trial.hears("refused the connection")
+            let line = await trial.waitForLog("refused the connection")
             #expect(line.contains("(\(reason))") && line.contains(advice), "\(line)")
         }
     }
 
-    @Test func whoMayNotLogInIsToldSo() async throws {
+    @Test func aRefusedLoginIsReported() async throws {
         try await Broker.with(BrokerOptions(users: ["anna": "right"])) { broker in
             for version in MQTTVersion.allCases {
                 var configuration = try configuration(broker, version)
@@ -138,7 +138,7 @@ struct VersionTests {
         }
     }
 
-    @Test func oldMQTTCannotDiscardASessionAndKeepTheNext() throws {
+    @Test func mqtt311CannotDiscardASessionAndKeepTheNext() throws {
         var configuration = try MQTTPushConfiguration.test(port: 1, [try MQTTTopic("a/{action}")])
         configuration.version = .v311
         try configuration.validate()
@@ -164,7 +164,7 @@ struct VersionTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func theBrokersOwnTopicsDoNotComeByAWildcard(version: MQTTVersion) async throws {
+    func aWildcardDoesNotMatchTheBrokersOwnTopics(version: MQTTVersion) async throws {
         try await Broker.with { broker in
             func topic(_ topic: inout MQTTTopic) {
                 topic.action = "any"
@@ -182,31 +182,36 @@ struct VersionTests {
         }
     }
 
-    @Test func aWillIsPublishedWhenTheConnectionBreaksAndNotAfterAGoodbye() async throws {
+    @Test func aWillIsPublishedAfterALostConnectionAndNotAfterDisconnect() async throws {
         try await Broker.with { broker in
             let relay = try Relay()
             defer { relay.close() }
             relay.forward(to: UInt16(broker.port))
             for version in MQTTVersion.allCases {
-                var mortal = try MQTTPushConfiguration.test(
+                var willSource = try MQTTPushConfiguration.test(
                     port: Int(relay.port),
                     [try MQTTTopic("push/{action}")],
-                    clientID: "mortal"
+                    clientID: "willSource"
                 )
-                mortal.version = version
-                mortal.will = MQTTWill(topic: "wills/gone", payload: Array("\"bye\"".utf8))
-                let heirs = try configuration(broker, version, "wills/{action}", clientID: "heir-\(version)")
-                try await PushTrial.run(heirs) { heir in
-                    try await PushTrial.run(mortal) { _ in }
+                willSource.version = version
+                willSource.will = MQTTWill(topic: "wills/gone", payload: Array("\"bye\"".utf8))
+                let willReceiverConfiguration = try configuration(
+                    broker,
+                    version,
+                    "wills/{action}",
+                    clientID: "willReceiver-\(version)"
+                )
+                try await PushTrial.run(willReceiverConfiguration) { willReceiver in
+                    try await PushTrial.run(willSource) { _ in }
                     try await broker.publish("{}", to: "wills/none")
-                    try await PushTrial.run(mortal) { trial in
+                    try await PushTrial.run(willSource) { trial in
                         relay.cut()
-                        let arrivals = await heir.arrivals(2)
+                        let arrivals = await willReceiver.arrivals(2)
                         #expect(names(arrivals) == ["none", "gone"])
                         #expect(arrivals[1].pushFacts?.qos == 1)
                         relay.mend()
                         // A stop before the second subscription would skip the DISCONNECT and cause another will.
-                        await trial.hears("subscribed to", times: 2)
+                        await trial.waitForLog("subscribed to", times: 2)
                     }
                 }
             }

@@ -8,12 +8,12 @@ import Testing
 
     init() throws {
         chain = try NavigationRouter(fallback: .nothing) {
-            for name in ["one", "two", "three"] { Looking(name: name) }
+            for name in ["one", "two", "three"] { RecordingHandler(name: name) }
         }
     }
 
     @Test func eachChangeIsAnotherChainAndTheFirstStays() throws {
-        let new = Looking(name: "new")
+        let new = RecordingHandler(name: "new")
         #expect(try chain.inserting(new, before: "one").handlerNames == ["new", "one", "two", "three"])
         #expect(try chain.inserting(new, before: "three").handlerNames == ["one", "two", "new", "three"])
         #expect(try chain.inserting(new, after: "one").handlerNames == ["one", "new", "two", "three"])
@@ -28,13 +28,13 @@ import Testing
     }
 
     @Test func aReplacementMayKeepTheName() async throws {
-        let replaced = try chain.replacing(named: "two", with: Looking(name: "two") { _ in .all })
+        let replaced = try chain.replacing(named: "two", with: RecordingHandler(name: "two") { _ in .all })
         #expect(await replaced.decide(try request("https://shop.example/")).decider == "two")
         #expect(await chain.decide(try request("https://shop.example/")).decider == "fallback")
     }
 
     @Test func aNameThatIsNotThereIsRefused() {
-        let new = Looking(name: "new")
+        let new = RecordingHandler(name: "new")
         #expect(code { _ = try chain.inserting(new, before: "four") } == .unknownName)
         #expect(code { _ = try chain.inserting(new, after: "four") } == .unknownName)
         #expect(code { _ = try chain.removing(named: "four") } == .unknownName)
@@ -49,15 +49,17 @@ import Testing
     }
 
     @Test(arguments: [-1, 4, .max, .min])
-    func aPlaceThatTheChainHasNotIsRefused(place: Int) {
-        #expect(code { _ = try chain.inserting(Looking(name: "new"), at: place) } == .invalidPosition)
+    func aPositionOutsideTheChainIsRefused(position: Int) {
+        #expect(code { _ = try chain.inserting(RecordingHandler(name: "new"), at: position) } == .invalidPosition)
     }
 
     @Test func twoHandlersOfOneNameAreRefused() {
-        #expect(code { _ = try chain.appending(Looking(name: "two")) } == .duplicateName)
-        #expect(code { _ = try chain.replacing(named: "one", with: Looking(name: "two")) } == .duplicateName)
+        #expect(code { _ = try chain.appending(RecordingHandler(name: "two")) } == .duplicateName)
+        #expect(code { _ = try chain.replacing(named: "one", with: RecordingHandler(name: "two")) } == .duplicateName)
         #expect(
-            code { _ = try NavigationRouter([Looking(name: "a"), Prompt(name: "a")], fallback: .all) } == .duplicateName
+            code {
+                _ = try NavigationRouter([RecordingHandler(name: "a"), ImmediateHandler(name: "a")], fallback: .all)
+            } == .duplicateName
         )
     }
 
@@ -65,27 +67,27 @@ import Testing
         "", "fallback", "url", "caller", "a\nb", "\u{1B}[2J", "a\u{202E}b", String(repeating: "a", count: 129),
     ])
     func aNameThatAVerdictCouldNotShowIsRefused(name: String) {
-        #expect(code { _ = try NavigationRouter([Looking(name: name)], fallback: .all) } == .invalidName)
+        #expect(code { _ = try NavigationRouter([RecordingHandler(name: name)], fallback: .all) } == .invalidName)
     }
 
     @Test func aChainHasABoundedNumberOfHandlers() throws {
         let names = (0..<NavigationRouter.maximumHandlers).map { "handler \($0)" }
-        let full = try NavigationRouter(names.map { Looking(name: $0) }, fallback: .all)
+        let full = try NavigationRouter(names.map { RecordingHandler(name: $0) }, fallback: .all)
         #expect(full.handlerNames == names)
-        #expect(code { _ = try full.appending(Looking(name: "one more")) } == .tooManyHandlers)
+        #expect(code { _ = try full.appending(RecordingHandler(name: "one more")) } == .tooManyHandlers)
     }
 
     @Test func theBuilderTakesBranchesAndLoops() throws {
         func names(isShop: Bool) throws -> [String] {
             try NavigationRouter(fallback: .all) {
-                if isShop { Looking(name: "shop") }
+                if isShop { RecordingHandler(name: "shop") }
                 if isShop {
-                    Looking(name: "open")
+                    RecordingHandler(name: "open")
                 } else {
-                    Looking(name: "closed")
+                    RecordingHandler(name: "closed")
                 }
-                for number in 1...2 { Looking(name: "\(number)") }
-                [Looking(name: "a"), Looking(name: "b")]
+                for number in 1...2 { RecordingHandler(name: "\(number)") }
+                [RecordingHandler(name: "a"), RecordingHandler(name: "b")]
             }.handlerNames
         }
         #expect(try names(isShop: true) == ["shop", "open", "1", "2", "a", "b"])
@@ -136,7 +138,10 @@ import Testing
 
     @Test func handlersAreAddedAndRemovedFromOutside() async throws {
         let chain = try NavigationRouter([try path("about", "/about")], fallback: .all, handlerDeadline: .patient)
-        let guarded = try chain.inserting(Looking(name: "guard") { _ in .cancel("signed out") }, before: "about")
+        let guarded = try chain.inserting(
+            RecordingHandler(name: "guard") { _ in .cancel("signed out") },
+            before: "about"
+        )
         #expect(await decide("https://shop.example/about", guarded) == "cancel by guard")
         #expect(await decide("https://shop.example/about", try guarded.removing(named: "guard")) == "cancel by about")
         #expect(await decide("https://shop.example/", chain) == "allow by fallback")
@@ -192,7 +197,7 @@ import Testing
     func whatIsDoneNativelyIsDoneOnceAndHasOneVerdict(text: String) async throws {
         let verdict = await (try defaultChain()).decide(text, kind: .link, frame: .main)
         #expect(verdict.policy == .cancel)
-        #expect(verdict.trace.filter { $0.answer != .notMine }.count == 1)
+        #expect(verdict.trace.filter { $0.answer != .passed }.count == 1)
         #expect(done.all.count == 1)
     }
 
@@ -204,7 +209,7 @@ import Testing
         #expect(await decide("https://shop.example/product/42", try defaultChain()) == "cancel by native")
     }
 
-    @Test func thePaymentPageInheritsNothingAndAsksItsVerificationFirst() async throws {
+    @Test func thePaymentPageInheritsNothingAndCallsItsVerificationFirst() async throws {
         let chain = try paymentChain()
         #expect(chain.handlerNames == ["payment", "deepLink"])
         #expect(await decide("https://shop.example/verify/9", chain) == "cancel by payment")
@@ -215,8 +220,8 @@ import Testing
 
     @Test func theOrderIsChangedFromOutside() async throws {
         let chain = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
-            Looking(name: "first") { _ in .cancel("first") }
-            Looking(name: "second") { _ in .cancel("second") }
+            RecordingHandler(name: "first") { _ in .cancel("first") }
+            RecordingHandler(name: "second") { _ in .cancel("second") }
         }
         #expect(await decide("https://shop.example/", chain) == "cancel by first")
         #expect(

@@ -107,8 +107,8 @@ import Testing
 
     @Test(arguments: unreadable)
     func whatTwoReadersReadDifferentlyIsCancelledWhateverTheChain(trick: Trick) async throws {
-        let asked = Looking(name: "asked") { _ in .all }
-        let open = try NavigationRouter([asked], fallback: .all)
+        let recording = RecordingHandler(name: "recording") { _ in .all }
+        let open = try NavigationRouter([recording], fallback: .all)
         for router in [open, try chain(), try chain(fallback: .all)] {
             let verdict = await router.decide(trick.text, kind: .link, frame: .main)
             expect(trick, verdict)
@@ -116,16 +116,16 @@ import Testing
             #expect(verdict.trace.map(\.answer) == [.decided(verdict.decision)])
             #expect(verdict.url == nil)
         }
-        #expect(asked.asked.all.isEmpty)
+        #expect(recording.calls.all.isEmpty)
         #expect(browsed.all.isEmpty)
     }
 
     @Test(arguments: refused)
-    func whatOnlyLooksGoodIsCancelledAndTheTraceSaysWhere(trick: Trick) async throws {
+    func aConfusableURLIsCancelledAndTheTraceShowsTheHandler(trick: Trick) async throws {
         let verdict = await (try chain()).decide(trick.text, kind: .link, frame: .main)
         expect(trick, verdict)
         switch trick.decider {
-        case "fallback": #expect(verdict.trace.allSatisfy { $0.answer == .notMine } && verdict.trace.count == 5)
+        case "fallback": #expect(verdict.trace.allSatisfy { $0.answer == .passed } && verdict.trace.count == 5)
         default: #expect(verdict.trace.map(\.name) == [trick.decider])
         }
         #expect(browsed.all.isEmpty)

@@ -7,37 +7,38 @@ import Testing
     private let clock = ManualClock()
     private let gate = Gate()
 
-    private func router(_ handler: some NavigationHandler, after: Looking = Looking(name: "after")) throws
+    private func router(_ handler: some NavigationHandler, after: RecordingHandler = RecordingHandler(name: "after"))
+        throws
         -> NavigationRouter
     {
         try NavigationRouter([handler, after], fallback: .all, clock: clock)
     }
 
     @Test func aHandlerThatDoesNotAnswerInTimeCancelsAlthoughItIgnoresCancellation() async throws {
-        let after = Looking(name: "after")
-        let router = try router(Waiting(gate: gate), after: after)
-        async let asked = router.decide(try request("https://shop.example/"))
+        let after = RecordingHandler(name: "after")
+        let router = try router(BlockedHandler(gate: gate), after: after)
+        async let pending = router.decide(try request("https://shop.example/"))
         await gate.untilArrived(1)
         await clock.untilAsleep()
         clock.advance(by: .seconds(2))
-        let verdict = try await asked
+        let verdict = try await pending
         #expect(verdict.policy == .cancel)
         #expect(verdict.decider == "waiting")
         #expect(verdict.reason.contains("2.0 seconds"))
         #expect(verdict.trace == [verdict.trace[0]])
-        #expect(verdict.trace[0].answer == .late)
-        #expect(after.asked.all.isEmpty)
+        #expect(verdict.trace[0].answer == .timedOut)
+        #expect(after.calls.all.isEmpty)
         gate.open()
     }
 
     @Test func aLateAnswerChangesNothing() async throws {
-        let waiting = Waiting(gate: gate)
+        let waiting = BlockedHandler(gate: gate)
         let router = try router(waiting)
-        async let asked = router.decide(try request("https://shop.example/1"))
+        async let pending = router.decide(try request("https://shop.example/1"))
         await gate.untilArrived(1)
         await clock.untilAsleep()
         clock.advance(by: .seconds(2))
-        let late = try await asked
+        let late = try await pending
         gate.open()
         _ = await waiting.returned.first(1)
         let next = await router.decide(try request("https://shop.example/2"))
@@ -47,94 +48,94 @@ import Testing
     }
 
     @Test func anAnswerJustBeforeTheDeadlineCounts() async throws {
-        let router = try router(Waiting(gate: gate))
-        async let asked = router.decide(try request("https://shop.example/"))
+        let router = try router(BlockedHandler(gate: gate))
+        async let pending = router.decide(try request("https://shop.example/"))
         await gate.untilArrived(1)
         await clock.untilAsleep()
         clock.advance(by: .seconds(2) - .nanoseconds(1))
         gate.open()
-        #expect(try await asked.decider == "waiting")
-        #expect(try await asked.policy == .allow)
+        #expect(try await pending.decider == "waiting")
+        #expect(try await pending.policy == .allow)
     }
 
     @Test func aHandlersOwnDeadlineComesBeforeTheChains() async throws {
-        let router = try router(Waiting(deadline: .milliseconds(100), gate: gate))
-        async let asked = router.decide(try request("https://shop.example/"))
+        let router = try router(BlockedHandler(deadline: .milliseconds(100), gate: gate))
+        async let pending = router.decide(try request("https://shop.example/"))
         await clock.untilAsleep()
         clock.advance(by: .milliseconds(100))
-        #expect(try await asked.trace[0].answer == .late)
-        #expect(try await asked.reason.contains("0.1 seconds"))
+        #expect(try await pending.trace[0].answer == .timedOut)
+        #expect(try await pending.reason.contains("0.1 seconds"))
         gate.open()
     }
 
     @Test func aHandlerMayBeGivenALongerDeadline() async throws {
-        let router = try router(Waiting(gate: gate).answering(within: .seconds(60)))
+        let router = try router(BlockedHandler(gate: gate).answering(within: .seconds(60)))
         #expect(router.handlerNames == ["waiting", "after"])
-        async let asked = router.decide(try request("https://shop.example/"))
+        async let pending = router.decide(try request("https://shop.example/"))
         await gate.untilArrived(1)
         await clock.untilAsleep()
         clock.advance(by: .seconds(59))
         gate.open()
-        #expect(try await asked.decision == .allow("late, but allowed"))
+        #expect(try await pending.decision == .allow("late, but allowed"))
     }
 
     @Test func aLateHandlersTaskIsCancelled() async throws {
-        let handler = Cancellable()
+        let handler = CancellableHandler()
         let router = try router(handler)
-        async let asked = router.decide(try request("https://shop.example/"))
+        async let pending = router.decide(try request("https://shop.example/"))
         await handler.begun.untilArrived(1)
         await clock.untilAsleep()
         clock.advance(by: .seconds(2))
-        #expect(try await asked.trace[0].answer == .late)
+        #expect(try await pending.trace[0].answer == .timedOut)
         #expect(await handler.ended.first(1) == ["cancelled"])
     }
 
     @Test func anAnswerEndsTheTimer() async throws {
         gate.open()
-        let verdict = await (try router(Waiting(gate: gate))).decide(try request("https://shop.example/"))
+        let verdict = await (try router(BlockedHandler(gate: gate))).decide(try request("https://shop.example/"))
         #expect(verdict.policy == .allow)
         await clock.untilAwake()
         #expect(clock.sleepers == 0)
     }
 
     @Test func aClockThatFailsIsNotWaitedFor() async throws {
-        let router = try NavigationRouter([Waiting(gate: gate)], fallback: .all, clock: BrokenClock())
+        let router = try NavigationRouter([BlockedHandler(gate: gate)], fallback: .all, clock: BrokenClock())
         let verdict = await router.decide(try request("https://shop.example/"))
         #expect(verdict.policy == .cancel)
-        #expect(verdict.trace.map(\.answer) == [.late])
+        #expect(verdict.trace.map(\.answer) == [.timedOut])
         gate.open()
     }
 
-    @Test func aHandlerIsNotAskedAboutWhatDoesNotConcernIt() async throws {
-        let asked = EventList<String>()
+    @Test func aHandlerIsNotCalledForRequestsThatDoNotConcernIt() async throws {
+        let calls = EventList<String>()
         let router = try NavigationRouter(fallback: .all) {
             try DeepLinkHandler(schemes: ["shop"]) { url in
-                asked.append(contentsOf: [url.text])
+                calls.append(contentsOf: [url.text])
                 return true
             }
             try PathHandler(name: "path", patterns: ["/a"], hosts: ["other.example"]) { request, _ in
-                asked.append(contentsOf: [request.url.text])
+                calls.append(contentsOf: [request.url.text])
             }.answering(within: .seconds(1))
         }
         let verdict = await router.decide(try request("https://shop.example/a"))
-        #expect(verdict.trace.map(\.answer) == [.notMine, .notMine])
-        #expect(asked.all.isEmpty)
+        #expect(verdict.trace.map(\.answer) == [.passed, .passed])
+        #expect(calls.all.isEmpty)
     }
 
     @Test func aHandlerThatOnlyLooksHasNoTimer() async throws {
         let clock = clock
         let sleepers = EventList<Int>()
-        let looking = Looking(name: "looks") { _ in
+        let recording = RecordingHandler(name: "recording") { _ in
             sleepers.append(contentsOf: [clock.sleepers])
             return nil
         }
-        _ = await (try router(looking)).decide(try request("https://shop.example/"))
+        _ = await (try router(recording)).decide(try request("https://shop.example/"))
         #expect(sleepers.all == [0])
         #expect(clock.sleepers == 0)
     }
 
-    @Test func cancellingWhoeverAsksCancelsAtOnceAndTheHandlerToo() async throws {
-        let handler = Cancellable()
+    @Test func cancellingTheCallerCancelsTheHandlerImmediately() async throws {
+        let handler = CancellableHandler()
         let router = try router(handler)
         let question = try request("https://shop.example/")
         let asking = Task { await router.decide(question) }
@@ -147,8 +148,8 @@ import Testing
         #expect(await handler.ended.first(1) == ["cancelled"])
     }
 
-    @Test func cancellingWhoeverAsksDoesNotWaitForAHandlerThatIgnoresIt() async throws {
-        let router = try router(Waiting(gate: gate))
+    @Test func cancellingTheCallerDoesNotWaitForAHandlerThatIgnoresIt() async throws {
+        let router = try router(BlockedHandler(gate: gate))
         let question = try request("https://shop.example/")
         let asking = Task { await router.decide(question) }
         await gate.untilArrived(1)
@@ -157,10 +158,10 @@ import Testing
         gate.open()
     }
 
-    @Test func whoeverIsCancelledAlreadyAsksNobody() async throws {
-        let looking = Looking(name: "looks") { _ in .all }
+    @Test func aCancelledCallerCallsNoHandler() async throws {
+        let recording = RecordingHandler(name: "recording") { _ in .all }
         let question = try request("https://shop.example/")
-        for handlers in [[looking], []] {
+        for handlers in [[recording], []] {
             let router = try NavigationRouter(handlers, fallback: .all)
             let verdict = await Task {
                 withUnsafeCurrentTask { $0?.cancel() }
@@ -169,20 +170,20 @@ import Testing
             #expect(verdict.policy == .cancel)
             #expect(verdict.decider == "caller")
         }
-        #expect(looking.asked.all.isEmpty)
+        #expect(recording.calls.all.isEmpty)
     }
 
     @Test func callsThatNeverReturnAreBounded() async throws {
-        let router = try router(Waiting(gate: gate))
+        let router = try router(BlockedHandler(gate: gate))
         let question = try request("https://shop.example/")
         await withTaskGroup(of: NavigationVerdict.self) { group in
             for _ in 0..<NavigationRouter.maximumCalls { group.addTask { await router.decide(question) } }
             await gate.untilArrived(NavigationRouter.maximumCalls)
             await clock.untilAsleep(NavigationRouter.maximumCalls)
             clock.advance(by: .seconds(2))
-            for await verdict in group { #expect(verdict.trace.map(\.answer) == [.late]) }
+            for await verdict in group { #expect(verdict.trace.map(\.answer) == [.timedOut]) }
         }
-        let derived = try router.appending(Looking(name: "last"))
+        let derived = try router.appending(RecordingHandler(name: "last"))
         let refused = await derived.decide(question)
         #expect(refused.policy == .cancel)
         #expect(refused.decider == "waiting")
@@ -192,7 +193,7 @@ import Testing
     }
 
     @Test func callsThatReturnAreNotCountedAnyMore() async throws {
-        let router = try NavigationRouter([Prompt(name: "waits")], fallback: .all)
+        let router = try NavigationRouter([ImmediateHandler(name: "waits")], fallback: .all)
         let question = try request("https://shop.example/")
         for _ in 0...NavigationRouter.maximumCalls {
             let verdict = await router.decide(question)
@@ -204,10 +205,10 @@ import Testing
     }
 
     @Test(arguments: [Duration.zero, .seconds(-1), .seconds(3_601)])
-    func aDeadlineThatCannotBeMeantIsRefused(deadline: Duration) throws {
+    func anInvalidDeadlineIsRefused(deadline: Duration) throws {
         let gate = gate
         #expect(code { _ = try NavigationRouter([], fallback: .all, handlerDeadline: deadline) } == .invalidDeadline)
-        let handler = Waiting(gate: gate).answering(within: deadline)
+        let handler = BlockedHandler(gate: gate).answering(within: deadline)
         #expect(code { _ = try NavigationRouter([handler], fallback: .all) } == .invalidDeadline)
     }
 }

@@ -3,19 +3,19 @@ import SignalboxRoutes
 import SignalboxTesting
 
 /// A synchronous handler that records its calls.
-struct Looking: SyncNavigationHandler {
+struct RecordingHandler: SyncNavigationHandler {
     let name: String
-    var asked = EventList<String>()
+    var calls = EventList<String>()
     var answer: @Sendable (NavigationRequest) throws -> NavigationDecision? = { _ in nil }
 
     func decide(_ request: NavigationRequest) throws -> NavigationDecision? {
-        asked.append(contentsOf: [name])
+        calls.append(contentsOf: [name])
         return try answer(request)
     }
 }
 
 /// A handler that waits at a gate, even when it is cancelled, and then decides.
-struct Waiting: NavigationHandler {
+struct BlockedHandler: NavigationHandler {
     var name = "waiting"
     var deadline: Duration?
     let gate: Gate
@@ -30,7 +30,7 @@ struct Waiting: NavigationHandler {
 }
 
 /// A handler that waits until it is cancelled, and records the cancellation.
-struct Cancellable: NavigationHandler {
+struct CancellableHandler: NavigationHandler {
     let name = "cancellable"
     let begun = Gate(isOpen: true)
     let ended = EventList<String>()
@@ -44,7 +44,7 @@ struct Cancellable: NavigationHandler {
 }
 
 /// An asynchronous handler that returns at once.
-struct Prompt: NavigationHandler {
+struct ImmediateHandler: NavigationHandler {
     let name: String
     var answer: @Sendable (NavigationRequest) async throws -> NavigationDecision? = { _ in nil }
 

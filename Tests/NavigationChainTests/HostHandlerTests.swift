@@ -69,7 +69,7 @@ import Testing
         #expect(try !isListed(text, "shop.example"))
     }
 
-    @Test func portsCountWhereARuleSaysSo() throws {
+    @Test func portsCountIfARuleRequiresThem() throws {
         #expect(try isListed("https://shop.example:8443/", "shop.example"))
         #expect(try !isListed("https://shop.example:8443/", "shop.example", ports: .standard))
         #expect(try isListed("https://shop.example:443/", "shop.example", ports: .standard))

@@ -38,7 +38,7 @@ import Testing
         #expect(opened.all.isEmpty)
     }
 
-    @Test func patternsMaySayThemselvesWhosePathsTheyAre() async throws {
+    @Test func patternsMayContainTheirHosts() async throws {
         let handler = try handler("https://shop.example/product/{id}", "myapp:product/{id}", hosts: nil)
         #expect(try await handler.decide(try request("https://shop.example/product/1"))?.policy == .cancel)
         #expect(try await handler.decide(try request("myapp:product/2"))?.policy == .cancel)

@@ -4,39 +4,39 @@ import SignalboxTesting
 import Testing
 
 @Suite struct RouterTests {
-    @Test func handlersAreAskedInOrderAndTheFirstThatAnswersDecides() async throws {
-        let asked = EventList<String>()
+    @Test func handlersAreCalledInOrderAndTheFirstDecisionWins() async throws {
+        let calls = EventList<String>()
         let router = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
-            Looking(name: "first", asked: asked)
-            Looking(name: "second", asked: asked) { _ in .download("a file") }
-            Looking(name: "third", asked: asked) { _ in .cancel("never said") }
+            RecordingHandler(name: "first", calls: calls)
+            RecordingHandler(name: "second", calls: calls) { _ in .download("a file") }
+            RecordingHandler(name: "third", calls: calls) { _ in .cancel("never said") }
         }
         let verdict = await router.decide(try request("https://shop.example/"))
         #expect(verdict.decision == .download("a file"))
         #expect(verdict.decider == "second")
-        #expect(asked.all == ["first", "second"])
+        #expect(calls.all == ["first", "second"])
     }
 
-    @Test func theTraceTellsWhoWasAskedAndWhatCameOfIt() async throws {
+    @Test func theTraceHasTheHandlersCalledAndTheirAnswers() async throws {
         let decision = NavigationDecision.cancel("enough")
         let router = try NavigationRouter(fallback: .all, handlerDeadline: .patient) {
-            Looking(name: "looks")
-            Prompt(name: "waits")
-            Prompt(name: "decides") { _ in decision }
-            Looking(name: "isNotAsked")
+            RecordingHandler(name: "looks")
+            ImmediateHandler(name: "waits")
+            ImmediateHandler(name: "decides") { _ in decision }
+            RecordingHandler(name: "isNotAsked")
         }
         let verdict = await router.decide(try request("https://shop.example/"))
         #expect(verdict.trace.map(\.name) == ["looks", "waits", "decides"])
-        #expect(verdict.trace.map(\.answer) == [.notMine, .notMine, .decided(decision)])
+        #expect(verdict.trace.map(\.answer) == [.passed, .passed, .decided(decision)])
     }
 
     @Test(arguments: [NavigationDecision.allow("a"), .cancel("b"), .download("c")])
     func theFallbackDecidesWhereNoHandlerDoes(fallback: NavigationDecision) async throws {
-        let verdict = await (try NavigationRouter([Looking(name: "looks")], fallback: fallback))
+        let verdict = await (try NavigationRouter([RecordingHandler(name: "looks")], fallback: fallback))
             .decide(try request("https://shop.example/"))
         #expect(verdict.decision == fallback)
         #expect(verdict.decider == "fallback")
-        #expect(verdict.trace.map(\.answer) == [.notMine])
+        #expect(verdict.trace.map(\.answer) == [.passed])
     }
 
     @Test func aChainWithoutHandlersHasItsFallback() async throws {
@@ -45,22 +45,22 @@ import Testing
         #expect(verdict.trace.isEmpty)
     }
 
-    @Test func aTextIsReadBeforeAnyHandlerIsAsked() async throws {
-        let asked = EventList<String>()
-        let router = try NavigationRouter([Looking(name: "looks", asked: asked)], fallback: .all)
+    @Test func aTextIsParsedBeforeAnyHandlerIsCalled() async throws {
+        let calls = EventList<String>()
+        let router = try NavigationRouter([RecordingHandler(name: "looks", calls: calls)], fallback: .all)
         let refused = await router.decide("https://good.example@evil.example/", kind: .link, frame: .main)
         #expect(refused.policy == .cancel)
         #expect(refused.decider == "url")
         #expect(refused.reason.contains("userinfo"))
         #expect(refused.url == nil)
         #expect(refused.trace.map(\.answer) == [.decided(refused.decision)])
-        #expect(asked.all.isEmpty)
+        #expect(calls.all.isEmpty)
     }
 
-    @Test func handlersSeeTheNormalFormAndAllThatTheEngineTells() async throws {
+    @Test func handlersReceiveTheNormalFormAndEverythingTheEngineReports() async throws {
         let page = try URLText("https://shop.example/start")
         let router = try NavigationRouter(fallback: .nothing, handlerDeadline: .patient) {
-            Looking(name: "looks") { request in
+            RecordingHandler(name: "looks") { request in
                 guard request.url.text == "https://shop.example/b", request.kind == .form, request.frame == .sub,
                     request.page == page
                 else { return nil }
@@ -73,15 +73,15 @@ import Testing
         #expect(verdict.text == "https://shop.example/b")
     }
 
-    @Test func aHandlerThatThrowsCancelsAndNobodyIsAskedAfterIt() async throws {
+    @Test func aHandlerThatThrowsCancelsAndNoLaterHandlerIsCalled() async throws {
         struct NoServer: Error {}
-        let asked = EventList<String>()
+        let calls = EventList<String>()
         for thrower in [
-            Looking(name: "thrower") { _ in throw NoServer() } as any NavigationHandler,
-            Prompt(name: "thrower") { _ in throw NoServer() },
+            RecordingHandler(name: "thrower") { _ in throw NoServer() } as any NavigationHandler,
+            ImmediateHandler(name: "thrower") { _ in throw NoServer() },
         ] {
             let router = try NavigationRouter(
-                [thrower, Looking(name: "after", asked: asked)],
+                [thrower, RecordingHandler(name: "after", calls: calls)],
                 fallback: .all,
                 handlerDeadline: .patient
             )
@@ -89,25 +89,25 @@ import Testing
             #expect(verdict.policy == .cancel)
             #expect(verdict.decider == "thrower")
             #expect(verdict.reason.contains("NoServer"))
-            guard case .failed(let words) = verdict.trace.last?.answer else {
+            guard case .failed(let reason) = verdict.trace.last?.answer else {
                 Issue.record("the trace ends in \(verdict.trace)")
                 continue
             }
-            #expect(words.contains("NoServer"))
+            #expect(reason.contains("NoServer"))
         }
-        #expect(asked.all.isEmpty)
+        #expect(calls.all.isEmpty)
     }
 
-    @Test func aHandlerThatOnlyLooksRunsInTheTaskOfWhoeverAsks() async throws {
+    @Test func aSynchronousHandlerRunsInTheTaskOfTheCaller() async throws {
         let tasks = EventList<Int?>()
         let note: @Sendable () -> Void = { tasks.append(contentsOf: [withUnsafeCurrentTask { $0?.hashValue }]) }
         let clock = ManualClock()
         let router = try NavigationRouter(fallback: .all, clock: clock) {
-            Looking(name: "looks") { _ in
+            RecordingHandler(name: "looks") { _ in
                 note()
                 return nil
             }
-            Prompt(name: "waits") { _ in
+            ImmediateHandler(name: "waits") { _ in
                 note()
                 return nil
             }
@@ -129,8 +129,10 @@ import Testing
 
     @Test func aHundredDecisionsAtOnceEachGetTheirOwnVerdict() async throws {
         let router = try NavigationRouter(fallback: .nothing, handlerDeadline: .patient) {
-            Looking(name: "even") { request in request.url.path.utf8.last == UInt8(ascii: "0") ? .allow("even") : nil }
-            Prompt(name: "odd") { request in .download(request.url.path) }
+            RecordingHandler(name: "even") { request in
+                request.url.path.utf8.last == UInt8(ascii: "0") ? .allow("even") : nil
+            }
+            ImmediateHandler(name: "odd") { request in .download(request.url.path) }
         }
         await withTaskGroup(of: (Int, NavigationVerdict).self) { group in
             for number in 0..<100 {
@@ -162,7 +164,7 @@ import Testing
         _ answer: @escaping @Sendable (NavigationRequest) throws -> NavigationDecision?
     ) async throws -> NavigationVerdict {
         let router = try NavigationRouter(
-            [Looking(name: "first"), Looking(name: "last", answer: answer)],
+            [RecordingHandler(name: "first"), RecordingHandler(name: "last", answer: answer)],
             fallback: .all
         )
         return await router.decide(text, kind: .link, frame: .main)
@@ -172,7 +174,7 @@ import Testing
         let verdict = try await verdict("https://shop.example/logout") { _ in .cancel("signed out") }
         #expect(
             verdict.description
-                == "cancel https://shop.example/logout, by last: signed out (first notMine, last decided)"
+                == "cancel https://shop.example/logout, by last: signed out (first passed, last decided)"
         )
     }
 
@@ -185,14 +187,14 @@ import Testing
         #expect(decided.decision.description == "cancel: a\\u{d}\\u{a}b\\u{1b}[2Jc\\u{9b}d\\u{2028}e\\u{202e}f\\u{0}")
     }
 
-    @Test func whatAnErrorSaysIsEscaped() async throws {
+    @Test func theTextOfAnErrorIsEscaped() async throws {
         struct Loud: Error, CustomStringConvertible {
             let description = "one\ntwo"
         }
         let failed = try await verdict("https://shop.example/") { _ in throw Loud() }
         #expect(failed.trace.last?.answer == .failed("Loud: one\\u{a}two"))
         #expect(
-            failed.description.contains("by last: the handler failed: Loud: one\\u{a}two (first notMine, last failed)")
+            failed.description.contains("by last: the handler failed: Loud: one\\u{a}two (first passed, last failed)")
         )
     }
 
@@ -222,9 +224,9 @@ import Testing
         #expect(verdict.description.utf8.count < 1_500)
     }
 
-    @Test func theWordsOfAnswersAreThoseOfTheDocumentation() {
-        let answers: [NavigationAnswer] = [.notMine, .decided(.all), .failed("why"), .late, .abandoned]
-        #expect(answers.map(\.description) == ["notMine", "decided", "failed", "late", "abandoned"])
+    @Test func theNamesOfAnswersAreDocumented() {
+        let answers: [NavigationAnswer] = [.passed, .decided(.all), .failed("why"), .timedOut, .abandoned]
+        #expect(answers.map(\.description) == ["passed", "decided", "failed", "timedOut", "abandoned"])
         #expect(NavigationPolicy.allCases.map(\.rawValue) == ["allow", "cancel", "download"])
     }
 }

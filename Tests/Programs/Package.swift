@@ -46,7 +46,7 @@ let package = Package(
         ),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ours("BrokerKit", "LedgerPublisher", "SignalboxTesting", "signalbox") + ["CrashWorker"],
+            dependencies: ours("BrokerKit", "RecordingPublisher", "SignalboxTesting", "signalbox") + ["CrashWorker"],
             path: "IntegrationTests",
             swiftSettings: strict
         ),
@@ -56,9 +56,9 @@ let package = Package(
                 "AppScheme",
                 "BrokerKit",
                 "JSBridge",
-                "LedgerPublisher",
                 "MQTTPush",
                 "NavigationChain",
+                "RecordingPublisher",
                 "Signalbox",
                 "SignalboxCommand",
                 "SignalboxCore",

@@ -25,7 +25,7 @@ SCHEMA = json.loads((ROOT / "docs/configuration.schema.json").read_text())
 ENVIRONMENT = os.environ | {"SIGNALBOX_TOUR_BROKER": "mqtt://127.0.0.1:1883"}
 SHOWN = 20
 # Whether a file or a variable exists depends on the machine, so the schema cannot check it.
-SURROUNDINGS = {"missingFile", "missingVariable"}
+ENVIRONMENT_CODES = {"missingFile", "missingVariable"}
 
 # Places in every-key.yaml, and invalid values for them.
 FAULTS = {
@@ -34,7 +34,7 @@ FAULTS = {
     ("limits", "message_bytes"): ["64KB", "64 KiB", -1, "1e3"],
     ("log_lines_per_second",): [0, 1000001],
     ("sources", "push", "rate_limit", "per_second"): [0, 10000001],
-    ("sources", "push", "repeats"): ["always", True],
+    ("sources", "push", "deduplication"): ["always", True],
     ("sources", "push", "mqtt", "password"): ["canary-4711"],
     ("sources", "push", "mqtt", "client_id"): [12, True, ""],
     ("sources", "push", "mqtt", "broker"): [{"env": "A", "file": "B"}, {}],
@@ -57,7 +57,7 @@ FAULTS = {
     ("sources", "push", "mqtt", "topics", 3, "retained"): ["never"],
     ("sources", "secured", "mqtt", "trust"): ["nobody", {}],
     ("sources", "secured", "mqtt", "broker"): ["mqtt://broker.example"],
-    ("sources", "shared", "mqtt", "shared_key"): [
+    ("sources", "shared", "mqtt", "pre_shared_key"): [
         {"identity": "a"}, {"key": {"env": "A"}}, {"identity": "a", "key": "0123456789abcdef"},
     ],
     ("sources", "shared", "mqtt", "broker"): ["mqtt://broker.example"],
@@ -226,7 +226,7 @@ def check(program, contents):
             assert run.returncode in (0, 65), run.stderr
             for line in run.stdout.splitlines():
                 finding = json.loads(line)
-                if finding["severity"] == "error" and finding["code"] not in SURROUNDINGS:
+                if finding["severity"] == "error" and finding["code"] not in ENVIRONMENT_CODES:
                     found[finding["file"]].append(f"{finding['code']} {finding['path']}: {finding['message']}")
         return [found[name] for name in names]
 

@@ -1,21 +1,21 @@
 import SignalboxCore
 import Testing
 
-/// Each composition of rules, applied to an origin with least-trusted facts and to one with other facts.
+/// Each composition of rules, applied to an untrusted origin and to one with other facts.
 @Suite struct AccessRuleTests {
-    struct AnybodysFacts: LeastTrustedFacts {
+    struct UntrustedFacts: UntrustedOrigin {
         static let kind = "anybody"
     }
 
-    private static let links = Origin(source: "links", facts: AnybodysFacts())
+    private static let links = Origin(source: "links", facts: UntrustedFacts())
     private static let push = Origin(source: "push", facts: TestFacts(note: "here"))
 
-    private static let anybody = AccessRule("anybody's", naming: AnybodysFacts.self) { _, _ in true }
+    private static let anybody = AccessRule("anybody's", naming: UntrustedFacts.self) { _, _ in true }
     private static let here = AccessRule("here") { ($0.facts as? TestFacts)?.note == "here" }
     private static let namedHere = AccessRule("here", naming: TestFacts.self) { $1.note == "here" }
-    private static let fromLinks = AccessRule("from links", naming: AnybodysFacts.self) { from, _ in from == "links" }
-    private static let nowhere = AccessRule("nowhere", naming: AnybodysFacts.self) { from, _ in from == "other" }
-    private static let unnamed = AccessRule("unnamed") { $0.facts is AnybodysFacts }
+    private static let fromLinks = AccessRule("from links", naming: UntrustedFacts.self) { from, _ in from == "links" }
+    private static let nowhere = AccessRule("nowhere", naming: UntrustedFacts.self) { from, _ in from == "other" }
+    private static let unnamed = AccessRule("unnamed") { $0.facts is UntrustedFacts }
     private static let everything = AccessRule("everything") { _ in true }
     private static let nothing = AccessRule("nothing") { _ in false }
 
@@ -92,16 +92,16 @@ import Testing
         #expect(row.rule.allows(Self.push) == row.allowsPush)
     }
 
-    @Test func aRuleInWordsSaysHowItIsComposed() {
+    @Test func aRuleDescriptionShowsHowItIsComposed() {
         let rule = AccessRule.all([.not(.source("push")), .any([Self.here, .source("links")])])
         #expect(rule.description == "all of (not (source push); any of (here; source links))")
     }
 }
 
-@Suite struct AccessAnswerTests {
-    private static let links = Origin(source: "links", facts: AccessRuleTests.AnybodysFacts())
+@Suite struct AccessDecisionTests {
+    private static let links = Origin(source: "links", facts: AccessRuleTests.UntrustedFacts())
     private static let push = Origin(source: "push", facts: TestFacts(note: "here"))
-    private static let anybody = AccessRule("anybody's", naming: AccessRuleTests.AnybodysFacts.self) { _, _ in true }
+    private static let anybody = AccessRule("anybody's", naming: AccessRuleTests.UntrustedFacts.self) { _, _ in true }
     private static let everything = AccessRule("everything") { _ in true }
     private static let nothing = AccessRule("nothing") { _ in false }
 
@@ -125,9 +125,9 @@ import Testing
             ),
         ] as [(AccessRule, String)]
     )
-    func anAnswerNamesThePartThatDecided(_ rule: AccessRule, text: String) {
-        #expect(rule.answer(to: Self.push).description == text)
-        #expect(!rule.answer(to: Self.push).lacksName)
+    func aDecisionNamesThePartThatDecided(_ rule: AccessRule, text: String) {
+        #expect(rule.decision(for: Self.push).description == text)
+        #expect(!rule.decision(for: Self.push).lacksName)
     }
 
     @Test(
@@ -140,16 +140,16 @@ import Testing
             (.not(.not(.source("links"))), "not (not (source links))", true),
         ] as [(AccessRule, String, Bool)]
     )
-    func anAnswerSaysWhereAnOriginWouldHaveToBeNamed(_ rule: AccessRule, decidedBy: String, lacksName: Bool) {
-        let answer = rule.answer(to: Self.links)
-        #expect(answer.decidedBy == decidedBy)
-        #expect(answer.lacksName == lacksName)
-        #expect(answer.isAllowed == rule.allows(Self.links))
-        #expect(answer.description.contains("anybody may stand") == lacksName)
+    func aDecisionStatesWhereAnOriginMustBeNamed(_ rule: AccessRule, decidedBy: String, lacksName: Bool) {
+        let decision = rule.decision(for: Self.links)
+        #expect(decision.decidedBy == decidedBy)
+        #expect(decision.lacksName == lacksName)
+        #expect(decision.isAllowed == rule.allows(Self.links))
+        #expect(decision.description.contains("anybody may stand") == lacksName)
     }
 
     /// All rules that two levels of composition make from a few.
-    @Test func anAnswerAgreesWithTheRule() {
+    @Test func aDecisionAgreesWithTheRule() {
         let leaves: [AccessRule] = [.source("links"), .source("push"), Self.anybody, Self.everything, Self.nothing]
         func composed(_ rules: [AccessRule]) -> [AccessRule] {
             rules.map(AccessRule.not)
@@ -159,10 +159,10 @@ import Testing
         let all = leaves + small + composed(leaves + small.prefix(20))
         for rule in all {
             for origin in [Self.links, Self.push] {
-                let answer = rule.answer(to: origin)
-                #expect(answer.isAllowed == rule.allows(origin), "\(rule)")
-                #expect(rule.description.contains(answer.decidedBy), "\(rule)")
-                #expect(!answer.lacksName || !answer.isAllowed)
+                let decision = rule.decision(for: origin)
+                #expect(decision.isAllowed == rule.allows(origin), "\(rule)")
+                #expect(rule.description.contains(decision.decidedBy), "\(rule)")
+                #expect(!decision.lacksName || !decision.isAllowed)
             }
         }
         #expect(all.count > 1_000)

@@ -58,14 +58,14 @@ import Testing
     @Test func buffersAreReusedOnceTheirLastRangeIsReleased() throws {
         let pool = ArrivalPool(maximumKept: 2)
         var batch = ArrivalBatch(pool: pool)
-        var places = Set<UnsafeRawPointer>()
+        var addresses = Set<UnsafeRawPointer>()
         for round in 0..<50 {
             Reading.append(Array(#"{"action":"a","body":\#(round)}"#.utf8), to: &batch)
             let arrivals = batch.take()
-            let place = arrivals[0].original.withUnsafeBytes { $0.baseAddress }
-            if let place { places.insert(place) }
+            let address = arrivals[0].original.withUnsafeBytes { $0.baseAddress }
+            if let address { addresses.insert(address) }
         }
-        #expect(places.count <= 3)
+        #expect(addresses.count <= 3)
     }
 
     @Test func aRangeThatIsKeptStaysAsItIs() throws {
@@ -101,14 +101,14 @@ import Testing
     }
 
     // A value of one word. Two of them may hold the same object.
-    private struct Way: Sender {
+    private struct ValueSender: Sender {
         let connection: Connection
 
         func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {}
     }
 
     // A value that is too large for an existential's buffer, and is stored outside it.
-    private struct WideWay: Sender {
+    private struct WideSender: Sender {
         let names: (String, String, String)
 
         func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {}
@@ -146,18 +146,18 @@ import Testing
 
     @Test func aValueIsNeverTakenForTheObjectItHolds() {
         let connection = Connection("inside")
-        let senders: [any Sender] = [connection, Way(connection: connection), connection, OtherConnection()]
+        let senders: [any Sender] = [connection, ValueSender(connection: connection), connection, OtherConnection()]
         let kinds = SenderIdentityTests.arrivals(of: senders).map { $0.sender.map { "\(type(of: $0))" } }
-        #expect(kinds == ["Connection", "Way", "Connection", "OtherConnection"])
+        #expect(kinds == ["Connection", "ValueSender", "Connection", "OtherConnection"])
     }
 
     @Test func valuesAreKeptAsTheyAre() {
-        let senders = ["one", "two"].map { WideWay(names: ($0, "", "")) }
-        let kept = SenderIdentityTests.arrivals(of: senders).map { ($0.sender as? WideWay)?.names.0 }
+        let senders = ["one", "two"].map { WideSender(names: ($0, "", "")) }
+        let kept = SenderIdentityTests.arrivals(of: senders).map { ($0.sender as? WideSender)?.names.0 }
         #expect(kept == ["one", "two"])
     }
 
-    @Test func arrivalsInARowFromOneObjectShareItsPlace() {
+    @Test func consecutiveArrivalsFromOneObjectShareItsEntry() {
         let connection = Connection("only")
         let arrivals = SenderIdentityTests.arrivals(of: [connection, connection, connection])
         #expect(arrivals[2].storage.tables.senders.count == 1)

@@ -111,7 +111,7 @@ import Testing
         #expect(try Self.content("[1]", Self.route([("a", "1")])) == Self.content("[1]", Self.route([("a", "2")])))
     }
 
-    @Test func ofALinkOnlyWhatItSaysCounts() throws {
+    @Test func onlyTheContentOfALinkCounts() throws {
         let first = try Self.content("myapp://open?a=1&b=2#top", Self.link([("a", "1"), ("b", "2")]))
         #expect(try Self.content("myapp://open?b=2&a=1", Self.link([("b", "2"), ("a", "1")])) == first)
         #expect(try Self.content("myapp://open?a=1", Self.link([("a", "1")])) != first)

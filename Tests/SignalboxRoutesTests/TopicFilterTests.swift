@@ -47,22 +47,22 @@ import Testing
         #expect(shared?.offset == error.map { $0.offset + 9 })
     }
 
-    @Test func aFaultIsNamedWithItsPlace() {
-        expectFault("", .empty, 0)
-        expectFault("a/b+", .wildcardNotAlone, 3)
-        expectFault("é/#/b", .multiLevelNotLast, 3)
-        expectFault("a\u{0}", .nullCharacter, 1)
-        expectFault(String(repeating: "a", count: 65_536), .tooLong, 65_535)
+    @Test func anErrorIsReportedWithItsPosition() {
+        expectError("", .empty, 0)
+        expectError("a/b+", .wildcardNotAlone, 3)
+        expectError("é/#/b", .multiLevelNotLast, 3)
+        expectError("a\u{0}", .nullCharacter, 1)
+        expectError(String(repeating: "a", count: 65_536), .tooLong, 65_535)
     }
 
     @Test func aSharedSubscriptionNeedsANameAndAFilter() throws {
-        expectFault("$share/", .invalidShareName, 7)
-        expectFault("$share//a", .invalidShareName, 7)
-        expectFault("$share/+/a", .invalidShareName, 7)
-        expectFault("$share/g#/a", .invalidShareName, 7)
-        expectFault("$share/g", .missingSharedFilter, 8)
-        expectFault("$share/g/", .missingSharedFilter, 9)
-        expectFault("$share/\u{0}/a", .nullCharacter, 7)
+        expectError("$share/", .invalidShareName, 7)
+        expectError("$share//a", .invalidShareName, 7)
+        expectError("$share/+/a", .invalidShareName, 7)
+        expectError("$share/g#/a", .invalidShareName, 7)
+        expectError("$share/g", .missingSharedFilter, 8)
+        expectError("$share/g/", .missingSharedFilter, 9)
+        expectError("$share/\u{0}/a", .nullCharacter, 7)
         #expect(try TopicFilter("$share/g//").matches("/"))
     }
 
@@ -88,7 +88,7 @@ import Testing
         #expect(try Set([TopicFilter("a"), TopicFilter("a"), TopicFilter("b")]).count == 2)
     }
 
-    private func expectFault(_ text: String, _ reason: TopicError.Reason, _ offset: Int) {
+    private func expectError(_ text: String, _ reason: TopicError.Reason, _ offset: Int) {
         let error = #expect(throws: TopicError.self) { try TopicFilter(text) }
         #expect(error?.reason == reason)
         #expect(error?.offset == offset)
@@ -105,23 +105,23 @@ import Testing
     }
 
     @Test func anEmptyNameIsRefused() {
-        expectFault("", .empty, 0)
+        expectError("", .empty, 0)
     }
 
     @Test func wildcardsAreRefusedWhereverTheyStand() {
-        expectFault("+", .wildcardInName, 0)
-        expectFault("a/#", .wildcardInName, 2)
-        expectFault("é/b+c/d", .wildcardInName, 4)
+        expectError("+", .wildcardInName, 0)
+        expectError("a/#", .wildcardInName, 2)
+        expectError("é/b+c/d", .wildcardInName, 4)
     }
 
     @Test func theNullCharacterIsRefused() {
-        expectFault("a/\u{0}", .nullCharacter, 2)
+        expectError("a/\u{0}", .nullCharacter, 2)
     }
 
     @Test func theLimitCountsBytesOfUTF8() throws {
         let longest = String(repeating: "é", count: 32_767) + "a"
         #expect(try TopicName(longest).text.utf8.count == TopicName.maximumLength)
-        expectFault(longest + "a", .tooLong, 65_535)
+        expectError(longest + "a", .tooLong, 65_535)
     }
 
     @Test func aNameWrittenWithOtherBytesIsAnotherName() throws {
@@ -132,13 +132,13 @@ import Testing
         #expect(Set([composed, decomposed]).count == 2)
     }
 
-    @Test func anErrorNamesTheRuleAndThePlaceButNotTheText() {
+    @Test func anErrorNamesTheRuleAndThePositionButNotTheText() {
         let error = #expect(throws: TopicError.self) { try TopicName("secret/+") }
         #expect(error?.description == "a topic name must not contain + or # (at byte 7)")
         #expect(error?.reason.description == "wildcardInName")
     }
 
-    private func expectFault(_ text: String, _ reason: TopicError.Reason, _ offset: Int) {
+    private func expectError(_ text: String, _ reason: TopicError.Reason, _ offset: Int) {
         let error = #expect(throws: TopicError.self) { try TopicName(text) }
         #expect(error?.reason == reason)
         #expect(error?.offset == offset)

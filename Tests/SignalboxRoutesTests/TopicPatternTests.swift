@@ -82,7 +82,7 @@ import Testing
 
     @Test(arguments: ["{a:}", "{a:Int}", "{a:text}", "{a:rest}", "{a:float}", "{a:int:int}", "{a: int}"])
     func noOtherKindExists(text: String) {
-        expectFault("x/" + text, .unknownKind, 2)
+        expectError("x/" + text, .unknownKind, 2)
     }
 
     @Test func theNamesAreKnownBeforeAnythingMatches() throws {
@@ -106,24 +106,24 @@ import Testing
     }
 
     @Test func aNameOccursOnce() {
-        expectFault("{a}/{b}/{a}", .duplicateCapture, 8)
-        expectFault("{a}/{a...}", .duplicateCapture, 4)
+        expectError("{a}/{b}/{a}", .duplicateCapture, 8)
+        expectError("{a}/{a...}", .duplicateCapture, 4)
     }
 
     @Test func onlyTheLastLevelTakesTheRest() {
-        expectFault("a/{rest...}/b", .restNotLast, 2)
-        expectFault("a/{rest...}/", .restNotLast, 2)
-        expectFault("a/{rest...}/{b...}", .restNotLast, 2)
+        expectError("a/{rest...}/b", .restNotLast, 2)
+        expectError("a/{rest...}/", .restNotLast, 2)
+        expectError("a/{rest...}/{b...}", .restNotLast, 2)
     }
 
-    @Test func theFiltersOwnFaultsAreReportedWhereThePatternHasThem() {
-        expectFault("", .empty, 0)
-        expectFault("{device}/b+", .wildcardNotAlone, 10)
-        expectFault("{device}/{action}/#/x", .multiLevelNotLast, 18)
-        expectFault("{device}/\u{0}", .nullCharacter, 9)
-        expectFault("$share/{group}/a", .invalidShareName, 7)
-        expectFault("$share/{group...}", .invalidShareName, 7)
-        expectFault("$share/g/", .missingSharedFilter, 9)
+    @Test func theFiltersErrorsAreReportedAtTheirPositionInThePattern() {
+        expectError("", .empty, 0)
+        expectError("{device}/b+", .wildcardNotAlone, 10)
+        expectError("{device}/{action}/#/x", .multiLevelNotLast, 18)
+        expectError("{device}/\u{0}", .nullCharacter, 9)
+        expectError("$share/{group}/a", .invalidShareName, 7)
+        expectError("$share/{group...}", .invalidShareName, 7)
+        expectError("$share/g/", .missingSharedFilter, 9)
     }
 
     @Test func theNumberOfCapturesIsLimited() throws {
@@ -132,14 +132,14 @@ import Testing
         let found = try TopicPattern(most).match(topic)
         #expect(found?.map(\.name) == (1...TopicPattern.maximumCaptures).map { "c\($0)" })
         #expect(found?.map(\.value) == (1...TopicPattern.maximumCaptures).map { "v\($0)" })
-        expectFault(most + "/{c65}", .tooManyCaptures, most.utf8.count + 1)
+        expectError(most + "/{c65}", .tooManyCaptures, most.utf8.count + 1)
     }
 
     @Test func lengthsAreLimited() throws {
         let name = String(repeating: "n", count: 64)
         #expect(try TopicPattern("{\(name)}").captureNames == [name])
-        expectFault("{\(name)n}", .invalidCaptureName, 0)
-        expectFault("{a}/" + String(repeating: "b", count: 65_532), .tooLong, 65_535)
+        expectError("{\(name)n}", .invalidCaptureName, 0)
+        expectError("{a}/" + String(repeating: "b", count: 65_532), .tooLong, 65_535)
     }
 
     @Test func aTopicThatIsNoNameMatchesNothing() throws {
@@ -149,7 +149,7 @@ import Testing
         #expect(pattern.match("a/\u{0}") == nil)
     }
 
-    private func expectFault(_ text: String, _ reason: TopicError.Reason, _ offset: Int) {
+    private func expectError(_ text: String, _ reason: TopicError.Reason, _ offset: Int) {
         let error = #expect(throws: TopicError.self) { try TopicPattern(text) }
         #expect(error?.reason == reason)
         #expect(error?.offset == offset)

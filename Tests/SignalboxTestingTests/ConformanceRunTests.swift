@@ -44,7 +44,7 @@ import Testing
     @Test func aWindowIsFilledWhenASubmitIsCutShortOrRoomIsWaitedFor() {
         var run = makeRun()
         #expect(!run.hasFilled(2))
-        run.askForRoom()
+        run.roomRequested()
         #expect(run.hasFilled(2) && !run.hasFilled(3))
         run.roomReturned(isOpen: true)
         #expect(!run.hasFilled(2))

@@ -36,24 +36,24 @@ import Testing
         Expectation(.liesAboutItsSource, .forbiddenSource, "a plugin that does not allow the source is never called"),
         Expectation(.answersAllAsHandled, .answersEverySender, "is an error with code threw"),
         Expectation(.ignoresRoom, .windowFullThenDrained, "no submit before room() returned"),
-        Expectation(.returnsEarly, .drainOnStop, "the run returns when it has heard of every arrival taken"),
+        Expectation(.returnsEarly, .drainOnStop, "the run returns when every arrival taken is settled or acknowledged"),
         Expectation(.throwsWhenStopped, .stopIsIdempotent, "a cancelled run throws nothing"),
         Expectation(.submitsAfterItsRun, .stopIsIdempotent, "no submit after the run returned"),
         Expectation(.endsAfter("timeout"), .hungPlugin, "a run goes on until it is cancelled"),
         Expectation(.forgetsTheAbandoned, .abandonedIsNotAcknowledged, "every message reaches its plugin"),
-        Expectation(.offersAllItHas, .memoryBoundedUnderSlowPlugin, "arrivals are inside or offered at once"),
+        Expectation(.offersAllItHas, .memoryBoundedUnderSlowPlugin, "arrivals are unsettled or offered at once"),
         Expectation(.keepsTheRejected, .unknownAction, "does not come again in the next run"),
         Expectation(.keepsTheRejected, .forbiddenSource, "does not come again in the next run"),
         Expectation(.keepsTheRejected, .malformedArrival, "does not come again in the next run"),
         Expectation(.reusesTokens, .deliverAll, "tokens of unsettled arrivals differ"),
-        Expectation(.dropsRepeats, .repeatWhileRunning, "has the outcome handled twice"),
-        Expectation(.dropsRepeats, .repeatAfterHandled, "has the outcome handled twice"),
-        Expectation(.dropsRepeats, .repeatAfterFailed, "has the outcome threw twice"),
-        Expectation(.marksRepeats, .repeatAfterHandled, "has the outcome handled twice"),
+        Expectation(.dropsDuplicates, .duplicateWhileRunning, "has the outcome handled twice"),
+        Expectation(.dropsDuplicates, .duplicateAfterHandled, "has the outcome handled twice"),
+        Expectation(.dropsDuplicates, .duplicateAfterFailed, "has the outcome threw twice"),
+        Expectation(.marksDuplicates, .duplicateAfterHandled, "has the outcome handled twice"),
     ]
 
     @Test(arguments: expectations)
-    func theCaseFindsTheFault(_ expectation: Expectation) async {
+    func theCaseDetectsTheFault(_ expectation: Expectation) async {
         let report = await Self.suite(expectation.fault).run([expectation.testCase])
         #expect(report.passed.isEmpty)
         #expect(
@@ -66,7 +66,7 @@ import Testing
         (FaultyAdapter.Fault.answersNobody, AdapterConformance.Case.answersEverySender),
         (.hangsWhenStopped, .drainOnStop),
     ])
-    func aCaseThatDoesNotEndIsAFindingThatSaysWhereItStands(
+    func aCaseThatDoesNotEndIsAFindingWithItsCurrentStep(
         _ fault: FaultyAdapter.Fault,
         _ testCase: AdapterConformance.Case
     ) async {
@@ -137,7 +137,7 @@ final class FaultyAdapter: Adapter {
         case ignoresRoom, offersAllItHas, reusesTokens
         case returnsEarly, hangsWhenStopped, throwsWhenStopped, submitsAfterItsRun, staysBusyWhenCancelledEarly
         case forgetsTheAbandoned, keepsTheRejected
-        case dropsRepeats, marksRepeats
+        case dropsDuplicates, marksDuplicates
     }
 
     struct State: Sendable {
@@ -237,7 +237,7 @@ final class FaultyAdapter: Adapter {
             var text = message.envelope
             if fault == .altersABody { text = text.replacing("plain", with: "plane") }
             if fault == .cutsTheLong { text = text.replacing(String(repeating: "p", count: 40_000), with: "p") }
-            if fault == .marksRepeats, state.value.deliveries[message.id, default: 0] > 1 {
+            if fault == .marksDuplicates, state.value.deliveries[message.id, default: 0] > 1 {
                 text = text.replacing("\"number\":", with: "\"again\":true,\"number\":")
             }
             if fault == .forgetsTheUnreadable, message.action == nil { text = "unreadable" }
@@ -262,7 +262,7 @@ extension FaultyAdapter.State {
         delivered += 1
         deliveries[message.id, default: 0] += 1
         var count = 1
-        if fault == .dropsRepeats, deliveries[message.id, default: 0] > 1 { count = 0 }
+        if fault == .dropsDuplicates, deliveries[message.id, default: 0] > 1 { count = 0 }
         if fault == .dropsOne, delivered == 5 { count = 0 }
         if fault == .deliversOneTwice, delivered == 5 { count = 2 }
         if fault == .dropsTheUnreadable, message.action == nil { count = 0 }

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func anAbandonedMessageComesAgainInTheNextRunWhereTheSourceRedelivers() async throws {
+    @Test func anAbandonedMessageIsRedeliveredInTheNextRunIfTheSourceRedelivers() async throws {
         let push = InMemoryAdapter(source: "push", features: .redelivers)
         let gate = Gate()
         let first = try makeSupervisor(push)
@@ -81,7 +81,7 @@ import Testing
         #expect(messages[1].deliveries == 2)
     }
 
-    @Test func whatWasNotTakenWhenTheRunEndedIsAbandonedAndGoneWhereNothingComesAgain() async throws {
+    @Test func queuedMessagesAreAbandonedAtTheEndOfTheRunIfNothingIsRedelivered() async throws {
         let page = InMemoryAdapter(source: "page")
         let supervisor = try makeSupervisor(page, window: WindowLimits(arrivals: 1))
         let gate = Gate()

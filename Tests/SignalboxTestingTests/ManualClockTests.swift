@@ -74,7 +74,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct RecordingTests {
-    @Test func aSinkKeepsWhatItHeardInOrder() async {
+    @Test func aSinkRecordsItsCallsInOrder() async {
         let sink = RecordingSink()
         async let second: Void = sink.untilSettled(2)
         async let first: Void = sink.untilSettled(1)
@@ -119,7 +119,7 @@ import Testing
             }
             await gate.untilArrived(3)
             #expect(passed.value == 0)
-            gate.letPass(2)
+            gate.admit(2)
             await passed.until { $0 == 2 }
             gate.open()
         }

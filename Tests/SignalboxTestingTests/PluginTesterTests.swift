@@ -36,14 +36,14 @@ import Testing
         await #expect(throws: BodyError.self) { try await tester.reply(as: String.self, to: "1") }
     }
 
-    @Test @MainActor func aPluginOnTheMainActorCanBeAsked() async {
+    @Test @MainActor func aPluginOnTheMainActorCanBeTested() async {
         let plugin = ScreenPlugin()
         let outcome = await PluginTester(plugin).outcome(of: "3")
         #expect(outcome == .handled(reply: nil))
         #expect(plugin.seen == [3])
     }
 
-    @Test func everyKindOfPluginAndClosureCanBeAsked() async throws {
+    @Test func everyKindOfPluginAndClosureCanBeTested() async throws {
         let testers = [
             PluginTester(LaterPlugin()),
             PluginTester("later", as: Int.self) { number, _ in
@@ -73,7 +73,7 @@ import Testing
         #expect(plugin.calls.value == [[1, 2]])
     }
 
-    @Test func thePluginFindsWhatTheTesterWasTold() async throws {
+    @Test func thePluginReceivesTheTestersSettings() async throws {
         var tester = PluginTester("ask", as: String?.self) { _, context in
             let label = (context.origin.facts as? InMemoryFacts)?.label ?? "none"
             return "\(context.origin.source) \(label) \(context.id)"

@@ -109,7 +109,7 @@ import Testing
         #expect(supervisor.deadLetters.undelivered == 0)
     }
 
-    @Test func aLetterSaysHowOftenItsPluginWasCalled() async throws {
+    @Test func aLetterHasTheNumberOfAttempts() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
         let intake = try supervisor.intake(for: "push")
@@ -117,39 +117,39 @@ import Testing
         #expect(supervisor.deadLetters.letters.map(\.attempts) == [1])
     }
 
-    @Test func dropsAreToldAtMostOnceAMinuteAndTheRestAtTheEnd() async throws {
+    @Test func dropsAreReportedAtMostOnceAMinuteAndTheRestAtTheEnd() async throws {
         let (clock, log) = (ManualClock(), EventList<String>())
         var configuration = SupervisorConfiguration()
         configuration.deadLetters = DeadLetterLimits(count: 1)
         let logger = Logger(label: "test") { _ in RecordingLog(log) }
         let supervisor = Supervisor(configuration: configuration, logger: logger, clock: clock)
         let intake = try supervisor.intake(for: "push")
-        func told() -> [String] { log.all.filter { $0.contains("dead letters were dropped") } }
+        func reported() -> [String] { log.all.filter { $0.contains("dead letters were dropped") } }
         try await supervisor.whileRunning {
             _ = await intake.deliver(Self.unknown(0..<1))
             await clock.tick(1)
-            #expect(told().isEmpty)
+            #expect(reported().isEmpty)
             _ = await intake.deliver(Self.unknown(1..<5))
             await clock.tick(1)
-            #expect(told().count == 1)
-            #expect(told().last?.hasPrefix("warning") == true && told().last?.contains("dropped=4 ") == true)
+            #expect(reported().count == 1)
+            #expect(reported().last?.hasPrefix("warning") == true && reported().last?.contains("dropped=4 ") == true)
             _ = await intake.deliver(Self.unknown(5..<7))
             await clock.tick(599)
-            #expect(told().count == 1)
+            #expect(reported().count == 1)
             await clock.tick(1)
-            #expect(told().count == 2)
-            #expect(told().last?.contains("dropped=2 droppedInAll=6") == true)
+            #expect(reported().count == 2)
+            #expect(reported().last?.contains("dropped=2 droppedTotal=6") == true)
             await clock.tick(1_000)
-            #expect(told().count == 2)
+            #expect(reported().count == 2)
             _ = await intake.deliver(Self.unknown(7..<8))
             await clock.tick(1)
             _ = await intake.deliver(Self.unknown(8..<9))
         }
-        #expect(told().count == 4)
-        #expect(told().last?.contains("dropped=1 droppedInAll=8") == true)
+        #expect(reported().count == 4)
+        #expect(reported().last?.contains("dropped=1 droppedTotal=8") == true)
     }
 
-    @Test func aReportHasNothingToTellTwice() {
+    @Test func aReportIncludesEachCountOnce() {
         var report = CountReport(ticksBetweenLines: 10)
         #expect(report.take(of: 0, at: 1) == 0)
         #expect(report.take(of: 3, at: 2) == 3)

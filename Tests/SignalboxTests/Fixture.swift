@@ -85,7 +85,7 @@ func settled(
     _ plugin: ActionName?,
     _ outcome: Outcome,
     attempts: Int,
-    isRepeat: Bool = false,
+    isDuplicate: Bool = false,
     isOutcomeOfAttempt: Bool = false,
     facts: (any OriginFacts)? = nil,
     _ text: String? = nil
@@ -95,7 +95,7 @@ func settled(
         plugin: plugin,
         outcome: outcome,
         attempts: attempts,
-        isRepeat: isRepeat,
+        isDuplicate: isDuplicate,
         isOutcomeOfAttempt: isOutcomeOfAttempt
     )
 }

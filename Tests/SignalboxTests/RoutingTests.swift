@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func everyWayOfNotBeingHandledIsADeadLetterWithItsReasonAndBytes() async throws {
+    @Test func everyUnhandledOutcomeIsADeadLetterWithItsReasonAndBytes() async throws {
         let supervisor = Supervisor.make()
         let calls = Atomic(0)
         try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in
@@ -135,10 +135,10 @@ import Testing
         #expect(await plugin.seen == ["7 false"])
     }
 
-    @Test func anOutcomeIsToldBeforeTheAdapterMayAcknowledge() async throws {
+    @Test func anOutcomeIsObservedBeforeTheAdapterMayAcknowledge() async throws {
         let order = Mutex<[String]>([])
         let supervisor = Supervisor.make { configuration in
-            configuration.onOutcome = { settled in order.withLock { $0.append("told \(settled.outcome.name)") } }
+            configuration.onOutcome = { settled in order.withLock { $0.append("reported \(settled.outcome.name)") } }
         }
         let intake = try supervisor.intake(for: "push")
         let sink = RecordingSink()
@@ -146,7 +146,7 @@ import Testing
             #expect(intake.submit(arrivals([message("nobody")]), to: sink) == 1)
             await sink.untilSettled(1)
         }
-        #expect(order.withLock { $0 } == ["told rejected"])
+        #expect(order.withLock { $0 } == ["reported rejected"])
         #expect(sink.events.first == .mayAcknowledge(0))
         #expect(sink.events.count == 2)
     }

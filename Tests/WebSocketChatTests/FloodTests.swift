@@ -8,7 +8,7 @@ import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct FloodTests {
     /// Clients that send without a pause and read the echoes, like a page in a loop.
-    @Test func everythingThatFloodsInComesBackAndTheOthersAreHeardMeanwhile() async throws {
+    @Test func everythingThatFloodsInComesBackAndTheOthersAreServedMeanwhile() async throws {
         let (clients, each) = (4, 3_000)
         let isAnswered = Watched(false)
         try await Echo.withServer(window: WindowLimits(arrivals: 100)) { echo, server, port in
@@ -18,22 +18,22 @@ import WebSocketChat
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for (number, flood) in floods.enumerated() {
                     group.addTask {
-                        let heard = Watched(0)
-                        async let sent = Self.flood(flood.peer, number, ahead: each, of: heard, until: isAnswered)
-                        try await Self.readFlood(flood, number, heard)
+                        let received = Watched(0)
+                        async let sent = Self.flood(flood.peer, number, ahead: each, of: received, until: isAnswered)
+                        try await Self.readFlood(flood, number, received)
                         let all = await sent
-                        #expect(heard.value == all)
+                        #expect(received.value == all)
                         return all
                     }
                 }
                 // No flood ends before the last of these is answered.
                 for number in 0..<20 { #expect(try await polite.echo("polite \(number)")) }
                 isAnswered.change { $0 = true }
-                var heard = 0
-                for try await count in group { heard += count }
-                #expect(heard >= clients * each)
+                var received = 0
+                for try await count in group { received += count }
+                #expect(received >= clients * each)
                 // Includes the last word of each flood.
-                #expect(echo.came.all.count == heard + clients + 20)
+                #expect(echo.came.all.count == received + clients + 20)
             }
             #expect(server.counts.open == clients + 1)
             #expect(server.counts.slowReaders == 0)
@@ -50,7 +50,7 @@ import WebSocketChat
         _ peer: RawPeer,
         _ number: Int,
         ahead: Int,
-        of heard: Watched<Int>,
+        of received: Watched<Int>,
         until isAnswered: Watched<Bool>
     ) async -> Int {
         var sent = 0
@@ -60,22 +60,22 @@ import WebSocketChat
             sent += 100
             // With more in flight, the server would treat the client as a slow reader.
             let least = sent - ahead
-            await heard.until { $0 >= least }
+            await received.until { $0 >= least }
         }
         await peer.pour(WireFrame.text(lastWord).bytes(mask: WireSide.mask))
         return sent
     }
 
     /// Reads a flood's texts in order, up to its last word.
-    private static func readFlood(_ flood: WireSide, _ number: Int, _ heard: Watched<Int>) async throws {
+    private static func readFlood(_ flood: WireSide, _ number: Int, _ received: Watched<Int>) async throws {
         var side = flood
         while true {
             let frame = try await side.frame()
             if frame == .text(lastWord) { return }
-            guard frame == .text("flood \(number) \(heard.value)") else {
-                throw WireFault("after \(heard.value) of flood \(number) came \(String(describing: frame))")
+            guard frame == .text("flood \(number) \(received.value)") else {
+                throw WireError("after \(received.value) of flood \(number) came \(String(describing: frame))")
             }
-            heard.change { $0 += 1 }
+            received.change { $0 += 1 }
         }
     }
 

@@ -92,8 +92,8 @@ import Testing
                 _ = try await IdleHTTPTests.idlePeer(port, from: 3)
                 #endif
                 #expect(server.counts.open == 50 && server.counts.unavailable == 0 && clients.count == 50)
-                #expect(server.counts.crowdedOut == 184 && server.counts.turnedAway == 0)
-                #expect(server.counts.withoutDescriptor == 0)
+                #expect(server.counts.evicted == 184 && server.counts.overLimit == 0)
+                #expect(server.counts.outOfDescriptors == 0)
             }
         }
     }
@@ -108,8 +108,8 @@ import Testing
                 #expect(!silent.suffix(32).contains(where: IdleHTTPTests.isClosed))
                 #expect(server.counts.open == 50 && clients.count == 50)
                 // The server has at most 82 sockets.
-                #expect(server.counts.crowdedOut == 250 - 82 && server.counts.turnedAway == 0)
-                #expect(server.counts.withoutDescriptor == 0)
+                #expect(server.counts.evicted == 250 - 82 && server.counts.overLimit == 0)
+                #expect(server.counts.outOfDescriptors == 0)
             }
         }
     }
@@ -125,14 +125,14 @@ import Testing
             )
         } _: { _, server, port in
             let silent = try (0..<200).map { _ in try #require(RawPeer(port: port)) }
-            var client = try await Party.client()
+            var client = try await TransportTrial.client()
             for _ in 0..<20 {
                 let id = try await client.open(port) { $0.security = .authority(file: authority.authorityFile) }
                 #expect(client.transport.send(Array("hello".utf8), .text, on: id) == .accepted)
                 #expect(try await client.message() == Array("hello".utf8))
             }
-            #expect(server.counts.open == 20 && server.counts.turnedAway == 0)
-            #expect(server.counts.crowdedOut == 220 - 82 && silent.count == 200)
+            #expect(server.counts.open == 20 && server.counts.overLimit == 0)
+            #expect(server.counts.evicted == 220 - 82 && silent.count == 200)
             await client.stop()
         }
     }
@@ -169,8 +169,8 @@ import Testing
                 for peer in silent.prefix(168) { #expect(await IdleHTTPTests.closes(peer)) }
                 #expect(!silent.suffix(32).contains(where: IdleHTTPTests.isClosed))
                 #expect(server.counts.open == 50 && clients.count == 50)
-                #expect(server.counts.crowdedOut == 250 - 82 && server.counts.turnedAway == 0)
-                #expect(server.counts.withoutDescriptor == 0)
+                #expect(server.counts.evicted == 250 - 82 && server.counts.overLimit == 0)
+                #expect(server.counts.outOfDescriptors == 0)
             }
         }
     }
@@ -183,13 +183,13 @@ import Testing
                 try #require(slow.count == 200)
                 let other = try await IdleHTTPTests.idlePeer(port, from: 3)
                 // Waits until the server has counted each evicted or refused connection once: 16 of 200 stay.
-                while server.counts.crowdedOut + server.counts.turnedAway < 184 {
+                while server.counts.evicted + server.counts.overLimit < 184 {
                     try #require(await IdleHTTPTests.answer(other).hasPrefix("HTTP/1.1 200"))
                 }
                 let clients = try await IdleHTTPTests.openClients(port)
                 #expect(server.counts.open == 50 && server.counts.unavailable == 0 && clients.count == 50)
-                #expect(server.counts.withoutDescriptor == 0)
-                #expect(server.counts.crowdedOut + server.counts.turnedAway == 184 && slow.count == 200)
+                #expect(server.counts.outOfDescriptors == 0)
+                #expect(server.counts.evicted + server.counts.overLimit == 184 && slow.count == 200)
             }
         }
     }
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func theLastAnswerSaysSoAndClosesTheConnection() async throws {
+    @Test func theLastAnswerAnnouncesAndClosesTheConnection() async throws {
         try await Echo.withServer {
             Self.configure(&$0)
             $0.httpRequests = 3
@@ -253,7 +253,7 @@ import Testing
             #expect(rest.hasPrefix("HTTP/1.1 200") && rest.lowercased().contains("connection: close"))
             #expect(rest.components(separatedBy: "HTTP/1.1 ").count == 2)
             #expect(Self.isClosed(peer))
-            #expect(server.counts.crowdedOut == 0 && server.counts.turnedAway == 0)
+            #expect(server.counts.evicted == 0 && server.counts.overLimit == 0)
         }
     }
 
@@ -272,7 +272,7 @@ import Testing
             // Reads only after the server has stopped answering requests.
             #expect(await slow.read { _ in false }.count < 50 << 20)
             for peer in [silent, idle, slow] { #expect(Self.isClosed(peer)) }
-            #expect(server.counts.crowdedOut == 0 && server.counts.turnedAway == 0)
+            #expect(server.counts.evicted == 0 && server.counts.overLimit == 0)
         }
     }
 }
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test func whoNeverFinishesARequestTakesNobodysPlace() async throws {
+    @Test func anUnfinishedRequestDisplacesNoOtherConnection() async throws {
         try await Echo.withServer {
             $0.connections = 1
             $0.handshakeTimeout = .seconds(1)
@@ -322,8 +322,8 @@ import Testing
             var client = try await WireSide.admittedClient(port: port)
             #expect(try await client.echo("hello"))
             for peer in slow {
-                let heard = try await peer.chunk()
-                #expect(!String(decoding: heard, as: UTF8.self).contains(" 101 "))
+                let received = try await peer.chunk()
+                #expect(!String(decoding: received, as: UTF8.self).contains(" 101 "))
             }
             #expect(try await client.echo("still here"))
             #expect(server.counts.opened == 1)

@@ -31,7 +31,7 @@ import WebSocketChat
             _ = await echo.closed.first(begun - 1)
             let counts = server.counts
             #expect(counts.open == 1)
-            #expect(counts.opened == counts.lost + counts.brokeProtocol + 1)
+            #expect(counts.opened == counts.lost + counts.protocolViolations + 1)
             #expect(echo.log.warnings("source chat").count <= 2)
         }
     }
@@ -78,7 +78,7 @@ import WebSocketChat
         return nil
     }
 
-    @Test func aServerLetsGoOfSilentClientsAndOfNoOthers() async throws {
+    @Test func aServerDropsSilentClientsAndNoOthers() async throws {
         try await Echo.withServer {
             $0.pingAfter = .seconds(1)
             $0.silenceLimit = .seconds(20)
@@ -98,7 +98,7 @@ import WebSocketChat
         }
     }
 
-    @Test func aFeedLeavesASilentServerAndSaysItsOpeningMessagesAgain() async throws {
+    @Test func aFeedLeavesASilentServerAndSendsItsOpeningMessagesAgain() async throws {
         let host = try #require(RawHost())
         try await Echo.withFeed(of: host.port) {
             $0.pingAfter = .seconds(1)

@@ -78,19 +78,19 @@ where Links.Element == String, Links.Failure == Never {
         log.began()
         for await link in links {
             token += 1
-            sink.expect(token, link)
+            sink.register(token, link)
             if await submit(reader.arrival(of: link, token: token), to: intake, sink) {
-                await sink.untilFewer(than: Self.maximumInFlight)
-                log.tellRefused()
+                await sink.waitUntilFewer(than: Self.maximumInFlight)
+                log.logRefusals()
                 isStopped = Task.isCancelled
             } else {
-                sink.forget(token)
-                giveBack(link, to: inbox)
+                sink.unregister(token)
+                returnLink(link, to: inbox)
                 isStopped = true
             }
             if isStopped { break }
         }
-        await sink.untilFewer(than: 1)
+        await sink.waitUntilFewer(than: 1)
         log.ended(isCutShort: !isStopped && !Task.isCancelled)
     }
 
@@ -103,7 +103,7 @@ where Links.Element == String, Links.Failure == Never {
         return true
     }
 
-    private func giveBack(_ link: String, to inbox: LinkInbox?) {
+    private func returnLink(_ link: String, to inbox: LinkInbox?) {
         if let inbox {
             inbox.putBack(link)
         } else {
@@ -117,11 +117,11 @@ final class LinkSink: SettlementSink {
     private struct State {
         var unsettled: [UInt64: String] = [:]
         /// The number of settled links whose `onOutcome` call has not returned.
-        var telling = 0
+        var pendingReports = 0
         var waiter: (limit: Int, continuation: UnsafeContinuation<Void, Never>)?
 
         mutating func takeWaiterIfDone() -> UnsafeContinuation<Void, Never>? {
-            guard let waiter, unsettled.count + telling < waiter.limit else { return nil }
+            guard let waiter, unsettled.count + pendingReports < waiter.limit else { return nil }
             self.waiter = nil
             return waiter.continuation
         }
@@ -135,12 +135,12 @@ final class LinkSink: SettlementSink {
     }
 
     /// Registers a link. Called before it is submitted, because `submit` may settle it synchronously.
-    func expect(_ token: UInt64, _ link: String) {
+    func register(_ token: UInt64, _ link: String) {
         state.withLock { $0.unsettled[token] = link }
     }
 
     /// Removes a link that was not taken and so will not be settled.
-    func forget(_ token: UInt64) {
+    func unregister(_ token: UInt64) {
         state.withLock { _ = $0.unsettled.removeValue(forKey: token) }
     }
 
@@ -149,14 +149,14 @@ final class LinkSink: SettlementSink {
     func settle(_ token: UInt64, _ outcome: Outcome) {
         let link = state.withLock { state in
             let link = state.unsettled.removeValue(forKey: token)
-            if link != nil { state.telling += 1 }
+            if link != nil { state.pendingReports += 1 }
             return link
         }
         guard let link else { return }
         // Called before the run may return, so that the application has every outcome by then.
         onOutcome(link, outcome)
         let waiter = state.withLock { state in
-            state.telling -= 1
+            state.pendingReports -= 1
             return state.takeWaiterIfDone()
         }
         waiter?.resume()
@@ -164,7 +164,7 @@ final class LinkSink: SettlementSink {
 
     /// Waits until fewer than `limit` links are in flight, counting those whose `onOutcome` call has not returned.
     /// Supports one caller at a time.
-    func untilFewer(than limit: Int) async {
+    func waitUntilFewer(than limit: Int) async {
         await withUnsafeContinuation { continuation in
             let waiter = state.withLock { state in
                 state.waiter = (limit, continuation)

@@ -3,7 +3,7 @@ import SignalboxRoutes
 
 /// The origin of a link that the system passed to the application. Any other application or page can have created it,
 /// so an access rule must name it explicitly.
-public struct LinkFacts: LeastTrustedFacts {
+public struct LinkFacts: UntrustedOrigin {
     /// The kind of these facts: `link`.
     public static let kind = "link"
 

@@ -72,8 +72,8 @@ package enum LinkDigest {
 
     /// Returns the message schedule of a block (section 6.2.2, step 1).
     private static func schedule(of block: ArraySlice<UInt8>) -> [UInt32] {
-        var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { place in
-            block[place..<place + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        var words = stride(from: block.startIndex, to: block.endIndex, by: 4).map { offset in
+            block[offset..<offset + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         }
         for index in 16..<64 {
             let (late, early) = (words[index - 2], words[index - 15])

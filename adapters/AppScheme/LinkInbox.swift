@@ -38,12 +38,12 @@ public final class LinkInbox: Sendable {
         var link = url
         // A bridged string would be converted at every access.
         link.makeContiguousUTF8()
-        let (isHeld, waiter) = state.withLock { state in
-            let isHeld = state.queue.append(link)
-            return (isHeld, isHeld ? state.takeWaiter() : nil)
+        let (isQueued, waiter) = state.withLock { state in
+            let isQueued = state.queue.append(link)
+            return (isQueued, isQueued ? state.takeWaiter() : nil)
         }
         waiter?.resume()
-        return isHeld
+        return isQueued
     }
 
     /// Refuses further links. A run still delivers the waiting ones; then the sequence and the run end.
@@ -64,8 +64,8 @@ public final class LinkInbox: Sendable {
     var isClosed: Bool { state.withLock { $0.queue.isClosed } }
 
     /// Returns the number of links refused since the previous call.
-    func takeUntoldRefusals() -> Int {
-        state.withLock { $0.queue.takeUntoldRefusals() }
+    func takeUnreportedRefusals() -> Int {
+        state.withLock { $0.queue.takeUnreportedRefusals() }
     }
 
     /// Returns a taken link to the front of the queue.
@@ -99,36 +99,36 @@ extension LinkInbox: AsyncSequence {
 
     private func next() async -> String? {
         while !Task.isCancelled {
-            switch state.withLock({ $0.answer() }) {
+            switch state.withLock({ $0.next() }) {
             case .link(let link): return link
             case .end: return nil
-            case .wait(let number): await untilWoken(number)
+            case .wait(let number): await waitUntilWoken(number)
             }
         }
         return nil
     }
 
-    private func untilWoken(_ number: UInt64) async {
+    private func waitUntilWoken(_ number: UInt64) async {
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 let mustWait = state.withLock { $0.wait(number, continuation) }
                 if !mustWait { return continuation.resume() }
                 // A cancellation before the waiter was stored found nothing to resume.
-                if Task.isCancelled { giveUp(number) }
+                if Task.isCancelled { cancelWait(number) }
             }
         } onCancel: {
-            giveUp(number)
+            cancelWait(number)
         }
     }
 
-    private func giveUp(_ number: UInt64) {
+    private func cancelWait(_ number: UInt64) {
         state.withLock { $0.takeWaiter(number) }?.resume()
     }
 }
 
 /// An inbox's links and its waiter, without locks.
 struct LinkInboxState {
-    enum Answer {
+    enum Next {
         case link(String)
         /// No more links will come, or another consumer is waiting.
         case end
@@ -144,7 +144,7 @@ struct LinkInboxState {
         self.queue = queue
     }
 
-    mutating func answer() -> Answer {
+    mutating func next() -> Next {
         guard waiter == nil else { return .end }
         if let link = queue.take() { return .link(link) }
         if queue.isClosed { return .end }
@@ -179,7 +179,7 @@ struct LinkQueue: Sendable {
     let bytes: Int
     /// The number of refused links.
     private(set) var refused = 0
-    private var told = 0
+    private var reported = 0
     private(set) var isClosed = false
     private(set) var byteCount = 0
     /// The older links, with the oldest last.
@@ -224,9 +224,9 @@ struct LinkQueue: Sendable {
     }
 
     /// - Returns: The number of links refused since the previous call.
-    mutating func takeUntoldRefusals() -> Int {
-        defer { told = refused }
-        return refused - told
+    mutating func takeUnreportedRefusals() -> Int {
+        defer { reported = refused }
+        return refused - reported
     }
 
     mutating func close() {

@@ -18,13 +18,13 @@ struct LinkLog {
 
     mutating func began() {
         if let waiting = inbox?.waiting, waiting > 0 { logger.info("\(waiting) links waited for the source to run") }
-        tellRefused()
+        logRefusals()
     }
 
     /// Reports links that the inbox refused since the last report, at most once a minute.
-    mutating func tellRefused(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
+    mutating func logRefusals(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
         if let last, !isLast, now - last < LinkLog.interval { return }
-        guard let refused = inbox?.takeUntoldRefusals(), refused > 0 else { return }
+        guard let refused = inbox?.takeUnreportedRefusals(), refused > 0 else { return }
         logger.warning(
             "\(refused) links were refused: the inbox was full or closed",
             metadata: ["advice": "find out who makes so many links, or give the inbox larger bounds"]
@@ -34,7 +34,7 @@ struct LinkLog {
 
     /// - Parameter isCutShort: Whether the sequence ended although the run was not being stopped.
     mutating func ended(isCutShort: Bool) {
-        tellRefused(isLast: true)
+        logRefusals(isLast: true)
         guard let inbox else { return }
         if isCutShort && !inbox.isClosed {
             logger.warning(

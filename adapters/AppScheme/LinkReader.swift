@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 package import SignalboxCore
 import SignalboxRoutes
 

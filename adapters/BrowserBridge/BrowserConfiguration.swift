@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 public import SignalboxCore
 public import SignalboxRoutes
 public import WebSocketChat
@@ -46,7 +46,7 @@ public struct BrowserConfiguration: Sendable {
     /// default. The page rejects a call beyond the limit with `full`.
     public var messagesWaitingInPage = 10_000
     /// The time after which a call without a connection is rejected with `closed`, 1 ms to 1 h; 10 s by default.
-    public var connectionPatience: Duration = .seconds(10)
+    public var connectionTimeout: Duration = .seconds(10)
     /// The maximum back-off before a page reconnects, 1 ms to 1 h; 10 s by default. The first back-off is at most 250
     /// ms, and each has random jitter.
     public var reconnectCap: Duration = .seconds(10)
@@ -111,34 +111,34 @@ public struct BrowserDocument: Sendable, Hashable {
 extension BrowserConfiguration {
     /// Checks every range, and that the values are consistent. Opens no file and no port.
     ///
-    /// - Throws: ``BrowserBridgeError`` `invalidConfiguration` for the first fault, with advice.
+    /// - Throws: ``BrowserBridgeError`` `invalidConfiguration` for the first invalid value, with advice.
     public func validate() throws(BrowserBridgeError) {
         guard host != nil || !["::", "0.0.0.0"].contains(address) else {
-            throw fault("\(address) is every address of the machine: name the host by which browsers reach it")
+            throw invalid("\(address) is every address of the machine: name the host by which browsers reach it")
         }
-        guard (1...100_000).contains(connections) else { throw fault("the connections are 1 to 100000") }
-        guard (1...4_000).contains(messagesInFlight) else { throw fault("the messages in flight are 1 to 4000") }
+        guard (1...100_000).contains(connections) else { throw invalid("the connections are 1 to 100000") }
+        guard (1...4_000).contains(messagesInFlight) else { throw invalid("the messages in flight are 1 to 4000") }
         guard (1...1_000_000).contains(messagesWaitingInPage) else {
-            throw fault("the messages waiting in a page are 1 to 1000000")
+            throw invalid("the messages waiting in a page are 1 to 1000000")
         }
-        guard (1...1_000_000).contains(messagesToPage) else { throw fault("the messages to a page are 1 to 1000000") }
+        guard (1...1_000_000).contains(messagesToPage) else { throw invalid("the messages to a page are 1 to 1000000") }
         guard (1...1_000_000).contains(messagesWithoutListener) else {
-            throw fault("the messages without a listener are 1 to 1000000")
+            throw invalid("the messages without a listener are 1 to 1000000")
         }
-        for (name, duration) in [("patience", connectionPatience), ("longest wait", reconnectCap)]
+        for (name, duration) in [("timeout", connectionTimeout), ("longest wait", reconnectCap)]
         where !(Duration.milliseconds(1) ... .seconds(3_600)).contains(duration) {
-            throw fault("a page's \(name) for a connection is 1 ms to 1 h")
+            throw invalid("a page's \(name) for a connection is 1 ms to 1 h")
         }
         guard limits.bytes <= 1 << 30 - 1 << 20 else {
-            throw fault("the limit of a message is at most 1 MiB less than 1 GiB")
+            throw invalid("the limit of a message is at most 1 MiB less than 1 GiB")
         }
-        guard documents.count <= 99 else { throw fault("a site has at most 99 documents") }
+        guard documents.count <= 99 else { throw invalid("a site has at most 99 documents") }
         guard documents[BrowserConfiguration.scriptPath] == nil else {
-            throw fault("a document stands where the bridge is, at \(BrowserConfiguration.scriptPath); move it")
+            throw invalid("a document stands where the bridge is, at \(BrowserConfiguration.scriptPath); move it")
         }
     }
 
-    func fault(_ detail: String) -> BrowserBridgeError {
+    func invalid(_ detail: String) -> BrowserBridgeError {
         BrowserBridgeError(.invalidConfiguration, detail, source: source)
     }
 }
@@ -150,7 +150,7 @@ extension BrowserConfiguration {
     /// Returns the configuration of the underlying WebSocket server.
     ///
     /// - Parameter token: The token that a page must present.
-    func server(showing token: Secret) -> WebSocketServerConfiguration {
+    func server(token: Secret) -> WebSocketServerConfiguration {
         var server = WebSocketServerConfiguration(source: source, port: port)
         server.address = address
         server.path = BrowserConfiguration.socketPath

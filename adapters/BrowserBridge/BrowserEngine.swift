@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 public import JSBridge
 public import Logging
 public import SignalboxCore
@@ -29,11 +29,11 @@ public final class BrowserEngine: Adapter {
     public init(_ configuration: BrowserConfiguration, logger: Logger) throws(BrowserBridgeError) {
         try configuration.validate()
         self.configuration = configuration
-        token = configuration.token ?? .text(SessionToken.made())
+        token = configuration.token ?? .text(SessionToken.random())
         directory = PageDirectory(configuration)
         log = AdapterLog(logger, source: configuration.source)
         do throws(WebSocketChatError) {
-            server = try WebSocketServer(configuration.server(showing: token), logger: logger)
+            server = try WebSocketServer(configuration.server(token: token), logger: logger)
         } catch {
             throw BrowserBridgeError(error, source: configuration.source)
         }
@@ -127,7 +127,7 @@ public struct BrowserBridgeError: Error, Sendable, Hashable, CustomStringConvert
     public let code: Code
     /// The source that the error concerns.
     public let source: SourceName
-    /// A sentence that describes the fault and its remedy.
+    /// A sentence that describes the error and its remedy.
     public let detail: String
 
     init(_ code: Code, _ detail: String, source: SourceName) {

@@ -8,7 +8,7 @@ final class BrowserPage: PagePort {
     private let chat: ChatConnection
     private let limits: MessageLimits
     private let callers: PageCallers
-    private let named = Mutex<String?>(nil)
+    private let storedTitle = Mutex<String?>(nil)
     /// Whether the program has closed the page. Later sends would be dropped.
     private let closed = Atomic(false)
 
@@ -20,7 +20,7 @@ final class BrowserPage: PagePort {
 
     // MARK: - The program's side
 
-    var title: String? { named.withLock { $0 } }
+    var title: String? { storedTitle.withLock { $0 } }
 
     func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
         guard !closed.load(ordering: .relaxed) else { throw .closed }
@@ -63,7 +63,7 @@ final class BrowserPage: PagePort {
     // MARK: - The page's side
 
     /// Sends the outcome of a call by the page.
-    func tell(_ number: UInt64, _ outcome: Outcome) {
+    func settle(_ number: UInt64, _ outcome: Outcome) {
         do throws(SendRefused) {
             try chat.send(utf8: ProgramFrame.outcome(number, outcome))
         } catch {
@@ -96,11 +96,11 @@ final class BrowserPage: PagePort {
     /// - Parameter json: A JSON string; any other value is ignored.
     func titleChanged(_ json: Bytes) {
         guard let title = try? Body(json: json).decode(String.self) else { return }
-        named.withLock { $0 = title.isEmpty ? nil : String(title.prefix(BrowserPage.titleLength)) }
+        storedTitle.withLock { $0 = title.isEmpty ? nil : String(title.prefix(BrowserPage.titleLength)) }
     }
 
     /// Fails the waiting callers after the connection has ended.
-    func gone() {
+    func disconnected() {
         callers.close()
     }
 }

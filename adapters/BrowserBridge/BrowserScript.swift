@@ -13,7 +13,7 @@ enum BrowserScript {
             ("limit", configuration.limits.bytes), ("inFlight", configuration.messagesInFlight),
             ("waiting", configuration.messagesWaitingInPage),
             ("withoutListener", configuration.messagesWithoutListener),
-            ("patience", milliseconds(configuration.connectionPatience)), ("lasting", lasting),
+            ("connectionTimeout", milliseconds(configuration.connectionTimeout)), ("lasting", lasting),
             ("firstWait", firstWait), ("longestWait", milliseconds(configuration.reconnectCap)),
         ]
         var text = JSONText()
@@ -36,8 +36,8 @@ enum ScriptTag {
     /// comments, a document type and the tags `html` and `head` (HTML, 13.2.6.4.1 to 13.2.6.4.4). If the page has no
     /// head tag, the inserted tag starts the head.
     static func added(to page: [UInt8]) -> [UInt8] {
-        let place = page.withUnsafeBytes { HTMLPrologue($0).end }
-        return Array(page[..<place]) + tag + page[place...]
+        let offset = page.withUnsafeBytes { HTMLPrologue($0).end }
+        return Array(page[..<offset]) + tag + page[offset...]
     }
 }
 
@@ -82,41 +82,41 @@ struct HTMLPrologue {
             end = start + whole.utf8.count
             return true
         }
-        var place = start + 4
-        while place < page.count {
-            for close in ["-->", "--!>"] where has(close, at: place) {
-                end = place + close.utf8.count
+        var index = start + 4
+        while index < page.count {
+            for close in ["-->", "--!>"] where has(close, at: index) {
+                end = index + close.utf8.count
                 return true
             }
-            place += 1
+            index += 1
         }
         return false
     }
 
     // A quoted attribute value may contain a `>` (HTML, 13.2.5.32 to 13.2.5.39).
-    private enum Place {
+    private enum TagState {
         case beforeName, name, afterName, beforeValue, unquoted
         case quoted(UInt8)
     }
 
     private mutating func skip(pastTag start: Int) -> Bool {
-        var place = Place.beforeName
+        var state = TagState.beforeName
         for index in min(start + 5, page.count)..<page.count {
             let byte = page[index]
-            if case .quoted(let quote) = place {
-                if byte == quote { place = .beforeName }
+            if case .quoted(let quote) = state {
+                if byte == quote { state = .beforeName }
             } else if byte == UInt8(ascii: ">") {
                 end = index + 1
                 return true
             } else {
-                place = HTMLPrologue.next(place, byte)
+                state = HTMLPrologue.next(state, byte)
             }
         }
         return false
     }
 
-    private static func next(_ place: Place, _ byte: UInt8) -> Place {
-        switch (place, byte) {
+    private static func next(_ state: TagState, _ byte: UInt8) -> TagState {
+        switch (state, byte) {
         case (.name, UInt8(ascii: "=")), (.afterName, UInt8(ascii: "=")): .beforeValue
         case (.name, UInt8(ascii: "/")), (.afterName, UInt8(ascii: "/")), (.beforeName, UInt8(ascii: "/")): .beforeName
         case (.name, _): isSpace(byte) ? .afterName : .name
@@ -125,21 +125,21 @@ struct HTMLPrologue {
         case (.beforeValue, UInt8(ascii: "\"")), (.beforeValue, UInt8(ascii: "'")): .quoted(byte)
         case (.beforeValue, _): isSpace(byte) ? .beforeValue : .unquoted
         case (.unquoted, _): isSpace(byte) ? .beforeName : .unquoted
-        case (.quoted, _): place
+        case (.quoted, _): state
         }
     }
 
     // MARK: - Matching
 
-    private func has(_ text: String, at place: Int) -> Bool {
-        page[min(place, page.count)...].starts(with: text.utf8)
+    private func has(_ text: String, at offset: Int) -> Bool {
+        page[min(offset, page.count)...].starts(with: text.utf8)
     }
 
-    private func isTag(_ name: StaticString, at place: Int) -> Bool {
-        let after = place + 1 + name.utf8CodeUnitCount
+    private func isTag(_ name: StaticString, at offset: Int) -> Bool {
+        let after = offset + 1 + name.utf8CodeUnitCount
         guard after < page.count else { return false }
         let isName = name.withUTF8Buffer { wanted in
-            page[(place + 1)..<after].elementsEqual(wanted) { $0 | 0x20 == $1 }
+            page[(offset + 1)..<after].elementsEqual(wanted) { $0 | 0x20 == $1 }
         }
         let next = page[after]
         return isName && (HTMLPrologue.isSpace(next) || next == UInt8(ascii: ">") || next == UInt8(ascii: "/"))

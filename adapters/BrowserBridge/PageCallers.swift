@@ -24,14 +24,14 @@ final class PageCallers: Sendable {
 
     /// Waits for the answer to a call.
     ///
-    /// - Parameter ask: Sends the call with the given number. Returns an error if it cannot.
-    func answer(within timeout: Duration, asking ask: (UInt64) -> PageCallError?) async -> Answer {
+    /// - Parameter send: Sends the call with the given number. Returns an error if it cannot.
+    func answer(within timeout: Duration, sending send: (UInt64) -> PageCallError?) async -> Answer {
         let number = PageCallers.last.add(1, ordering: .relaxed).newValue
         let began = ContinuousClock.now
         async let _ = expire(number, after: timeout)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { caller in
-                wait(caller, number, ask)
+                wait(caller, number, send)
                 // A timer that fired before the caller was stored did not find it and does not fire again.
                 if began.duration(to: .now) >= timeout { expire(number, timeout) }
             }
@@ -40,7 +40,7 @@ final class PageCallers: Sendable {
         }
     }
 
-    private func wait(_ caller: Caller, _ number: UInt64, _ ask: (UInt64) -> PageCallError?) {
+    private func wait(_ caller: Caller, _ number: UInt64, _ send: (UInt64) -> PageCallError?) {
         let refusal = state.withLock { state -> PageCallError? in
             guard !state.isClosed else { return PageCallers.closed }
             guard state.callers.count < bound else {
@@ -52,7 +52,7 @@ final class PageCallers: Sendable {
         if let refusal { return caller.resume(returning: .failure(refusal)) }
         // A cancellation before the caller was stored did not find it.
         if Task.isCancelled { return finish(number, .failure(PageCallError(.closed, "the caller was cancelled"))) }
-        if let refusal = ask(number) { finish(number, .failure(refusal)) }
+        if let refusal = send(number) { finish(number, .failure(refusal)) }
     }
 
     private func expire(_ number: UInt64, after timeout: Duration) async {

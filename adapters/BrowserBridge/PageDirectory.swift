@@ -6,7 +6,7 @@ import WebSocketChat
 /// The connected pages, in order of connection. Safe on any thread.
 final class PageDirectory: Sendable {
     private struct State {
-        var pages: [ObjectIdentifier: (place: UInt64, page: OpenPage)] = [:]
+        var pages: [ObjectIdentifier: (serial: UInt64, page: OpenPage)] = [:]
         var opened: UInt64 = 0
     }
 
@@ -34,7 +34,7 @@ final class PageDirectory: Sendable {
 
     func closed(_ chat: ChatConnection) {
         let page = state.withLock { $0.pages.removeValue(forKey: ObjectIdentifier(chat)) }
-        page?.page.page.gone()
+        page?.page.page.disconnected()
     }
 
     /// Removes every page after a run has ended.
@@ -43,11 +43,11 @@ final class PageDirectory: Sendable {
             defer { state.pages = [:] }
             return state.pages
         }
-        for page in pages.values { page.page.page.gone() }
+        for page in pages.values { page.page.page.disconnected() }
     }
 
     var handles: [PageHandle] {
-        state.withLock { $0.pages.values.sorted { $0.place < $1.place }.map(\.page.handle) }
+        state.withLock { $0.pages.values.sorted { $0.serial < $1.serial }.map(\.page.handle) }
     }
 }
 

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 
 /// A message from browser.js: a header line, followed by JSON.
@@ -42,42 +42,44 @@ struct PageFrame: Equatable {
     /// - Throws: `invalidSyntax` if the header line has none of these forms.
     init(_ message: UnsafeRawBufferPointer) throws(BodyError) {
         let end = message.prefix(PageFrame.longestLine).firstIndex(of: UInt8(ascii: "\n"))
-        guard end != nil || message.count <= PageFrame.longestLine else { throw PageFrame.fault("a longer first line") }
+        guard end != nil || message.count <= PageFrame.longestLine else {
+            throw PageFrame.invalid("a longer first line")
+        }
         json = min((end ?? message.count) + 1, message.count)..<message.count
-        let words = PageFrame.words(in: message, before: end ?? message.count)
-        guard let kind = PageFrame.kind(words, message) else { throw PageFrame.fault("another first line") }
+        let fields = PageFrame.fields(in: message, before: end ?? message.count)
+        guard let kind = PageFrame.kind(fields, message) else { throw PageFrame.invalid("another first line") }
         self.kind = kind
     }
 
-    private static func fault(_ found: String) -> BodyError {
+    private static func invalid(_ found: String) -> BodyError {
         BodyError(.invalidSyntax, offset: 0, detail: "\(found) than browser.js writes")
     }
 
-    // At most four words: a handler's name may contain spaces.
-    private static func words(in message: UnsafeRawBufferPointer, before end: Int) -> [Range<Int>] {
-        var words: [Range<Int>] = []
+    // At most four fields: a handler's name may contain spaces.
+    private static func fields(in message: UnsafeRawBufferPointer, before end: Int) -> [Range<Int>] {
+        var fields: [Range<Int>] = []
         var start = 0
-        while words.count < 3, let space = message[start..<end].firstIndex(of: UInt8(ascii: " ")) {
-            words.append(start..<space)
+        while fields.count < 3, let space = message[start..<end].firstIndex(of: UInt8(ascii: " ")) {
+            fields.append(start..<space)
             start = space + 1
         }
-        words.append(start..<end)
-        return words
+        fields.append(start..<end)
+        return fields
     }
 
-    private static func kind(_ words: [Range<Int>], _ message: UnsafeRawBufferPointer) -> Kind? {
-        func isWord(_ text: StaticString) -> Bool {
-            text.withUTF8Buffer { $0.elementsEqual(message[words[0]]) }
+    private static func kind(_ fields: [Range<Int>], _ message: UnsafeRawBufferPointer) -> Kind? {
+        func isField(_ text: StaticString) -> Bool {
+            text.withUTF8Buffer { $0.elementsEqual(message[fields[0]]) }
         }
-        guard words.count > 1 else { return isWord("title") ? .title : nil }
-        guard let number = PageFrame.number(in: message[words[1]]) else { return nil }
-        guard words.count > 2 else { return isWord("large") ? .large(number: number) : nil }
-        if isWord("call") {
-            guard let timeout = PageFrame.number(in: message[words[2]]) else { return nil }
-            return .call(number: number, timeout: timeout, handler: words.count == 4 ? words[3] : nil)
+        guard fields.count > 1 else { return isField("title") ? .title : nil }
+        guard let number = PageFrame.number(in: message[fields[1]]) else { return nil }
+        guard fields.count > 2 else { return isField("large") ? .large(number: number) : nil }
+        if isField("call") {
+            guard let timeout = PageFrame.number(in: message[fields[2]]) else { return nil }
+            return .call(number: number, timeout: timeout, handler: fields.count == 4 ? fields[3] : nil)
         }
-        guard words.count == 3, isWord("answer") else { return nil }
-        return AnswerKind(rawValue: String(decoding: message[words[2]], as: UTF8.self)).map {
+        guard fields.count == 3, isField("answer") else { return nil }
+        return AnswerKind(rawValue: String(decoding: message[fields[2]], as: UTF8.self)).map {
             .answer(number: number, $0)
         }
     }
@@ -113,7 +115,7 @@ enum ProgramFrame {
     /// Returns the outcome of a page's call.
     static func outcome(_ number: UInt64, _ outcome: Outcome) -> [UInt8] {
         guard case .handled(let reply) = outcome else {
-            return refusal(number, OutcomeRefusal(outcome, to: "page"))
+            return refusal(number, ErrorReply(outcome, to: "page"))
         }
         var frame = Array("reply \(number)".utf8)
         if let reply, !reply.isEmpty {
@@ -129,7 +131,7 @@ enum ProgramFrame {
         return frame("refuse \(number)", list: [.some("threw"), detail, nil, "failed"])
     }
 
-    private static func refusal(_ number: UInt64, _ refusal: OutcomeRefusal) -> [UInt8] {
+    private static func refusal(_ number: UInt64, _ refusal: ErrorReply) -> [UInt8] {
         frame("refuse \(number)", list: [refusal.code, refusal.message, refusal.path, refusal.outcome])
     }
 

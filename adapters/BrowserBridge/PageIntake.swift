@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import JSBridge
 import Logging
 import SignalboxCore
@@ -16,7 +16,7 @@ final class PageIntake: Intake {
     }
 
     /// The handling of a message: submitted with the batch, already handled, or the end of its connection.
-    private enum MessageKind { case call, heard, ended }
+    private enum MessageKind { case call, handled, ended }
 
     private let intake: any Intake
     private let directory: PageDirectory
@@ -41,11 +41,11 @@ final class PageIntake: Intake {
         let calls = sorted.calls
         // Clamps the intake's result to the batch.
         let taken = calls.isEmpty ? 0 : min(max(0, intake.submit(calls, to: settlements)), calls.count)
-        let end = taken < calls.count ? sorted.places[taken] : batch.count
+        let end = taken < calls.count ? sorted.indices[taken] : batch.count
         for call in calls[taken...] { settlements.forget(call.token) }
-        for (place, ended) in sorted.others where place < end {
+        for (index, ended) in sorted.others where index < end {
             if let ended { directory.closed(ended) }
-            sink.settle(batch[place].token, .handled(reply: nil))
+            sink.settle(batch[index].token, .handled(reply: nil))
         }
         return end
     }
@@ -60,16 +60,16 @@ final class PageIntake: Intake {
         let settlements = state.settlements.flatMap { $0.server === sink ? $0 : nil } ?? PageSettlements(sink)
         state.settlements = settlements
         var sorted = SortedMessages()
-        for (place, arrival) in batch.enumerated() {
+        for (index, arrival) in batch.enumerated() {
             guard let chat = arrival.sender as? ChatConnection else {
-                sorted.others.append((place, nil))
+                sorted.others.append((index, nil))
                 continue
             }
             let open = directory.page(of: chat, arrival.origin)
             switch read(arrival, open, settlements, &state) {
-            case .call: sorted.places.append(place)
-            case .heard: sorted.others.append((place, nil))
-            case .ended: sorted.others.append((place, chat))
+            case .call: sorted.indices.append(index)
+            case .handled: sorted.others.append((index, nil))
+            case .ended: sorted.others.append((index, chat))
             }
         }
         sorted.calls = state.batch.take()
@@ -88,7 +88,7 @@ final class PageIntake: Intake {
             reject(rejection, arrival.original, arrival, open, &state)
             return .call
         case .success(let action) where action.name == .chatClosed: return .ended
-        case .success(let action) where action.name == .chatConnected: return .heard
+        case .success(let action) where action.name == .chatConnected: return .handled
         case .success: return read(frame: arrival, open, settlements, &state)
         }
     }
@@ -105,10 +105,10 @@ final class PageIntake: Intake {
             switch frame.kind {
             case .answer(let number, let kind):
                 open.page.answered(number, kind, message.part(frame.json))
-                return .heard
+                return .handled
             case .title:
                 open.page.titleChanged(message.part(frame.json))
-                return .heard
+                return .handled
             case .large(let number):
                 settlements.expect(arrival.token, number, of: open.page)
                 let error = BodyError(.tooLarge, detail: "at most \(limits.bytes) bytes expected")
@@ -119,7 +119,7 @@ final class PageIntake: Intake {
                 append(call, message, arrival, open, &state)
             }
         } catch {
-            log.say(.warning, "frame", "a page sent a message that browser.js does not make: \(error)")
+            log.writeLimited(.warning, "frame", "a page sent a message that browser.js does not make: \(error)")
             reject(Outcome.Rejection(.malformed, error), message, arrival, open, &state)
         }
         return .call
@@ -189,9 +189,9 @@ final class PageIntake: Intake {
 struct SortedMessages {
     var calls: [Arrival] = []
     /// The index of each call in the batch.
-    var places: [Int] = []
+    var indices: [Int] = []
     /// The indices of the other messages in the batch, with the connection that each one ends, if any.
-    var others: [(place: Int, ended: ChatConnection?)] = []
+    var others: [(index: Int, ended: ChatConnection?)] = []
 }
 
 /// The unsettled calls of pages. Safe on any thread.
@@ -228,7 +228,7 @@ final class PageSettlements: SettlementSink {
     func settle(_ token: UInt64, _ outcome: Outcome) {
         let call = calls.withLock { $0.removeValue(forKey: token) }
         // Sends first: the server may close the connection after the last outcome.
-        call?.page.tell(call?.number ?? 0, outcome)
+        call?.page.settle(call?.number ?? 0, outcome)
         server.settle(token, outcome)
     }
 }

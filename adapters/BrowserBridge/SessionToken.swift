@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 
 /// The token of a page as written in a URL and in a subprotocol: base64url without padding (RFC 4648, 5).
@@ -7,9 +7,9 @@ enum SessionToken {
     static let lengths = 16...73
 
     /// Returns 128 bits from the system's random number generator, encoded.
-    static func made() -> String {
+    static func random() -> String {
         var generator = SystemRandomNumberGenerator()
-        return shown((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        return base64URL((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
     /// Reads a token from its source on a separate thread, because file access may block.
@@ -17,15 +17,15 @@ enum SessionToken {
     /// - Throws: `secretUnavailable`; `invalidConfiguration` if the length is invalid; `noResources`.
     static func read(_ token: Secret, source: SourceName) async throws(BrowserBridgeError) -> String {
         let reading = await withCheckedContinuation { (answered: CheckedContinuation<Reading, Never>) in
-            do throws(NoSystemResource) {
+            do throws(SystemResourceError) {
                 let thread = try OwnedThread { answered.resume(returning: Reading(token)) }
-                thread.leave()
+                thread.detach()
             } catch {
                 answered.resume(returning: .noThread(error))
             }
         }
         switch reading {
-        case .read(let bytes) where lengths.contains(bytes.count): return shown(bytes)
+        case .read(let bytes) where lengths.contains(bytes.count): return base64URL(bytes)
         case .read:
             let range = "\(lengths.lowerBound) to \(lengths.upperBound) bytes"
             throw BrowserBridgeError(.invalidConfiguration, "the token of the pages has \(range)", source: source)
@@ -38,7 +38,7 @@ enum SessionToken {
     private enum Reading: Sendable {
         case read([UInt8])
         case failed(SecretUnavailable)
-        case noThread(NoSystemResource)
+        case noThread(SystemResourceError)
 
         init(_ token: Secret) {
             do throws(SecretUnavailable) {
@@ -51,7 +51,7 @@ enum SessionToken {
 
     private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    static func shown(_ bytes: [UInt8]) -> String {
+    static func base64URL(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
         var bits: UInt32 = 0
         var held = 0

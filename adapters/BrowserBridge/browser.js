@@ -45,18 +45,18 @@ const warn = (text) => log('signalbox: ' + text);
 const fixed = (made) => defineProperties(made, getOwnPropertyDescriptors(getPrototypeOf(made)));
 // A framed page cannot tell which site embeds it, so it gets no connection.
 const isFramed = globalThis.top !== globalThis;
-const place = findServer();
-const storageKey = 'signalbox:' + place;
+const endpoint = findServer();
+const storageKey = 'signalbox:' + endpoint;
 const storage = openStorage();
 
 // Calls to be sent: a linked list of { number, head, isWhole, name, json, since, due, next }.
 let first, final;
 let waiting = 0;
 // The numbers of calls without an outcome.
-const flying = fixed(new Set());
+const pending = fixed(new Set());
 // The program's calls without an answer. Each belongs to one connection.
-const asked = fixed(new Map());
-let lastAsked = 0;
+const unanswered = fixed(new Map());
+let lastQuestion = 0;
 const refused = fixed(new Set());
 let token;
 let socket;
@@ -66,7 +66,7 @@ let openedAt = 0;
 let failures = 0;
 let reconnecting;
 let expiring;
-let toldTitle;
+let sentTitle;
 let hasWarned = false;
 
 // Resolves the script's `src` against the page's URL. `<base>` is ignored, because injected markup could redirect the
@@ -103,7 +103,7 @@ function cutFromAddress() {
 // Whether the address had a token.
 function takeToken() {
   const cut = cutFromAddress();
-  if (!place) return false;
+  if (!endpoint) return false;
   token = cut ?? token;
   try {
     if (cut) setItem(storage, storageKey, cut);
@@ -116,10 +116,10 @@ function takeToken() {
 
 function connect() {
   clearTimeout(reconnecting);
-  if (socket || hasEnded || isFramed || !token || !place) return;
+  if (socket || hasEnded || isFramed || !token || !endpoint) return;
   let current;
   try {
-    current = new WebSocket(place, both('signalbox', 'signalbox.bearer.' + token));
+    current = new WebSocket(endpoint, both('signalbox', 'signalbox.bearer.' + token));
   } catch (error) {
     if (!hasWarned) log('signalbox: the browser refuses to connect to the program:', error);
     hasWarned = true;
@@ -147,20 +147,20 @@ function opened() {
   openedAt = now();
   clearTimeout(expiring);
   expiring = undefined;
-  toldTitle = undefined;
-  try { tellTitle(); } finally { pump(); }
+  sentTitle = undefined;
+  try { sendTitle(); } finally { pump(); }
 }
 
 function lost(code) {
   if (isOpen && now() - openedAt > settings.lasting) failures = 0;
   socket = undefined;
   isOpen = false;
-  asked.clear();
+  unanswered.clear();
   // 1000: the program closed the page. 1001: it is stopping, and every call it accepted has its outcome.
   if (code === 1000) return end();
-  flying.forEach((number) => {
-    flying.delete(number);
-    if (code === 1001) refuse(number, 'drain', 'the program let go of the message: drain', undefined, 'abandoned');
+  pending.forEach((number) => {
+    pending.delete(number);
+    if (code === 1001) refuse(number, 'drain', 'the program abandoned the message: drain', undefined, 'abandoned');
     else refuse(number, 'closed', 'the connection to the program is lost');
   });
   reconnecting = setTimeout(connect, random() * min(settings.longestWait, settings.firstWait * 2 ** failures));
@@ -170,7 +170,7 @@ function lost(code) {
 
 function end() {
   hasEnded = true;
-  flying.clear();
+  pending.clear();
   first = final = undefined;
   waiting = 0;
   page.close('the program closed the page');
@@ -188,7 +188,7 @@ const isLarge = (text) =>
   text.length > settings.limit || (text.length * 3 > settings.limit && lengthOf(encode(text)) > settings.limit);
 
 function post(handler, json, number, timeout) {
-  if (waiting + flying.size >= settings.waiting) return refuseSoon(number);
+  if (waiting + pending.size >= settings.waiting) return refuseSoon(number);
   const isWhole = !isLarge(json);
   const head = (isWhole ? 'call ' : 'large ') + number;
   if (!isWhole) json = slice(json, 0, settings.limit / 3);
@@ -233,14 +233,14 @@ function refuseSoon(number) {
 
 // Sends only what the program reads, so that answers to its calls get through in between.
 function pump() {
-  while (isOpen && first && flying.size < settings.inFlight) {
+  while (isOpen && first && pending.size < settings.inFlight) {
     const { number, head, isWhole, name, json, due } = takeFirst();
     const left = due && ceil(due - now());
     if (due && left <= 0) {
       refuse(number, 'timeout', 'no connection to the program, or no room there, in time');
       continue;
     }
-    flying.add(number);
+    pending.add(number);
     const line = isWhole ? head + ' ' + min(left, 1e12) + name : head;
     send(socket, line + '\n' + json);
   }
@@ -250,7 +250,7 @@ function pump() {
 function expire() {
   if (isOpen || expiring !== undefined) return;
   while (first) {
-    const left = first.since + settings.patience - now();
+    const left = first.since + settings.connectionTimeout - now();
     if (left > 0) {
       expiring = setTimeout(() => {
         expiring = undefined;
@@ -258,13 +258,13 @@ function expire() {
       }, left);
       return;
     }
-    refuse(takeFirst().number, 'closed', trouble());
+    refuse(takeFirst().number, 'closed', problem());
   }
 }
 
-function trouble() {
+function problem() {
   if (isFramed) return 'a page in a frame gets no connection to the program';
-  if (!place) {
+  if (!endpoint) {
     return 'load the bridge with <script src="\u2026/signalbox.js">; an inline script or a module does not work';
   }
   if (!token) return 'open the page by the address that the program tells: its token is missing';
@@ -285,7 +285,7 @@ function received(from, text) {
   const rest = end < 0 ? undefined : slice(text, end + 1);
   const kind = wordAt(line, 0), digits = wordAt(line, kind.length + 1), number = +digits;
   if (kind === 'message') return deliver(from, number, wordAt(line, kind.length + digits.length + 2), rest);
-  if (!flying.delete(number)) return;
+  if (!pending.delete(number)) return;
   if (kind === 'reply') {
     page.reply(number, rest);
   } else {
@@ -300,15 +300,15 @@ function deliver(from, number, action, rest) {
   const id = end > 0 ? parse(slice(rest, 0, end)) : null;
   let question = 0;
   if (number) {
-    question = ++lastAsked;
-    asked.set(question, { from, number });
+    question = ++lastQuestion;
+    unanswered.set(question, { from, number });
   }
   page.receive(action, id, slice(rest, end + 1), question);
 }
 
 function answer(question, kind, text) {
-  const found = asked.get(question);
-  asked.delete(question);
+  const found = unanswered.get(question);
+  unanswered.delete(question);
   // Another connection does not know the number.
   if (!found || found.from !== socket || !isOpen) return;
   let json = kind === 'returned' || text === undefined ? text : stringify(text);
@@ -319,10 +319,10 @@ function answer(question, kind, text) {
   send(socket, 'answer ' + found.number + ' ' + kind + (json === undefined ? '' : '\n' + json));
 }
 
-function tellTitle() {
+function sendTitle() {
   const title = titleOf(document);
-  if (!isOpen || title === toldTitle) return;
-  toldTitle = title;
+  if (!isOpen || title === sentTitle) return;
+  sentTitle = title;
   let end = 0;
   // By code points: half of a surrogate pair is not well-formed text.
   for (let count = 0; count < 500 && end < title.length; count += 1) end += codePointAt(title, end) > 0xffff ? 2 : 1;
@@ -338,9 +338,9 @@ const page = bridge({
 });
 if (!isFramed) {
   takeToken();
-  if (!place) warn(trouble());
+  if (!endpoint) warn(problem());
   const changes = { __proto__: null, subtree: true, childList: true, characterData: true };
-  new MutationObserver(tellTitle).observe(getter(Document, 'head')(document) ?? document, changes);
+  new MutationObserver(sendTitle).observe(getter(Document, 'head')(document) ?? document, changes);
   listen(globalThis, 'hashchange', () => takeToken() && retry());
   listen(globalThis, 'online', retry);
   listen(globalThis, 'pageshow', retry);

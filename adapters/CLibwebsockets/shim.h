@@ -42,7 +42,7 @@ static inline void clws_compression(struct lws_extension *entry, lws_extension_c
 
 // What a server repeats of the offer that it takes: the library knows only parameters without a value, and takes each that
 // begins so.
-static inline void clws_answer_options(void *place) {
+static inline void clws_answer_options(void *target) {
     static const struct lws_ext_options options[] = {
         {"server_no_context_takeover", EXTARG_NONE}, {"client_no_context_takeover", EXTARG_NONE},
         {"server_max_window_bits=8", EXTARG_NONE},   {"server_max_window_bits=9", EXTARG_NONE},
@@ -51,11 +51,11 @@ static inline void clws_answer_options(void *place) {
         {"server_max_window_bits=14", EXTARG_NONE},  {"server_max_window_bits=15", EXTARG_NONE},
         {NULL, EXTARG_NONE},
     };
-    *(const struct lws_ext_options **)place = options;
+    *(const struct lws_ext_options **)target = options;
 }
 
 // What a server's answer may have.
-static inline void clws_read_options(void *place) {
+static inline void clws_read_options(void *target) {
     static const struct lws_ext_options options[] = {
         {"server_no_context_takeover", EXTARG_NONE},
         {"client_no_context_takeover", EXTARG_NONE},
@@ -63,7 +63,7 @@ static inline void clws_read_options(void *place) {
         {"client_max_window_bits", EXTARG_OPT_DEC},
         {NULL, EXTARG_NONE},
     };
-    *(const struct lws_ext_options **)place = options;
+    *(const struct lws_ext_options **)target = options;
 }
 
 // Sets RSV1 in the head of the frame that is about to be sent; `frame` is an lws_tokens.
@@ -83,11 +83,11 @@ static inline void clws_protocol(struct lws_protocols *entry, const char *name, 
     entry->tx_packet_size = 1 << 20;
 }
 
-// `in` is a pointer to the place to write at; `len` the room after it.
+// `in` points to the write position; `len` is the space after it.
 static inline int clws_append_header(struct lws *wsi, const char *name, const char *value, void *in, size_t len) {
-    unsigned char **place = (unsigned char **)in;
+    unsigned char **position = (unsigned char **)in;
     return lws_add_http_header_by_name(wsi, (const unsigned char *)name, (const unsigned char *)value,
-                                       (int)strlen(value), place, *place + len);
+                                       (int)strlen(value), position, *position + len);
 }
 
 // The member `sul` must be found from a pointer to itself, which takes lws_container_of.
@@ -133,37 +133,38 @@ static inline void clws_tick_stop(struct ev_loop *loop, struct clws_tick *tick) 
     ev_timer_stop(loop, &tick->timer);
 }
 
-// libwebsockets tells each failure of TLS by the same words, and goes on with files that it could not use. OpenSSL knows better.
+// libwebsockets reports every TLS failure with the same text, and continues with files that it could not use. OpenSSL
+// has the details.
 
 // Why a certificate that is being verified is refused; `verification` is an X509_STORE_CTX.
-static inline const char *clws_certificate_fault(void *verification) {
+static inline const char *clws_certificate_error(void *verification) {
     return X509_verify_cert_error_string(X509_STORE_CTX_get_error((X509_STORE_CTX *)verification));
 }
 
-static inline void clws_certificate_forgive(void *verification) {
+static inline void clws_certificate_ignore_error(void *verification) {
     X509_STORE_CTX_set_error((X509_STORE_CTX *)verification, X509_V_OK);
 }
 
-// What the server says is wrong is in an alert. LWS_CALLBACK_SSL_INFO of 4.1.6 would tell of it, but takes a client's memory
-// for something else and crashes, so OpenSSL is asked: `told` gets what SSL_CTX_set_info_callback tells.
-static inline int clws_alert_place(void) {
+// A server reports errors in alerts. LWS_CALLBACK_SSL_INFO of 4.1.6 would report them, but misinterprets a client's
+// memory and crashes, so OpenSSL's SSL_CTX_set_info_callback calls `observer` directly.
+static inline int clws_alert_index(void) {
     return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
 }
 
-static inline void clws_tell_alerts(void *tls, int place, void *owner, void (*told)(const SSL *, int, int)) {
-    SSL_CTX_set_ex_data((SSL_CTX *)tls, place, owner);
-    SSL_CTX_set_info_callback((SSL_CTX *)tls, told);
+static inline void clws_observe_alerts(void *tls, int index, void *owner, void (*observer)(const SSL *, int, int)) {
+    SSL_CTX_set_ex_data((SSL_CTX *)tls, index, owner);
+    SSL_CTX_set_info_callback((SSL_CTX *)tls, observer);
 }
 
-static inline void *clws_alert_owner(const SSL *connection, int place) {
-    return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), place);
+static inline void *clws_alert_owner(const SSL *connection, int index) {
+    return SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), index);
 }
 
 // The options that disable everything before TLS 1.2 (RFC 8996). Swift cannot import these macros.
 static inline long clws_old_tls(void) { return (long)(SSL_OP_NO_SSLv3 | SSL_OP_NO_TLSv1 | SSL_OP_NO_TLSv1_1); }
 
-// Whether the other side says that something is wrong, not only that it closes.
-static inline int clws_is_fault(int where, int value) {
+// Whether the peer sent an alert other than close_notify.
+static inline int clws_is_alert(int where, int value) {
     return (where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT && (value & 0xff) != SSL_AD_CLOSE_NOTIFY;
 }
 

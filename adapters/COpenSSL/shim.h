@@ -15,14 +15,14 @@
 // The record of a client's handshake, and its pre-shared key. Belongs to one SSL_CTX, which points to it.
 struct cssl_record {
     // The first verification error of the server's certificate (X509_V_ERR_...), or 0.
-    int certificate_fault;
+    int certificate_error;
     // The first alert from the server other than close_notify (RFC 8446, 6), or -1.
     int alert;
     // Whether the server requested a certificate.
-    int is_asked;
+    int is_certificate_requested;
     int is_secured;
     // Set when the SSL_CTX is freed.
-    int is_gone;
+    int is_freed;
     char identity[257];
     unsigned int key_length;
     unsigned char key[256];
@@ -36,13 +36,13 @@ static inline int cssl_verified(int is_trusted, X509_STORE_CTX *verification) {
     SSL *connection =
         (SSL *)X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx());
     struct cssl_record *record = connection == NULL ? NULL : cssl_record_of(connection);
-    if (!is_trusted && record != NULL && record->certificate_fault == 0) {
-        record->certificate_fault = X509_STORE_CTX_get_error(verification);
+    if (!is_trusted && record != NULL && record->certificate_error == 0) {
+        record->certificate_error = X509_STORE_CTX_get_error(verification);
     }
     return is_trusted;
 }
 
-static inline void cssl_told(const SSL *connection, int where, int value) {
+static inline void cssl_info(const SSL *connection, int where, int value) {
     struct cssl_record *record = cssl_record_of(connection);
     if (record == NULL) return;
     if ((where & SSL_CB_HANDSHAKE_DONE) != 0) record->is_secured = 1;
@@ -52,40 +52,40 @@ static inline void cssl_told(const SSL *connection, int where, int value) {
 }
 
 // Returning 1 continues the handshake with the configured certificate, if any.
-static inline int cssl_asked(SSL *connection, void *owner) {
+static inline int cssl_certificate_requested(SSL *connection, void *owner) {
     struct cssl_record *record = cssl_record_of(connection);
     (void)owner;
-    if (record != NULL) record->is_asked = 1;
+    if (record != NULL) record->is_certificate_requested = 1;
     return 1;
 }
 
-static inline unsigned int cssl_key(SSL *connection, const char *hint, char *identity, unsigned int identity_room,
-                                    unsigned char *key, unsigned int key_room) {
+static inline unsigned int cssl_psk(SSL *connection, const char *hint, char *identity, unsigned int identity_size,
+                                    unsigned char *key, unsigned int key_size) {
     struct cssl_record *record = cssl_record_of(connection);
     (void)hint;
-    if (record == NULL || strlen(record->identity) >= identity_room || record->key_length > key_room) return 0;
+    if (record == NULL || strlen(record->identity) >= identity_size || record->key_length > key_size) return 0;
     memcpy(identity, record->identity, strlen(record->identity) + 1);
     memcpy(key, record->key, record->key_length);
     return record->key_length;
 }
 
-static inline void cssl_freed(void *parent, void *value, CRYPTO_EX_DATA *data, int place, long number, void *pointer) {
+static inline void cssl_freed(void *parent, void *value, CRYPTO_EX_DATA *data, int index, long number, void *pointer) {
     (void)parent;
     (void)data;
-    (void)place;
+    (void)index;
     (void)number;
     (void)pointer;
-    if (value != NULL) ((struct cssl_record *)value)->is_gone = 1;
+    if (value != NULL) ((struct cssl_record *)value)->is_freed = 1;
 }
 
-// Allocates the SSL_CTX index of the record that cssl_freed marks as gone. Call once per process.
-static inline int cssl_place(void) { return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, cssl_freed); }
+// Allocates the SSL_CTX index of the record that cssl_freed marks as freed. Call once per process.
+static inline int cssl_record_index(void) { return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, cssl_freed); }
 
 // Creates a client context for TLS 1.2 or later that verifies certificates and trusts none yet. NULL: out of memory.
-static inline SSL_CTX *cssl_new(struct cssl_record *record, int place) {
+static inline SSL_CTX *cssl_new(struct cssl_record *record, int index) {
     SSL_CTX *context = SSL_CTX_new(TLS_client_method());
     if (context == NULL) return NULL;
-    if (place < 0 || SSL_CTX_set_ex_data(context, place, record) != 1 || SSL_CTX_set_app_data(context, record) != 1 ||
+    if (index < 0 || SSL_CTX_set_ex_data(context, index, record) != 1 || SSL_CTX_set_app_data(context, record) != 1 ||
         SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
         SSL_CTX_free(context);
         ERR_clear_error();
@@ -93,18 +93,19 @@ static inline SSL_CTX *cssl_new(struct cssl_record *record, int place) {
     }
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, cssl_verified);
-    SSL_CTX_set_info_callback(context, cssl_told);
-    SSL_CTX_set_cert_cb(context, cssl_asked, NULL);
+    SSL_CTX_set_info_callback(context, cssl_info);
+    SSL_CTX_set_cert_cb(context, cssl_certificate_requested, NULL);
     return context;
 }
 
-static inline void cssl_verify_nothing(SSL_CTX *context) { SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NULL); }
+static inline void cssl_disable_verification(SSL_CTX *context) { SSL_CTX_set_verify(context, SSL_VERIFY_NONE, NULL); }
 
 // Requires the server's certificate to be for this name or numeric address.
 static inline int cssl_expect_host(SSL_CTX *context, const char *host) {
-    X509_VERIFY_PARAM *wanted = SSL_CTX_get0_param(context);
-    X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    int is_set = X509_VERIFY_PARAM_set1_ip_asc(wanted, host) == 1 || X509_VERIFY_PARAM_set1_host(wanted, host, 0) == 1;
+    X509_VERIFY_PARAM *parameters = SSL_CTX_get0_param(context);
+    X509_VERIFY_PARAM_set_hostflags(parameters, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    int is_set =
+        X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 || X509_VERIFY_PARAM_set1_host(parameters, host, 0) == 1;
     ERR_clear_error();
     return is_set;
 }
@@ -130,7 +131,7 @@ static inline int cssl_no_passphrase(char *buffer, int size, int writing, void *
     return 0;
 }
 
-static inline int cssl_show_certificate(SSL_CTX *context, const char *file) {
+static inline int cssl_use_certificate(SSL_CTX *context, const char *file) {
     int is_set = SSL_CTX_use_certificate_chain_file(context, file) == 1;
     ERR_clear_error();
     return is_set;
@@ -154,20 +155,20 @@ static inline int cssl_has_key(const char *file) {
 }
 
 // Refuses servers that lack the key: no certificate is trusted.
-static inline int cssl_use_shared_key(SSL_CTX *context, struct cssl_record *record, const char *identity,
-                                      const unsigned char *key, unsigned int length) {
+static inline int cssl_use_pre_shared_key(SSL_CTX *context, struct cssl_record *record, const char *identity,
+                                          const unsigned char *key, unsigned int length) {
     if (strlen(identity) >= sizeof(record->identity) || length > sizeof(record->key)) return 0;
     memcpy(record->identity, identity, strlen(identity) + 1);
     memcpy(record->key, key, length);
     record->key_length = length;
-    SSL_CTX_set_psk_client_callback(context, cssl_key);
+    SSL_CTX_set_psk_client_callback(context, cssl_psk);
     // "PSK" alone would include suites without encryption.
     int is_set = SSL_CTX_set_cipher_list(context, "PSK:!eNULL:!aNULL:!MD5") == 1;
     ERR_clear_error();
     return is_set;
 }
 
-static inline void cssl_forget(struct cssl_record *record) { OPENSSL_cleanse(record, sizeof(*record)); }
+static inline void cssl_cleanse(struct cssl_record *record) { OPENSSL_cleanse(record, sizeof(*record)); }
 
 // Sends a few bytes at once and completely. 0: the connection is unusable, because OpenSSL requires a retry with the
 // same bytes before any others.

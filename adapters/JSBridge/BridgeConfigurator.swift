@@ -235,7 +235,7 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
     public let code: Code
     /// The name of the invalid preset; empty for a configurator without a preset.
     public let preset: String
-    /// A sentence that describes the fault and its remedy.
+    /// A sentence that describes the error and its remedy.
     public let detail: String
 
     init(_ code: Code, _ detail: String, preset: String = "") {
@@ -250,8 +250,8 @@ public struct BridgeConfigurationError: Error, Sendable, Hashable, CustomStringC
 
     /// The preset and the detail, on one line.
     public var description: String {
-        let about = preset.isEmpty ? "page configuration" : "page preset \(LineText.escaped(preset))"
-        return "\(about): \(LineText.escaped(detail))"
+        let about = preset.isEmpty ? "page configuration" : "page preset \(PageLogText.escaped(preset))"
+        return "\(about): \(PageLogText.escaped(detail))"
     }
 }
 

@@ -33,10 +33,10 @@ public struct BridgePreset: Sendable {
     ///   - name: The name in errors.
     ///   - setting: A closure called once, synchronously, with an empty configurator.
     /// - Throws: Any error that `setting` throws.
-    public init<Fault: Error>(
+    public init<Failure: Error>(
         _ name: String,
-        setting: (inout BridgeConfigurator) throws(Fault) -> Void
-    ) throws(Fault) {
+        setting: (inout BridgeConfigurator) throws(Failure) -> Void
+    ) throws(Failure) {
         var configurator = BridgeConfigurator()
         try setting(&configurator)
         self.init(name: name, configurator: configurator)
@@ -49,10 +49,10 @@ public struct BridgePreset: Sendable {
     ///   - change: A closure called once, synchronously, with a copy of this preset's configurator. It can add or
     ///     replace handlers and derive a chain from ``BridgeConfigurator/navigation``. This preset does not change.
     /// - Throws: Any error that `change` throws.
-    public func deriving<Fault: Error>(
+    public func deriving<Failure: Error>(
         _ name: String,
-        change: (inout BridgeConfigurator) throws(Fault) -> Void
-    ) throws(Fault) -> BridgePreset {
+        change: (inout BridgeConfigurator) throws(Failure) -> Void
+    ) throws(Failure) -> BridgePreset {
         var configurator = configurator
         try change(&configurator)
         return BridgePreset(name: name, configurator: configurator)

@@ -40,7 +40,7 @@ public struct JSBridgeError: Error, Sendable, Hashable, CustomStringConvertible 
     public let code: Code
     /// The source that failed.
     public let source: SourceName
-    /// A sentence that describes the fault and its remedy.
+    /// A sentence that describes the error and its remedy.
     public let detail: String
 
     init(_ code: Code, _ detail: String, source: SourceName) {

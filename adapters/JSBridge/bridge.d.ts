@@ -37,7 +37,7 @@ type SignalboxCode =
   /** The program accepts no more messages. */
   | 'drain'
   | 'stop'
-  | 'holdLimit';
+  | 'ackDeadline';
 
 /** The rejection reason of a call's promise. */
 interface SignalboxError extends Error {

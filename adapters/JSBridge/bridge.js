@@ -33,9 +33,9 @@ let closing;
 class SignalboxError extends Error {
   constructor(code, message, path, outcome) {
     super(message);
-    give(this, 'code', code);
-    if (path) give(this, 'path', path);
-    if (outcome) give(this, 'outcome', outcome);
+    define(this, 'code', code);
+    if (path) define(this, 'path', path);
+    if (outcome) define(this, 'outcome', outcome);
   }
   get name() { return 'SignalboxError'; }
 }
@@ -46,7 +46,7 @@ const refused = (error, path) => (isInstance(SignalboxError, error) ? error : in
 const own = (object, name) => (object && hasOwn(object, name) ? object[name] : undefined);
 const isText = (value) => typeof value === 'string';
 
-function need(condition, path, what) {
+function expect(condition, path, what) {
   if (!condition) throw invalid(path, what + ' expected');
 }
 
@@ -101,9 +101,9 @@ function call(action, body, options) {
   return new Promise((resolve, reject) => {
     try {
       const timeout = own(options, 'timeout'), id = own(options, 'id');
-      need(isText(action), 'action', 'a string');
-      need(id === undefined || isText(id), 'id', 'a string');
-      need(timeout === undefined || (timeout > 0 && isFinite(timeout)), 'timeout', 'milliseconds');
+      expect(isText(action), 'action', 'a string');
+      expect(id === undefined || isText(id), 'id', 'a string');
+      expect(timeout === undefined || (timeout > 0 && isFinite(timeout)), 'timeout', 'milliseconds');
       let json = '{"action":' + stringify(action);
       if (id !== undefined) json += ',"id":' + stringify(id);
       if (hasBody) json += ',"body":' + write(body, 'body');
@@ -123,8 +123,8 @@ function postMessage(handler, values) {
 }
 
 function on(action, listener) {
-  need(isText(action), 'action', 'a string');
-  need(typeof listener === 'function', 'listener', 'a function');
+  expect(isText(action), 'action', 'a string');
+  expect(typeof listener === 'function', 'listener', 'a function');
   listeners.set(action, listener);
   held.forEach((message) => {
     if (message.action !== action) return;
@@ -171,15 +171,15 @@ function hold(message) {
 }
 
 // Defines an own property: an assignment could hit an element of that name or an inherited setter.
-function give(object, name, value) {
+function define(object, name, value) {
   const open = { __proto__: null, value, enumerable: true, configurable: true, writable: true };
   defineProperty(object, name, hasOwn(object, name) ? { __proto__: null, value } : open);
 }
 
-if (!hasOwn(globalThis, 'window')) give(globalThis, 'window', globalThis);
-if (!hasOwn(globalThis, 'webkit') || !globalThis.webkit) give(globalThis, 'webkit', {});
-give(globalThis, 'signalbox', freeze({ call, on }));
-give(globalThis.webkit, 'messageHandlers', new Proxy(create(null), {
+if (!hasOwn(globalThis, 'window')) define(globalThis, 'window', globalThis);
+if (!hasOwn(globalThis, 'webkit') || !globalThis.webkit) define(globalThis, 'webkit', {});
+define(globalThis, 'signalbox', freeze({ call, on }));
+define(globalThis.webkit, 'messageHandlers', new Proxy(create(null), {
   __proto__: null,
   get(made, name) {
     if (isText(name)) return made[name] ??= { postMessage: (...values) => postMessage(name, values) };

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 public import Logging
 public import SignalboxCore
 
@@ -18,9 +18,9 @@ public struct MQTTPushAdapter: Adapter {
     /// The second client, if ``MQTTPushConfiguration/publishing`` configures one. It runs while the adapter runs;
     /// messages passed to it earlier wait in its queue.
     public let publisher: MQTTPublisher?
-    private let answering: PushAnswering?
+    private let outbound: PushOutbound?
     private let logger: Logger
-    let parts: [(configuration: MQTTPushConfiguration, board: TopicBoard)]
+    let parts: [(configuration: MQTTPushConfiguration, subscriptions: SubscriptionManager)]
 
     /// - Parameters:
     ///   - configuration: The configuration, validated here.
@@ -33,12 +33,12 @@ public struct MQTTPushAdapter: Adapter {
         if let settings = configuration.publisher {
             let publisher = try MQTTPublisher(settings, logger: logger)
             self.publisher = publisher
-            answering = PushAnswering(configuration, publisher: publisher)
+            outbound = PushOutbound(configuration, publisher: publisher)
         } else {
             publisher = nil
-            answering = nil
+            outbound = nil
         }
-        parts = configuration.perConnection.map { ($0, TopicBoard($0.topics)) }
+        parts = configuration.perConnection.map { ($0, SubscriptionManager($0.topics)) }
     }
 
     /// The configured source.
@@ -48,13 +48,13 @@ public struct MQTTPushAdapter: Adapter {
     /// require ``MQTTPublishing/replyTopics``; a sender requires ``MQTTPublishing/sendTopic``.
     public var features: AdapterFeatures {
         var features: AdapterFeatures = [.redelivers, .stableIDs]
-        if answering?.desk != nil { features.insert(.replies) }
-        if answering?.sender != nil { features.insert(.pushes) }
+        if outbound?.responder != nil { features.insert(.replies) }
+        if outbound?.sender != nil { features.insert(.pushes) }
         return features
     }
 
     /// The numbers of requests by result; all 0 if the source answers none.
-    public var replyCounts: MQTTReplyCounts { answering?.desk?.counts ?? MQTTReplyCounts() }
+    public var replyCounts: MQTTReplyCounts { outbound?.responder?.counts ?? MQTTReplyCounts() }
 
     /// Calls an action of another program through ``MQTTPublishing/sendTopic`` and waits for its reply.
     ///
@@ -84,12 +84,12 @@ public struct MQTTPushAdapter: Adapter {
     /// - Parameters:
     ///   - topic: The topic. Earlier topics take precedence for messages that both match.
     ///   - connection: The name of one of ``MQTTPushConfiguration/connections``; `nil` (default) for the source's own.
-    /// - Returns: `done` when the broker has granted the subscription; `remembered` if there is no connection.
+    /// - Returns: `done` when the broker has granted the subscription; `pending` if there is no connection.
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic is invalid, a duplicate or one too many, or if
     ///   the connection does not exist; `subscriptionRefused` if the broker refuses the topic, which is then discarded.
     @discardableResult
     public func add(_ topic: MQTTTopic, to connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
-        try await board(connection).add(topic)
+        try await subscriptions(of: connection).add(topic)
     }
 
     /// Ends a subscription without interrupting the others. The broker still delivers messages that it holds for the
@@ -102,26 +102,26 @@ public struct MQTTPushAdapter: Adapter {
     /// - Parameters:
     ///   - filter: The filter as sent to the broker: with `+` and `#` for captures, and with `$share/GROUP/` if shared.
     ///   - connection: The name of one of ``MQTTPushConfiguration/connections``; `nil` (default) for the source's own.
-    /// - Returns: `done` when the broker has ended the subscription; `remembered` if there is no connection.
+    /// - Returns: `done` when the broker has ended the subscription; `pending` if there is no connection.
     /// - Throws: ``MQTTPushError`` `invalidConfiguration` if the topic or connection does not exist, if the topic is
     ///   the last one, or if 1,000 removals are already pending.
     @discardableResult
     public func remove(_ filter: String, from connection: String? = nil) async throws(MQTTPushError) -> MQTTTopicState {
-        try await board(connection).remove(filter)
+        try await subscriptions(of: connection).remove(filter)
     }
 
-    private func board(_ connection: String?) throws(MQTTPushError) -> TopicBoard {
+    private func subscriptions(of connection: String?) throws(MQTTPushError) -> SubscriptionManager {
         guard let part = parts.first(where: { $0.configuration.connectionName == connection }) else {
             throw MQTTPushError(.invalidConfiguration, "there is no connection of that name", source: source)
         }
-        return part.board
+        return part.subscriptions
     }
 
     /// Receives until its task is cancelled or the intake closes, and reconnects as needed.
     ///
     /// Cancellation stops the run gracefully. It reads nothing more, waits until the messages it has taken are settled,
     /// acknowledges them and sends DISCONNECT; the broker keeps the session. It waits up to
-    /// ``MQTTPushConfiguration/farewellTimeout`` for the broker to read this. Cancellation takes effect at once,
+    /// ``MQTTPushConfiguration/lingerTimeout`` for the broker to read this. Cancellation takes effect at once,
     /// including before and between connections. Only system calls that read files and secrets, resolve a name or
     /// connect cannot be interrupted; their thread is detached and ends later. Only one run may be active at a time:
     /// two would take over the client id from each other.
@@ -130,7 +130,12 @@ public struct MQTTPushAdapter: Adapter {
     ///   and `subscriptionRefused` if ``MQTTPushConfiguration/firstConnectionMustSucceed`` is set, publisher included;
     ///   `invalidConfiguration` if ``publisher`` is already running.
     public func run(into intake: any Intake) async throws {
-        MosquittoFaults.warn(of: configuration.broker, configuration.version, configuration.security, to: logger)
+        MosquittoVulnerabilities.warn(
+            of: configuration.broker,
+            configuration.version,
+            configuration.security,
+            to: logger
+        )
         guard let publisher else { return try await receive(into: intake) }
         let publishing = try publisher.begin()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -148,7 +153,7 @@ public struct MQTTPushAdapter: Adapter {
     private func receive(into intake: any Intake) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for part in parts {
-                group.addTask { try await receive(part.configuration, part.board, into: intake) }
+                group.addTask { try await receive(part.configuration, part.subscriptions, into: intake) }
             }
             // The first failure ends the other tasks.
             for try await _ in group {}
@@ -157,21 +162,21 @@ public struct MQTTPushAdapter: Adapter {
 
     private func receive(
         _ configuration: MQTTPushConfiguration,
-        _ board: TopicBoard,
+        _ subscriptions: SubscriptionManager,
         into intake: any Intake
     ) async throws {
         let control = try LoopControl()
         let thread: OwnedThread
-        do throws(NoSystemResource) {
-            thread = try OwnedThread { [logger, answering] in
+        do throws(SystemResourceError) {
+            thread = try OwnedThread { [logger, outbound] in
                 do throws(MQTTPushError) {
                     try ReceiveLoop(
                         configuration,
-                        board: board,
+                        subscriptions: subscriptions,
                         control: control,
                         intake: intake,
                         logger: logger,
-                        answering: answering
+                        outbound: outbound
                     )
                     .run()
                     control.end(nil)
@@ -204,8 +209,8 @@ public struct MQTTPushAdapter: Adapter {
                 thread.join()
                 if let error { throw error }
                 return
-            case .leftBehind:
-                thread.leave()
+            case .detach:
+                thread.detach()
                 return
             }
         }

@@ -20,9 +20,9 @@ public struct PushFacts: OriginFacts {
     public let tls: Bool
     /// The message's MQTT 5 properties, or `nil` if it has none. Bounded: see ``PushProperties``.
     public internal(set) var properties: PushProperties?
-    private let isKept: Bool
+    private let keepsSession: Bool
 
-    /// - Parameter isKept: Whether the broker keeps the session when the connection ends.
+    /// - Parameter keepsSession: Whether the broker keeps the session when the connection ends.
     package init(
         broker: String,
         topic: String,
@@ -31,7 +31,7 @@ public struct PushFacts: OriginFacts {
         qos: Int,
         tls: Bool,
         properties: PushProperties? = nil,
-        isKept: Bool = true
+        keepsSession: Bool = true
     ) {
         self.broker = broker
         self.topic = topic
@@ -40,11 +40,11 @@ public struct PushFacts: OriginFacts {
         self.qos = qos
         self.tls = tls
         self.properties = properties
-        self.isKept = isKept
+        self.keepsSession = keepsSession
     }
 
     /// Whether the broker redelivers the message: it arrived at QoS 1, and the broker keeps the session.
-    public var isRedelivered: Bool { qos > 0 && isKept }
+    public var isRedelivered: Bool { qos > 0 && keepsSession }
 }
 
 extension PushFacts {

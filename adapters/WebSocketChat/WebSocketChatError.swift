@@ -38,7 +38,7 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
     /// A sentence that states the problem and the remedy.
     public let detail: String
     /// How the connection ended, for `notConnected` and `ended`.
-    package private(set) var ending: WebSocketEnding?
+    package private(set) var disconnectReason: WebSocketDisconnectReason?
 
     init(_ code: Code, _ detail: String, source: SourceName? = nil) {
         self.code = code
@@ -46,15 +46,15 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
         self.detail = detail
     }
 
-    func with(_ ending: WebSocketEnding) -> WebSocketChatError {
+    func with(_ disconnectReason: WebSocketDisconnectReason) -> WebSocketChatError {
         var error = self
-        error.ending = ending
+        error.disconnectReason = disconnectReason
         return error
     }
 
     func about(_ source: SourceName) -> WebSocketChatError {
         var error = WebSocketChatError(code, detail, source: source)
-        error.ending = ending
+        error.disconnectReason = disconnectReason
         return error
     }
 
@@ -66,7 +66,7 @@ public struct WebSocketChatError: Error, Sendable, Hashable, CustomStringConvert
 }
 
 /// Formats untrusted text for logs and errors.
-enum ShownText {
+enum UntrustedText {
     private static let limit = 128
 
     /// Returns the text in quotes, with invisible and direction-changing characters escaped. Long text is truncated.

@@ -4,22 +4,22 @@ import SignalboxCore
 /// this order.
 struct Admission: Sendable {
     /// The deduplication state, or `nil` if the source is not deduplicated.
-    let repeats: SourceRepeats?
+    let deduplication: SourceDeduplication?
     let rate: SourceRate?
-    private let isAlwaysAsked: Bool
+    private let isAlwaysNeeded: Bool
 
     init(_ options: SourceOptions, _ features: AdapterFeatures, _ core: SupervisorCore) {
         let slows = features.contains(.redelivers)
-        repeats = options.repeats.limits(for: features).map { SourceRepeats($0, core.configuration) }
+        deduplication = options.deduplication.limits(for: features).map { SourceDeduplication($0, core.configuration) }
         rate = options.rateLimit.map {
             SourceRate($0, slows: slows, tick: core.configuration.tick, at: core.now)
         }
-        isAlwaysAsked = repeats != nil || rate != nil && !slows
+        isAlwaysNeeded = deduplication != nil || rate != nil && !slows
     }
 
     /// Returns whether the arrivals of a batch for one plugin must be checked individually.
     func isNeeded(for entry: PluginEntry, _ first: Arrival) -> Bool {
-        isAlwaysAsked || entry.breaker != nil || first.isAmongDeadlines
+        isAlwaysNeeded || entry.breaker != nil || first.batchHasDeadlines
     }
 
     /// Returns how many arrivals of a batch may be taken under the rate limit of a slowed source.
@@ -40,24 +40,24 @@ struct Admission: Sendable {
     }
 
     /// Returns whether ``settle(_:_:plugin:_:)`` must be called for the plugin's arrivals.
-    func hears(of plugin: PluginEntry?) -> Bool { repeats != nil || plugin?.breaker != nil }
+    func needsOutcomes(of plugin: PluginEntry?) -> Bool { deduplication != nil || plugin?.breaker != nil }
 
     /// Records the outcome of an arrival.
     ///
-    /// - Returns: The repeats of the arrival, which receive the same outcome.
+    /// - Returns: The duplicates of the arrival, which receive the same outcome.
     func settle(_ arrival: Arrival, _ outcome: Outcome, plugin: PluginEntry?, _ core: SupervisorCore)
-        -> [RepeatFollower]
+        -> [CoalescedDelivery]
     {
         plugin?.breaker?.settle(arrival, outcome, at: core.now, core.logger)
-        return repeats?.settle(arrival, outcome, at: core.now) ?? []
+        return deduplication?.settle(arrival, outcome, at: core.now) ?? []
     }
 }
 
-extension RepeatPolicy {
+extension DeduplicationPolicy {
     /// Returns the deduplication limits for an adapter with these features, or `nil` for no deduplication.
-    func limits(for features: AdapterFeatures) -> RepeatLimits? {
+    func limits(for features: AdapterFeatures) -> DeduplicationLimits? {
         switch choice {
-        case .automatic: features.contains(.stableIDs) ? RepeatLimits() : nil
+        case .automatic: features.contains(.stableIDs) ? DeduplicationLimits() : nil
         case .never: nil
         case .within(let limits): limits
         }
@@ -68,23 +68,23 @@ extension RepeatPolicy {
 struct AdmissionPass {
     private enum Decision {
         case passes
-        /// The arrival repeats a running one, whose settlement includes it.
-        case follows
-        case settled(Outcome, isRepeat: Bool)
+        /// The arrival is a duplicate of a running one, whose settlement includes it.
+        case coalesced
+        case settled(Outcome, isDuplicate: Bool)
 
         static func rejected(_ rejection: Outcome.Rejection) -> Decision {
-            .settled(.rejected(rejection), isRepeat: false)
+            .settled(.rejected(rejection), isDuplicate: false)
         }
     }
 
     private let admission: Admission
-    private let run: LaneRun
+    private let slice: BatchSlice
     /// The time, read once per batch, and only if an arrival has a deadline.
     private var time: ContinuousClock.Instant?
 
-    init(_ admission: Admission, _ run: LaneRun) {
+    init(_ admission: Admission, _ slice: BatchSlice) {
         self.admission = admission
-        self.run = run
+        self.slice = slice
     }
 
     /// Adds arrivals that may call the plugin to the parts, and decided ones to the verdicts.
@@ -95,28 +95,28 @@ struct AdmissionPass {
         _ verdicts: inout [IntakeVerdict]
     ) {
         for position in range {
-            switch decide(run.arrivals[position], entry) {
+            switch decide(slice.arrivals[position], entry) {
             case .passes: parts.add(position..<position + 1, for: entry)
-            case .follows: break
-            case .settled(let outcome, let isRepeat):
-                let one = run.part(position..<position + 1)
-                verdicts.append(IntakeVerdict(run: one, outcome: outcome, plugin: entry, isRepeat: isRepeat))
+            case .coalesced: break
+            case .settled(let outcome, let isDuplicate):
+                let one = slice.part(position..<position + 1)
+                verdicts.append(IntakeVerdict(slice: one, outcome: outcome, plugin: entry, isDuplicate: isDuplicate))
             }
         }
     }
 
     private mutating func decide(_ arrival: Arrival, _ entry: PluginEntry) -> Decision {
-        switch admission.repeats?.ask(arrival, sink: run.sink, at: run.tick) {
+        switch admission.deduplication?.check(arrival, sink: slice.sink, at: slice.tick) {
         case nil, .first: break
-        case .follows: return .follows
-        case .again(let reply): return .settled(.handled(reply: reply), isRepeat: true)
+        case .coalesced: return .coalesced
+        case .duplicate(let reply): return .settled(.handled(reply: reply), isDuplicate: true)
         case .conflict: return .rejected(AdmissionPass.conflict)
         }
         if isExpired(arrival) { return .rejected(AdmissionPass.expired) }
-        if let rate = admission.rate, !rate.slows, rate.take(1, at: run.tick) == 0 {
+        if let rate = admission.rate, !rate.slows, rate.take(1, at: slice.tick) == 0 {
             return .rejected(Outcome.Rejection(.overloaded, detail: rate.detail))
         }
-        if let rejection = entry.breaker?.refusal(of: arrival, at: run.tick) { return .rejected(rejection) }
+        if let rejection = entry.breaker?.refusal(of: arrival, at: slice.tick) { return .rejected(rejection) }
         return .passes
     }
 

@@ -25,11 +25,11 @@ final class CircuitBreaker: Sendable {
 
     /// Returns the rejection of an arrival, or `nil` if it may be sent to the plugin.
     func refusal(of arrival: Arrival, at now: UInt64) -> Outcome.Rejection? {
-        state.withLock { $0.lets(arrival, at: now) } ? nil : rejection
+        state.withLock { $0.admits(arrival, at: now) } ? nil : rejection
     }
 
     /// Returns the state in words, and whether an arrival would pass. Starts no trial.
-    func look(at now: UInt64) -> (words: String, lets: Bool) { state.withLock { $0.look(at: now) } }
+    func status(at now: UInt64) -> (text: String, admits: Bool) { state.withLock { $0.status(at: now) } }
 
     /// Records the outcome of an arrival for the plugin.
     func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64, _ logger: Logger) {
@@ -41,7 +41,7 @@ final class CircuitBreaker: Sendable {
                 nil,
                 [
                     .plugin: plugin.text, .failures: "\(policy.failures)", .openFor: "\(policy.openFor)",
-                    .why: outcome.text,
+                    .reason: outcome.text,
                     .advice: "find out why the plugin fails; it is tried again by itself",
                 ]
             )
@@ -50,7 +50,7 @@ final class CircuitBreaker: Sendable {
                 .breakerClosed,
                 nil,
                 [
-                    .plugin: plugin.text, .rejectedMeanwhile: "\(rejected)",
+                    .plugin: plugin.text, .rejectedWhileOpen: "\(rejected)",
                     .advice: "send again what became a dead letter meanwhile, if it still counts",
                 ]
             )
@@ -87,7 +87,7 @@ struct BreakerState: Sendable {
     }
 
     /// Returns whether an arrival may be sent to the plugin. After the open period, one at a time may.
-    mutating func lets(_ arrival: Arrival, at now: UInt64) -> Bool {
+    mutating func admits(_ arrival: Arrival, at now: UInt64) -> Bool {
         if case .closed = phase { return true }
         guard mayTry(at: now) else {
             rejected += 1
@@ -98,15 +98,15 @@ struct BreakerState: Sendable {
     }
 
     /// Returns the state in words, and whether an arrival would pass.
-    func look(at now: UInt64) -> (words: String, lets: Bool) {
-        let words =
+    func status(at now: UInt64) -> (text: String, admits: Bool) {
+        let text =
             switch phase {
             case .closed(let count): "closed, \(count) failed in a row"
             case .open where mayTry(at: now), .halfOpen(nil): "open, the next is tried"
             case .open: "open"
             case .halfOpen: "open, one is tried"
             }
-        return (words, mayTry(at: now))
+        return (text, mayTry(at: now))
     }
 
     private func mayTry(at now: UInt64) -> Bool {

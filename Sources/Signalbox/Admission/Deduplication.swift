@@ -2,38 +2,38 @@ import SignalboxCore
 import Synchronization
 
 /// The deduplication of one source's messages. Safe on any thread.
-final class SourceRepeats: Sendable {
-    private let table: Mutex<RepeatTable>
+final class SourceDeduplication: Sendable {
+    private let table: Mutex<DeduplicationTable>
     private let hash = SeededHash()
 
-    init(_ limits: RepeatLimits, _ configuration: SupervisorConfiguration) {
+    init(_ limits: DeduplicationLimits, _ configuration: SupervisorConfiguration) {
         let ticks = TickCount.ticks(in: limits.time, of: configuration.tick)
-        table = Mutex(RepeatTable(count: limits.count, ticks: ticks, bytes: limits.bytes))
+        table = Mutex(DeduplicationTable(count: limits.count, ticks: ticks, bytes: limits.bytes))
     }
 
-    /// Looks up an arrival that its access rule permits, and remembers its id. An arrival that repeats a running one is
-    /// held, and returned by ``settle(_:_:at:)`` for that one.
-    func ask(_ arrival: Arrival, sink: any SettlementSink, at now: UInt64) -> RepeatAnswer {
-        guard arrival.hasSendersID else { return .first }
-        let key = RepeatKey(arrival, hash)
+    /// Looks up an arrival that its access rule permits, and remembers its id. A duplicate of a running arrival is
+    /// held, and ``settle(_:_:at:)`` returns it for that one.
+    func check(_ arrival: Arrival, sink: any SettlementSink, at now: UInt64) -> DeduplicationDecision {
+        guard arrival.hasSenderID else { return .first }
+        let key = DeduplicationKey(arrival, hash)
         let content = arrival.contentHash(hash)
-        return table.withLock { $0.ask(key, content: content, arrival, sink: sink, at: now) }
+        return table.withLock { $0.check(key, content: content, arrival, sink: sink, at: now) }
     }
 
-    /// Returns the answer of ``ask(_:sink:at:)`` without remembering the id.
-    func look(at arrival: Arrival, now: UInt64) -> RepeatAnswer {
-        guard arrival.hasSendersID else { return .first }
-        let key = RepeatKey(arrival, hash)
+    /// Returns the result of ``check(_:sink:at:)`` without remembering the id.
+    func peek(_ arrival: Arrival, at now: UInt64) -> DeduplicationDecision {
+        guard arrival.hasSenderID else { return .first }
+        let key = DeduplicationKey(arrival, hash)
         let content = arrival.contentHash(hash)
-        return table.withLock { $0.look(at: key, content: content, now: now) }
+        return table.withLock { $0.peek(key, content: content, at: now) }
     }
 
     /// Records the outcome of any arrival of the source.
     ///
-    /// - Returns: The repeats that wait for it, which receive the same outcome.
-    func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> [RepeatFollower] {
-        guard arrival.isReadable, arrival.hasSendersID else { return [] }
-        let key = RepeatKey(arrival, hash)
+    /// - Returns: The duplicates that wait for it, which receive the same outcome.
+    func settle(_ arrival: Arrival, _ outcome: Outcome, at now: UInt64) -> [CoalescedDelivery] {
+        guard arrival.isReadable, arrival.hasSenderID else { return [] }
+        let key = DeduplicationKey(arrival, hash)
         var isHandled = false
         var kept: Bytes?
         if case .handled(let reply) = outcome {
@@ -51,26 +51,26 @@ final class SourceRepeats: Sendable {
 }
 
 /// The result of looking up an arrival's id.
-enum RepeatAnswer: Sendable, Equatable {
+enum DeduplicationDecision: Sendable, Equatable {
     /// The id is new or forgotten, so the arrival runs.
     case first
     /// The same message is running; the arrival is held and settled with it.
-    case follows
+    case coalesced
     /// The same message was handled, with this reply.
-    case again(reply: Bytes?)
+    case duplicate(reply: Bytes?)
     /// The id belongs to a different message.
     case conflict
 }
 
-/// An arrival that repeats a running one and waits for its outcome.
-struct RepeatFollower: Sendable {
+/// A duplicate of a running arrival. It waits for that arrival's outcome.
+struct CoalescedDelivery: Sendable {
     let arrival: Arrival
     let sink: any SettlementSink
 }
 
 /// A 128-bit hash of a message's identity: the sender's id, with an event's `source` if the envelope has one. Both
 /// halves are hashed with secrets, so senders cannot construct two identities with equal keys.
-struct RepeatKey: Sendable, Hashable {
+struct DeduplicationKey: Sendable, Hashable {
     /// A byte that never occurs in UTF-8, so that an id alone never equals a source with an id.
     private static let mark: UInt8 = 0xFF
 
@@ -80,8 +80,8 @@ struct RepeatKey: Sendable, Hashable {
     init(_ arrival: Arrival, _ hash: SeededHash) {
         let source = arrival.eventSource
         self = arrival.withIDBytes { id in
-            guard var source else { return RepeatKey(id, hash) }
-            return source.withUTF8 { RepeatKey(id, of: UnsafeRawBufferPointer($0), hash) }
+            guard var source else { return DeduplicationKey(id, hash) }
+            return source.withUTF8 { DeduplicationKey(id, of: UnsafeRawBufferPointer($0), hash) }
         }
     }
 
@@ -94,9 +94,9 @@ struct RepeatKey: Sendable, Hashable {
 
     private init(_ id: UnsafeRawBufferPointer, of source: UnsafeRawBufferPointer, _ hash: SeededHash) {
         var hasher = Hasher()
-        hasher.combine(RepeatKey.mark)
+        hasher.combine(DeduplicationKey.mark)
         hasher.combine(bytes: source)
-        hasher.combine(RepeatKey.mark)
+        hasher.combine(DeduplicationKey.mark)
         hasher.combine(bytes: id)
         strong = UInt64(bitPattern: Int64(hasher.finalize()))
         fast = hash.value(of: id, after: hash.value(of: source))
@@ -105,23 +105,23 @@ struct RepeatKey: Sendable, Hashable {
     func hash(into hasher: inout Hasher) { hasher.combine(fast) }
 }
 
-/// The running and handled ids of one source: the state behind the lock of ``SourceRepeats``.
+/// The running and handled ids of one source: the state behind the lock of ``SourceDeduplication``.
 ///
 /// An id is remembered once the access rule permits its action. An entry is never forgotten while its action runs,
-/// because repeats may wait in it; the source's window bounds the number of such entries. Handled entries form a list
-/// by age and are forgotten oldest first. Any other outcome is forgotten at once. Slots are reused.
-struct RepeatTable: Sendable {
+/// because duplicates may wait in it; the source's window bounds the number of such entries. Handled entries form a
+/// list by age and are forgotten oldest first. Any other outcome is forgotten at once. Slots are reused.
+struct DeduplicationTable: Sendable {
     let count: Int
     let ticks: UInt64
     let bytes: Int
-    var places: [RepeatKey: Int32] = [:]
-    var entries: [RepeatEntry] = []
-    var firstFree = RepeatEntry.none
+    var slots: [DeduplicationKey: Int32] = [:]
+    var entries: [DeduplicationEntry] = []
+    var firstFree = DeduplicationEntry.none
     /// The ends of the list of handled entries, and of the list of those with a reply.
-    var oldest = RepeatEntry.none
-    var youngest = RepeatEntry.none
-    var oldestWithReply = RepeatEntry.none
-    var youngestWithReply = RepeatEntry.none
+    var oldest = DeduplicationEntry.none
+    var youngest = DeduplicationEntry.none
+    var oldestWithReply = DeduplicationEntry.none
+    var youngestWithReply = DeduplicationEntry.none
     /// The size of the stored replies, in bytes.
     var replyBytes = 0
 
@@ -135,150 +135,150 @@ struct RepeatTable: Sendable {
         self.bytes = bytes
     }
 
-    /// Looks up an arrival's id. A first arrival and a repeat of a running one are remembered.
-    mutating func ask(
-        _ key: RepeatKey,
+    /// Looks up an arrival's id. A first arrival and a duplicate of a running one are remembered.
+    mutating func check(
+        _ key: DeduplicationKey,
         content: UInt64,
         _ arrival: Arrival,
         sink: any SettlementSink,
         at now: UInt64
-    ) -> RepeatAnswer {
+    ) -> DeduplicationDecision {
         forgetExpired(at: now)
-        if let place = places[key].map(Int.init) {
-            guard entries[place].content == content else { return .conflict }
-            if entries[place].running == nil { return .again(reply: entries[place].reply) }
-            entries[place].followers.append(RepeatFollower(arrival: arrival, sink: sink))
-            return .follows
+        if let slot = slots[key].map(Int.init) {
+            guard entries[slot].content == content else { return .conflict }
+            if entries[slot].running == nil { return .duplicate(reply: entries[slot].reply) }
+            entries[slot].coalesced.append(CoalescedDelivery(arrival: arrival, sink: sink))
+            return .coalesced
         }
-        if places.count >= count {
+        if slots.count >= count {
             // If every entry is running, this id is not remembered.
-            guard oldest != RepeatEntry.none else { return .first }
+            guard oldest != DeduplicationEntry.none else { return .first }
             forget(oldest)
         }
-        insert(RepeatEntry(key, content: content, running: arrival))
+        insert(DeduplicationEntry(key, content: content, running: arrival))
         return .first
     }
 
     /// Records the outcome of an arrival, if it is the one running for its id.
     ///
     /// - Parameter reply: The reply, which must not share the memory of a batch.
-    /// - Returns: The repeats that waited for it.
+    /// - Returns: The duplicates that waited for it.
     mutating func settle(
-        _ key: RepeatKey,
+        _ key: DeduplicationKey,
         _ arrival: Arrival,
         isHandled: Bool,
         reply: Bytes?,
         at now: UInt64
-    ) -> [RepeatFollower] {
-        guard let place = places[key], let running = entries[Int(place)].running, running.isSame(as: arrival) else {
+    ) -> [CoalescedDelivery] {
+        guard let slot = slots[key], let running = entries[Int(slot)].running, running.isSame(as: arrival) else {
             return []
         }
-        let followers = entries[Int(place)].followers
+        let coalesced = entries[Int(slot)].coalesced
         let replyCount = reply?.count ?? 0
         // A reply that exceeds the limit alone must not evict all others.
         guard isHandled, replyCount <= bytes else {
-            remove(place)
-            return followers
+            remove(slot)
+            return coalesced
         }
-        entries[Int(place)].running = nil
-        entries[Int(place)].followers = []
-        entries[Int(place)].handledTick = now
-        entries[Int(place)].reply = reply
-        appendToAges(place)
+        entries[Int(slot)].running = nil
+        entries[Int(slot)].coalesced = []
+        entries[Int(slot)].handledTick = now
+        entries[Int(slot)].reply = reply
+        appendToAges(slot)
         replyBytes += replyCount
-        while replyBytes > bytes, oldestWithReply != RepeatEntry.none { forget(oldestWithReply) }
-        return followers
+        while replyBytes > bytes, oldestWithReply != DeduplicationEntry.none { forget(oldestWithReply) }
+        return coalesced
     }
 
     /// Forgets the expired ids.
     mutating func forgetExpired(at now: UInt64) {
         // An addition: `now` may be a tick behind another thread's, and a difference would underflow.
-        while oldest != RepeatEntry.none, entries[Int(oldest)].handledTick + ticks <= now { forget(oldest) }
+        while oldest != DeduplicationEntry.none, entries[Int(oldest)].handledTick + ticks <= now { forget(oldest) }
     }
 }
 
 // MARK: - Slots
 
-extension RepeatTable {
-    private mutating func insert(_ entry: RepeatEntry) {
-        guard firstFree != RepeatEntry.none else {
-            places[entry.key] = Int32(entries.count)
+extension DeduplicationTable {
+    private mutating func insert(_ entry: DeduplicationEntry) {
+        guard firstFree != DeduplicationEntry.none else {
+            slots[entry.key] = Int32(entries.count)
             entries.append(entry)
             return
         }
-        let place = firstFree
-        firstFree = entries[Int(place)].younger
-        entries[Int(place)] = entry
-        places[entry.key] = place
+        let slot = firstFree
+        firstFree = entries[Int(slot)].younger
+        entries[Int(slot)] = entry
+        slots[entry.key] = slot
     }
 
     /// Frees a slot that is in no list.
-    mutating func remove(_ place: Int32) {
-        places[entries[Int(place)].key] = nil
-        entries[Int(place)].running = nil
-        entries[Int(place)].followers = []
-        entries[Int(place)].reply = nil
-        entries[Int(place)].younger = firstFree
-        firstFree = place
+    mutating func remove(_ slot: Int32) {
+        slots[entries[Int(slot)].key] = nil
+        entries[Int(slot)].running = nil
+        entries[Int(slot)].coalesced = []
+        entries[Int(slot)].reply = nil
+        entries[Int(slot)].younger = firstFree
+        firstFree = slot
     }
 }
 
-extension RepeatTable {
+extension DeduplicationTable {
     /// Looks up an id without changing anything.
-    func look(at key: RepeatKey, content: UInt64, now: UInt64) -> RepeatAnswer {
-        guard let entry = places[key].map({ entries[Int($0)] }) else { return .first }
+    func peek(_ key: DeduplicationKey, content: UInt64, at now: UInt64) -> DeduplicationDecision {
+        guard let entry = slots[key].map({ entries[Int($0)] }) else { return .first }
         guard entry.running != nil || entry.handledTick + ticks > now else { return .first }
         guard entry.content == content else { return .conflict }
-        return entry.running == nil ? .again(reply: entry.reply) : .follows
+        return entry.running == nil ? .duplicate(reply: entry.reply) : .coalesced
     }
 }
 
 /// The list of handled entries by age, and the list of those with a reply.
-extension RepeatTable {
-    mutating func appendToAges(_ place: Int32) {
-        entries[Int(place)].older = youngest
-        entries[Int(place)].younger = RepeatEntry.none
-        entries[Int(place)].youngerWithReply = RepeatEntry.none
-        if youngest == RepeatEntry.none { oldest = place } else { entries[Int(youngest)].younger = place }
-        youngest = place
-        guard hasReply(place) else { return }
-        if youngestWithReply == RepeatEntry.none {
-            oldestWithReply = place
+extension DeduplicationTable {
+    mutating func appendToAges(_ slot: Int32) {
+        entries[Int(slot)].older = youngest
+        entries[Int(slot)].younger = DeduplicationEntry.none
+        entries[Int(slot)].youngerWithReply = DeduplicationEntry.none
+        if youngest == DeduplicationEntry.none { oldest = slot } else { entries[Int(youngest)].younger = slot }
+        youngest = slot
+        guard hasReply(slot) else { return }
+        if youngestWithReply == DeduplicationEntry.none {
+            oldestWithReply = slot
         } else {
-            entries[Int(youngestWithReply)].youngerWithReply = place
+            entries[Int(youngestWithReply)].youngerWithReply = slot
         }
-        youngestWithReply = place
+        youngestWithReply = slot
     }
 
     /// Forgets the oldest entry, or the oldest one with a reply. Each is the first of its list.
-    mutating func forget(_ place: Int32) {
-        let (older, younger) = (entries[Int(place)].older, entries[Int(place)].younger)
-        if older == RepeatEntry.none { oldest = younger } else { entries[Int(older)].younger = younger }
-        if younger == RepeatEntry.none { youngest = older } else { entries[Int(younger)].older = older }
-        if hasReply(place) {
-            oldestWithReply = entries[Int(place)].youngerWithReply
-            if oldestWithReply == RepeatEntry.none { youngestWithReply = RepeatEntry.none }
-            replyBytes -= entries[Int(place)].reply?.count ?? 0
+    mutating func forget(_ slot: Int32) {
+        let (older, younger) = (entries[Int(slot)].older, entries[Int(slot)].younger)
+        if older == DeduplicationEntry.none { oldest = younger } else { entries[Int(older)].younger = younger }
+        if younger == DeduplicationEntry.none { youngest = older } else { entries[Int(younger)].older = older }
+        if hasReply(slot) {
+            oldestWithReply = entries[Int(slot)].youngerWithReply
+            if oldestWithReply == DeduplicationEntry.none { youngestWithReply = DeduplicationEntry.none }
+            replyBytes -= entries[Int(slot)].reply?.count ?? 0
         }
-        remove(place)
+        remove(slot)
     }
 
     /// Returns whether a slot has a reply that is not empty. An empty one takes no bytes, so it is not listed.
-    private func hasReply(_ place: Int32) -> Bool { (entries[Int(place)].reply?.count ?? 0) > 0 }
+    private func hasReply(_ slot: Int32) -> Bool { (entries[Int(slot)].reply?.count ?? 0) > 0 }
 }
 
 /// The state of one id.
-struct RepeatEntry: Sendable {
+struct DeduplicationEntry: Sendable {
     /// The index that marks the end of a list.
     static let none: Int32 = -1
 
-    var key: RepeatKey
+    var key: DeduplicationKey
     /// A hash of name and body.
     var content: UInt64
     /// The running arrival, or `nil` after it was handled.
     var running: Arrival?
-    /// The repeats that wait for its outcome.
-    var followers: [RepeatFollower] = []
+    /// The duplicates that wait for its outcome.
+    var coalesced: [CoalescedDelivery] = []
     /// The tick at which it was handled, and its reply.
     var handledTick: UInt64 = 0
     var reply: Bytes?
@@ -288,7 +288,7 @@ struct RepeatEntry: Sendable {
     var younger = none
     var youngerWithReply = none
 
-    init(_ key: RepeatKey, content: UInt64, running: Arrival) {
+    init(_ key: DeduplicationKey, content: UInt64, running: Arrival) {
         self.key = key
         self.content = content
         self.running = running

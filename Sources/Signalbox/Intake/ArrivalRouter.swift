@@ -3,7 +3,7 @@ import SignalboxCore
 /// A router that finds the plugin for each arrival of a batch and checks its access rule. The result is reused while
 /// name and origin stay the same.
 struct ArrivalRouter {
-    enum Answer {
+    enum Decision {
         case plugin(PluginEntry)
         case refused(Outcome.Rejection, plugin: PluginEntry?)
     }
@@ -17,7 +17,7 @@ struct ArrivalRouter {
         self.table = table
     }
 
-    mutating func route(_ arrival: Arrival) -> Answer {
+    mutating func route(_ arrival: Arrival) -> Decision {
         guard arrival.isReadable else { return refusal(of: arrival) }
         guard let entry = entry(for: arrival) else { return .refused(ArrivalRouter.unknown, plugin: nil) }
         if let lastAllowed, arrival.hasOrigin(of: lastAllowed) { return .plugin(entry) }
@@ -29,7 +29,7 @@ struct ArrivalRouter {
         return .plugin(entry)
     }
 
-    private func refusal(of arrival: Arrival) -> Answer {
+    private func refusal(of arrival: Arrival) -> Decision {
         guard case .failure(let rejection) = arrival.reading else {
             return .refused(ArrivalRouter.unknown, plugin: nil)
         }
@@ -66,10 +66,16 @@ struct BatchParts {
         var ranges: [Range<Int>]
 
         /// Returns the part as a slice of the batch. Arrivals are copied only if the part is not contiguous.
-        func run(of batch: LaneRun) -> LaneRun {
+        func slice(of batch: BatchSlice) -> BatchSlice {
             if ranges.count == 1 { return batch.part(ranges[0]) }
             let arrivals = ranges.flatMap { batch.arrivals[$0] }
-            return LaneRun(arrivals, in: 0..<arrivals.count, sink: batch.sink, tick: batch.tick, intake: batch.intake)
+            return BatchSlice(
+                arrivals,
+                in: 0..<arrivals.count,
+                sink: batch.sink,
+                tick: batch.tick,
+                intake: batch.intake
+            )
         }
     }
 

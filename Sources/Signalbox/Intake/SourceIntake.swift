@@ -8,10 +8,10 @@ final class SourceIntake: Sendable {
     let counters: OutcomeCounters
     let log: SourceLog
     let window: Window
-    let life = SourceLife()
+    let lifecycle = SourceLifecycle()
     let admission: Admission
     /// The ack deadline of a waiting arrival, in ticks, or `nil` if the source does not redeliver.
-    let holdTicks: UInt64?
+    let ackDeadlineTicks: UInt64?
     /// Whether a task waits for the window to change. Checked at each release, so that releases need no lock.
     private let hasWaiters = Atomic<Bool>(false)
     private let state = Mutex(State())
@@ -21,7 +21,7 @@ final class SourceIntake: Sendable {
     private struct State {
         var phase = Phase.waiting
         /// The arrivals taken before the supervisor opened.
-        var held: [LaneRun] = []
+        var held: [BatchSlice] = []
         /// The lanes this source has used, so that they are found without another lock.
         var lanes: [ObjectIdentifier: Lane] = [:]
         var roomWaiters: [UnsafeContinuation<Bool, Never>] = []
@@ -42,9 +42,9 @@ final class SourceIntake: Sendable {
         self.counters = counters
         window = Window(limits: options.window)
         admission = Admission(options, features, core)
-        holdTicks =
+        ackDeadlineTicks =
             features.contains(.redelivers)
-            ? TickCount.ticks(in: core.configuration.holdLimit, of: core.configuration.tick) : nil
+            ? TickCount.ticks(in: core.configuration.ackDeadline, of: core.configuration.tick) : nil
         log = SourceLog(source: source, core: core)
     }
 }
@@ -58,12 +58,12 @@ extension SourceIntake: Intake {
             let allowed = admission.allowance(of: batch.count, at: core.now)
             let taken = window.take(batch.prefix(allowed).lazy.map(\.originalLength))
             admission.took(taken, at: core.now)
-            let run = LaneRun(batch, in: 0..<taken, sink: sink, tick: core.now, intake: self)
+            let slice = BatchSlice(batch, in: 0..<taken, sink: sink, tick: core.now, intake: self)
             guard state.phase == .open else {
-                if taken > 0 { state.held.append(run) }
+                if taken > 0 { state.held.append(slice) }
                 return (taken, [])
             }
-            return (taken, route(run, &state))
+            return (taken, route(slice, &state))
         }
         settle(verdicts)
         return taken
@@ -71,21 +71,21 @@ extension SourceIntake: Intake {
 
     func room() async throws(SourceClosed) {
         let isOpen = await withUnsafeContinuation { continuation in
-            let answer = state.withLock { state -> Bool? in
+            let result = state.withLock { state -> Bool? in
                 guard state.phase != .closed else { return false }
                 hasWaiters.store(true, ordering: .sequentiallyConsistent)
                 if hasRoom { return true }
                 state.roomWaiters.append(continuation)
                 return nil
             }
-            if let answer { continuation.resume(returning: answer) }
+            if let result { continuation.resume(returning: result) }
         }
         guard isOpen else { throw SourceClosed() }
     }
 
     /// Expires remembered ids and wakes tasks for which the rate limit has room. The timer calls it at each tick.
     func tick(_ now: UInt64) {
-        admission.repeats?.tick(now)
+        admission.deduplication?.tick(now)
         if let rate = admission.rate, rate.slows { wake() }
     }
 
@@ -98,7 +98,7 @@ extension SourceIntake: Intake {
             state.phase = .open
             defer { state.held = [] }
             return state.held.flatMap { held in
-                route(LaneRun(held.arrivals, in: held.range, sink: held.sink, tick: core.now, intake: self), &state)
+                route(BatchSlice(held.arrivals, in: held.range, sink: held.sink, tick: core.now, intake: self), &state)
             }
         }
         settle(verdicts)
@@ -110,21 +110,21 @@ extension SourceIntake: Intake {
 extension SourceIntake {
     /// Sends each arrival to its lane. The arrivals of a batch for one lane are enqueued together, in order. Returns
     /// those that reach no lane, to be settled after the lock is released.
-    private func route(_ run: LaneRun, _ state: inout State) -> [IntakeVerdict] {
+    private func route(_ slice: BatchSlice, _ state: inout State) -> [IntakeVerdict] {
         var router = ArrivalRouter(table: core.registry.snapshot)
         var verdicts: [IntakeVerdict] = []
         var parts = BatchParts()
-        var pass = AdmissionPass(admission, run)
-        var position = run.range.lowerBound
-        while position < run.range.upperBound {
+        var pass = AdmissionPass(admission, slice)
+        var position = slice.range.lowerBound
+        while position < slice.range.upperBound {
             var end = position + 1
-            switch router.route(run.arrivals[position]) {
+            switch router.route(slice.arrivals[position]) {
             case .refused(let rejection, let plugin):
-                let one = run.part(position..<end)
-                verdicts.append(IntakeVerdict(run: one, outcome: .rejected(rejection), plugin: plugin))
+                let one = slice.part(position..<end)
+                verdicts.append(IntakeVerdict(slice: one, outcome: .rejected(rejection), plugin: plugin))
             case .plugin(let entry):
-                end = Arrival.endOfAlike(run.arrivals, in: position..<run.range.upperBound)
-                if admission.isNeeded(for: entry, run.arrivals[position]) {
+                end = Arrival.endOfMatchingRun(slice.arrivals, in: position..<slice.range.upperBound)
+                if admission.isNeeded(for: entry, slice.arrivals[position]) {
                     pass.admit(position..<end, for: entry, to: &parts, &verdicts)
                 } else {
                     parts.add(position..<end, for: entry)
@@ -134,8 +134,8 @@ extension SourceIntake {
         }
         for part in parts.all {
             let lane = lane(for: part.entry, &state)
-            guard let verdict = lane.enqueue(part.run(of: run)) else { continue }
-            verdicts.append(IntakeVerdict(run: verdict.run, outcome: verdict.outcome, plugin: part.entry))
+            guard let verdict = lane.enqueue(part.slice(of: slice)) else { continue }
+            verdicts.append(IntakeVerdict(slice: verdict.slice, outcome: verdict.outcome, plugin: part.entry))
         }
         return verdicts
     }
@@ -149,13 +149,13 @@ extension SourceIntake {
 
     private func settle(_ verdicts: [IntakeVerdict]) {
         for verdict in verdicts {
-            guard verdict.isRepeat else {
-                verdict.run.settle(verdict.outcome, plugin: verdict.plugin)
+            guard verdict.isDuplicate else {
+                verdict.slice.settle(verdict.outcome, plugin: verdict.plugin)
                 continue
             }
-            for position in verdict.run.range {
-                let arrival = verdict.run.arrivals[position]
-                settleRepeat(arrival, verdict.outcome, plugin: verdict.plugin, sink: verdict.run.sink)
+            for position in verdict.slice.range {
+                let arrival = verdict.slice.arrivals[position]
+                settleDuplicate(arrival, verdict.outcome, plugin: verdict.plugin, sink: verdict.slice.sink)
             }
         }
     }
@@ -164,7 +164,7 @@ extension SourceIntake {
 // MARK: - Settlement
 
 extension SourceIntake {
-    /// Records the outcome of an arrival and its repeats, and notifies the adapter. Any thread, without a lock held.
+    /// Records the outcome of an arrival and its duplicates, and notifies the adapter. Any thread, without a lock held.
     ///
     /// A dead letter is stored before the adapter may acknowledge, so that the message is never lost. An arrival that
     /// its plugin gives back is abandoned if the source redelivers it.
@@ -173,7 +173,7 @@ extension SourceIntake {
         _ outcome: Outcome,
         plugin: PluginEntry?,
         sink: any SettlementSink,
-        _ attempts: AttemptsMade
+        _ attempts: AttemptCount
     ) {
         var outcome = outcome
         if let reason = outcome.reasonToGiveBack(plugin), isRedelivered(arrival) {
@@ -187,36 +187,38 @@ extension SourceIntake {
             core.deadLetters.add(DeadLetter(arrival, outcome: outcome, plugin: plugin?.outline, attempts))
             log.deadLetter(arrival, outcome, attempts, plugin: plugin)
         }
-        tellObservers(arrival, outcome, attempts, plugin: plugin, isRepeat: false)
-        guard admission.hears(of: plugin) else { return tellAdapter(arrival, outcome, sink) }
-        let followers = admission.settle(arrival, outcome, plugin: plugin, core)
-        tellAdapter(arrival, outcome, sink)
-        for follower in followers {
-            settleRepeat(follower.arrival, outcome, plugin: plugin, sink: follower.sink)
+        notifyObservers(arrival, outcome, attempts, plugin: plugin, isDuplicate: false)
+        guard admission.needsOutcomes(of: plugin) else { return notifyAdapter(arrival, outcome, sink) }
+        let duplicates = admission.settle(arrival, outcome, plugin: plugin, core)
+        notifyAdapter(arrival, outcome, sink)
+        for duplicate in duplicates {
+            settleDuplicate(duplicate.arrival, outcome, plugin: plugin, sink: duplicate.sink)
         }
     }
 
-    private func isRedelivered(_ arrival: Arrival) -> Bool { holdTicks != nil && arrival.origin.facts.isRedelivered }
+    private func isRedelivered(_ arrival: Arrival) -> Bool {
+        ackDeadlineTicks != nil && arrival.origin.facts.isRedelivered
+    }
 
-    /// Records the outcome of an arrival that repeats another, and notifies the adapter.
-    private func settleRepeat(
+    /// Records the outcome of a duplicate, and notifies the adapter.
+    private func settleDuplicate(
         _ arrival: Arrival,
         _ outcome: Outcome,
         plugin: PluginEntry?,
         sink: any SettlementSink
     ) {
         counters.count(outcome)
-        counters.repeats.wrappingAdd(1, ordering: .relaxed)
-        tellObservers(arrival, outcome, .none, plugin: plugin, isRepeat: true)
-        tellAdapter(arrival, outcome, sink)
+        counters.duplicates.wrappingAdd(1, ordering: .relaxed)
+        notifyObservers(arrival, outcome, .none, plugin: plugin, isDuplicate: true)
+        notifyAdapter(arrival, outcome, sink)
     }
 
-    private func tellObservers(
+    private func notifyObservers(
         _ arrival: Arrival,
         _ outcome: Outcome,
-        _ attempts: AttemptsMade,
+        _ attempts: AttemptCount,
         plugin: PluginEntry?,
-        isRepeat: Bool
+        isDuplicate: Bool
     ) {
         let onOutcome = core.configuration.onOutcome
         let ofPlugin = plugin?.middleware.hasObservers ?? false
@@ -225,8 +227,8 @@ extension SourceIntake {
             arrival: arrival,
             plugin: plugin?.action,
             outcome: outcome,
-            attempts: attempts.begun,
-            isRepeat: isRepeat,
+            attempts: attempts.started,
+            isDuplicate: isDuplicate,
             isOutcomeOfAttempt: attempts.isOutcomeOfLast,
             outline: plugin?.outline
         )
@@ -235,7 +237,7 @@ extension SourceIntake {
         for observer in plugin?.middleware.observers ?? [] { observer.settled(settled) }
     }
 
-    private func tellAdapter(_ arrival: Arrival, _ outcome: Outcome, _ sink: any SettlementSink) {
+    private func notifyAdapter(_ arrival: Arrival, _ outcome: Outcome, _ sink: any SettlementSink) {
         let token = arrival.token
         if outcome.isDecided { sink.mayAcknowledge(token) }
         sink.settle(token, outcome)
@@ -274,7 +276,7 @@ extension SourceIntake {
 extension SourceIntake {
     /// Stops accepting arrivals and abandons those that have not reached a lane.
     func close() {
-        let (held, waiters) = state.withLock { state -> ([LaneRun], [UnsafeContinuation<Bool, Never>]) in
+        let (held, waiters) = state.withLock { state -> ([BatchSlice], [UnsafeContinuation<Bool, Never>]) in
             state.phase = .closed
             defer {
                 state.held = []
@@ -283,7 +285,7 @@ extension SourceIntake {
             return (state.held, state.roomWaiters)
         }
         for waiter in waiters { waiter.resume(returning: false) }
-        settle(held.map { IntakeVerdict(run: $0, outcome: .abandoned(.drain), plugin: nil) })
+        settle(held.map { IntakeVerdict(slice: $0, outcome: .abandoned(.drain), plugin: nil) })
     }
 
     /// Whether arrivals are refused: the supervisor is draining or has stopped, or the source is being removed.

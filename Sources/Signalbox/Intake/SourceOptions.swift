@@ -2,7 +2,7 @@
 struct SourceOptions: Sendable {
     let window: WindowLimits
     let rateLimit: RateLimit?
-    let repeats: RepeatPolicy
+    let deduplication: DeduplicationPolicy
 }
 
 /// The maximum amount of work from one source inside the supervisor, from submission to settlement.
@@ -56,23 +56,25 @@ public struct RateLimit: Sendable, Hashable {
 
 /// Whether a source's messages are deduplicated by their sender's id, or for CloudEvents by `source` and id.
 ///
-/// A repeat of a running message receives its outcome at the same time. A repeat of a handled message receives the same
-/// outcome without a call. After any other outcome the message runs again. The same id with another name or body is
-/// `rejected(idConflict)`. Ids assigned by Signalbox are never deduplicated.
-public struct RepeatPolicy: Sendable, Hashable {
-    enum Choice: Sendable, Hashable { case automatic, never, within(RepeatLimits) }
+/// A duplicate of a running message receives its outcome at the same time. A duplicate of a handled message receives
+/// the same outcome without a call. After any other outcome the message runs again. The same id with another name or
+/// body is `rejected(idConflict)`. Ids assigned by Signalbox are never deduplicated.
+public struct DeduplicationPolicy: Sendable, Hashable {
+    enum Choice: Sendable, Hashable { case automatic, never, within(DeduplicationLimits) }
     let choice: Choice
 
-    /// Deduplication within the default ``RepeatLimits`` if the adapter has the feature `stableIDs`.
-    public static let automatic = RepeatPolicy(choice: .automatic)
+    /// Deduplication within the default ``DeduplicationLimits`` if the adapter has the feature `stableIDs`.
+    public static let automatic = DeduplicationPolicy(choice: .automatic)
     /// No deduplication.
-    public static let never = RepeatPolicy(choice: .never)
+    public static let never = DeduplicationPolicy(choice: .never)
     /// Returns a policy that ignores the adapter's features. Senders must give each message a unique id.
-    public static func within(_ limits: RepeatLimits) -> RepeatPolicy { RepeatPolicy(choice: .within(limits)) }
+    public static func within(_ limits: DeduplicationLimits) -> DeduplicationPolicy {
+        DeduplicationPolicy(choice: .within(limits))
+    }
 }
 
 /// The limits on the ids that a source remembers for deduplication.
-public struct RepeatLimits: Sendable, Hashable {
+public struct DeduplicationLimits: Sendable, Hashable {
     /// The maximum number of ids, 1 to 10,000,000; 10,000 by default. Beyond it the oldest handled id is forgotten.
     public var count: Int { didSet { check() } }
     /// The time an id is remembered after its action was handled, above zero; 10 min by default.

@@ -1,7 +1,7 @@
 import SignalboxCore
 
 /// A slice of a submitted batch: arrivals for the same lane, in order.
-struct LaneRun: Sendable {
+struct BatchSlice: Sendable {
     let arrivals: [Arrival]
     var range: Range<Int>
     let sink: any SettlementSink
@@ -25,19 +25,19 @@ struct LaneRun: Sendable {
     }
 
     /// Returns a part of the slice.
-    func part(_ range: Range<Int>) -> LaneRun {
+    func part(_ range: Range<Int>) -> BatchSlice {
         var part = self
         part.range = range
         return part
     }
 
     /// Returns a slice of the given positions. Arrivals are copied only if the positions have gaps.
-    func part(at positions: [Int]) -> LaneRun {
+    func part(at positions: [Int]) -> BatchSlice {
         guard let first = positions.first, let last = positions.last else {
             return part(range.lowerBound..<range.lowerBound)
         }
         if last - first + 1 == positions.count { return part(first..<last + 1) }
-        var picked = LaneRun(
+        var picked = BatchSlice(
             positions.map { arrivals[$0] },
             in: 0..<positions.count,
             sink: sink,
@@ -51,7 +51,7 @@ struct LaneRun: Sendable {
 
     /// Returns whether the ack deadline of the source has passed.
     func isOverdue(at now: UInt64) -> Bool {
-        guard let limit = intake.holdTicks else { return false }
+        guard let limit = intake.ackDeadlineTicks else { return false }
         return now - tick >= limit
     }
 
@@ -59,7 +59,7 @@ struct LaneRun: Sendable {
     ///
     /// - Parameter isOfAttempt: Whether the outcome is that of the last attempt.
     func settle(_ outcome: Outcome, plugin: PluginEntry?, isOfAttempt: Bool = false) {
-        let attempts = AttemptsMade(begun: attempt - 1, isOutcomeOfLast: isOfAttempt)
+        let attempts = AttemptCount(started: attempt - 1, isOutcomeOfLast: isOfAttempt)
         for position in range {
             intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
         }
@@ -67,7 +67,7 @@ struct LaneRun: Sendable {
 
     /// Settles one arrival with the outcome of its attempt.
     func settle(_ position: Int, _ outcome: Outcome, plugin: PluginEntry?) {
-        let attempts = AttemptsMade(begun: attempt, isOutcomeOfLast: true)
+        let attempts = AttemptCount(started: attempt, isOutcomeOfLast: true)
         intake.settle(arrivals[position], outcome, plugin: plugin, sink: sink, attempts)
     }
 
@@ -75,12 +75,12 @@ struct LaneRun: Sendable {
     func settleLate(_ position: Int, plugin: PluginEntry?) {
         let late = Outcome.Rejection(.expired, detail: "its deadline passed before the plugin could begin")
         let failure = failures?.outcome(at: position)
-        let attempts = AttemptsMade(begun: attempt - 1, isOutcomeOfLast: failure != nil)
+        let attempts = AttemptCount(started: attempt - 1, isOutcomeOfLast: failure != nil)
         intake.settle(arrivals[position], failure ?? .rejected(late), plugin: plugin, sink: sink, attempts)
     }
 
     /// The slice after its next attempt.
-    var called: LaneRun {
+    var called: BatchSlice {
         var called = self
         called.attempt += 1
         return called
@@ -109,19 +109,19 @@ struct FailedCalls: Sendable {
 }
 
 /// The number of attempts at an arrival when it was decided.
-struct AttemptsMade: Sendable {
+struct AttemptCount: Sendable {
     /// The number of attempts that were started.
-    let begun: Int
+    let started: Int
     /// Whether a plugin or middleware made the outcome in the last attempt. Otherwise the supervisor decided.
     let isOutcomeOfLast: Bool
 
     /// The value for an arrival decided before its first attempt.
-    static let none = AttemptsMade(begun: 0, isOutcomeOfLast: false)
+    static let none = AttemptCount(started: 0, isOutcomeOfLast: false)
 }
 
 /// Arrivals that were decided outside their worker's task, to be settled after the lane's lock is released.
 struct LaneVerdict: Sendable {
-    let run: LaneRun
+    let slice: BatchSlice
     let outcome: Outcome
     /// Whether the outcome is that of the last attempt.
     var isOfAttempt = false
@@ -129,10 +129,10 @@ struct LaneVerdict: Sendable {
 
 /// Arrivals that were decided during routing, to be settled after the intake's lock is released.
 struct IntakeVerdict: Sendable {
-    let run: LaneRun
+    let slice: BatchSlice
     let outcome: Outcome
     /// The plugin the arrivals were meant for, or `nil` if none was found.
     let plugin: PluginEntry?
-    /// Whether the arrivals repeat a handled one.
-    var isRepeat = false
+    /// Whether the arrivals are duplicates of a handled one.
+    var isDuplicate = false
 }

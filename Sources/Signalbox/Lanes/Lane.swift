@@ -11,8 +11,8 @@ final class Lane: Sendable {
     let timeoutTicks: UInt64
     let state: Mutex<LaneState>
 
-    /// - Parameter isHeldBack: Whether calls wait for ``open()``.
-    init(entry: PluginEntry, core: SupervisorCore, isHeldBack: Bool = false) {
+    /// - Parameter isWaitingForPredecessor: Whether calls wait for ``open()``.
+    init(entry: PluginEntry, core: SupervisorCore, isWaitingForPredecessor: Bool = false) {
         self.entry = entry
         self.core = core
         timeoutTicks = TickCount.ticks(in: entry.timeout, of: core.configuration.tick)
@@ -20,8 +20,8 @@ final class Lane: Sendable {
             LaneState(
                 order: entry.options.order,
                 maxConcurrent: entry.options.maxConcurrent,
-                callsWholeRuns: entry.call.takesWholeRuns,
-                isHeldBack: isHeldBack
+                callsWholeSlices: entry.call.takesWholeSlices,
+                isWaitingForPredecessor: isWaitingForPredecessor
             )
         )
     }
@@ -31,21 +31,23 @@ final class Lane: Sendable {
 
     /// The sources of calls that were settled and have not returned.
     var stalledSources: [SourceName] {
-        state.withLock { $0.places.compactMap { $0.isStalled ? $0.current?.intake.source : nil } }
+        state.withLock { $0.workers.compactMap { $0.isStalled ? $0.current?.intake.source : nil } }
     }
 
     /// Enqueues a slice, or returns a verdict on it if its calls cannot start.
-    func enqueue(_ run: LaneRun) -> LaneVerdict? {
-        let task = run.sink is OutcomeCollector ? LanePlace.currentTask : nil
-        if let task, core.lanes.isHeldBack(entry, byCallIn: task) { return LaneVerdict(run: run, outcome: reentrant) }
+    func enqueue(_ slice: BatchSlice) -> LaneVerdict? {
+        let task = slice.sink is OutcomeCollector ? LaneWorker.currentTask : nil
+        if let task, core.lanes.isWaitingForPredecessor(entry, withCallIn: task) {
+            return LaneVerdict(slice: slice, outcome: reentrant)
+        }
         let (verdict, wakeups) = state.withLock { state -> (LaneVerdict?, LaneWakeups) in
-            if let task, state.waitsForItself(run, in: task) {
-                return (LaneVerdict(run: run, outcome: reentrant), LaneWakeups())
+            if let task, state.waitsForItself(slice, in: task) {
+                return (LaneVerdict(slice: slice, outcome: reentrant), LaneWakeups())
             }
-            guard state.enqueue(run) else { return (LaneVerdict(run: run, outcome: unavailable), LaneWakeups()) }
+            guard state.enqueue(slice) else { return (LaneVerdict(slice: slice, outcome: unavailable), LaneWakeups()) }
             return (nil, state.dispatch())
         }
-        carryOut(wakeups)
+        perform(wakeups)
         return verdict
     }
 
@@ -55,13 +57,13 @@ final class Lane: Sendable {
             state.isClosed = true
             return (state.endParked(), state.hasEnded)
         }
-        carryOut(wakeups)
-        handOver()
-        if hasEnded { core.lanes.letGo(of: self) }
+        perform(wakeups)
+        activateReplacement()
+        if hasEnded { core.lanes.release(self) }
     }
 
-    func carryOut(_ wakeups: LaneWakeups) {
-        for place in wakeups.started { start(place) }
+    func perform(_ wakeups: LaneWakeups) {
+        for worker in wakeups.started { start(worker) }
         wakeups.resume()
     }
 
@@ -79,10 +81,10 @@ final class Lane: Sendable {
 
 extension LaneState {
     /// Returns whether the task is in a call of this lane that must return before the slice can start.
-    func waitsForItself(_ run: LaneRun, in task: Int) -> Bool {
-        guard let caller = places.first(where: { $0.current != nil && $0.place.isTask(task) }) else { return false }
+    func waitsForItself(_ slice: BatchSlice, in task: Int) -> Bool {
+        guard let caller = workers.first(where: { $0.current != nil && $0.worker.isTask(task) }) else { return false }
         if maxConcurrent == 1 { return true }
-        return order == .source && caller.current?.intake === run.intake
+        return order == .source && caller.current?.intake === slice.intake
     }
 }
 
@@ -93,7 +95,7 @@ extension Lane {
         state.withLock { state in
             if state.isStalled { return true }
             guard state.order == .source, let intake else { return false }
-            return state.places.contains { $0.isStalled && $0.current?.intake === intake }
+            return state.workers.contains { $0.isStalled && $0.current?.intake === intake }
         }
     }
 }
@@ -102,43 +104,43 @@ extension Lane {
     /// Starts calls, after the replaced plugin has nothing left.
     func open() {
         let (wakeups, hasEnded) = state.withLock { state in
-            state.isHeldBack = false
+            state.isWaitingForPredecessor = false
             return (state.dispatch(), state.hasEnded)
         }
-        carryOut(wakeups)
-        handOver()
-        if hasEnded { core.lanes.letGo(of: self) }
+        perform(wakeups)
+        activateReplacement()
+        if hasEnded { core.lanes.release(self) }
     }
 
     /// Lets the replacement of this plugin start if everything here is settled. Calls that were settled and have not
     /// returned are not awaited.
-    func handOver() {
-        if state.withLock({ $0.takeHandover() }) { core.lanes.handOver(entry) }
+    func activateReplacement() {
+        if state.withLock({ $0.takeActivation() }) { core.lanes.activateReplacement(of: entry) }
     }
 
     /// Returns whether the task is in a call of this lane.
     func hasCall(in task: Int) -> Bool {
-        state.withLock { state in state.places.contains { $0.current != nil && $0.place.isTask(task) } }
+        state.withLock { state in state.workers.contains { $0.current != nil && $0.worker.isTask(task) } }
     }
 }
 
 extension Lane {
     /// Abandons a removed source's arrivals whose call has not started. A call in progress continues, because expiring
     /// it would stall the lane for the other sources.
-    func letGo(of intake: SourceIntake) {
-        let (runs, wakeups) = state.withLock { state -> ([LaneRun], LaneWakeups) in
-            var runs = state.takeWaiting { $0.intake === intake } + state.takeSleepers { $0.intake === intake }
-            for position in state.places.indices where state.places[position].current?.intake === intake {
-                let word = state.places[position].place.word
-                guard word.phase == .running, state.places[position].place.mark(word, .interrupted),
-                    let rest = state.places[position].takeRest(behindCall: word.number)
+    func abandonWaiting(of intake: SourceIntake) {
+        let (slices, wakeups) = state.withLock { state -> ([BatchSlice], LaneWakeups) in
+            var slices = state.takeWaiting { $0.intake === intake } + state.takeRetries { $0.intake === intake }
+            for position in state.workers.indices where state.workers[position].current?.intake === intake {
+                let callState = state.workers[position].worker.callState
+                guard callState.phase == .running, state.workers[position].worker.mark(callState, .interrupted),
+                    let rest = state.workers[position].takeRest(behindCall: callState.number)
                 else { continue }
-                runs.append(rest)
+                slices.append(rest)
             }
-            return (runs, state.dispatch())
+            return (slices, state.dispatch())
         }
-        carryOut(wakeups)
-        settle(runs.map { LaneVerdict(run: $0, outcome: .abandoned(.drain)) })
+        perform(wakeups)
+        settle(slices.map { LaneVerdict(slice: $0, outcome: .abandoned(.drain)) })
     }
 
     /// Forgets a removed source, immediately or after its call returns.

@@ -3,84 +3,84 @@ import SignalboxCore
 /// Failed calls, retries and stalls.
 extension LaneState {
     /// Schedules a retry of a failed call. Its ordering group is held until then, and its worker is free.
-    mutating func delay(_ sleeper: LaneSleeper, at position: Int, behindCall number: UInt64) {
-        sleepers.append(sleeper)
-        guard let strand = places[position].strand else { return }
-        places[position].strand = nil
-        guard let rest = places[position].takeRest(behindCall: number) else { return }
-        strands[strand].waiting.prepend(rest)
+    mutating func delay(_ retry: ScheduledRetry, at position: Int, behindCall number: UInt64) {
+        retries.append(retry)
+        guard let group = workers[position].group else { return }
+        workers[position].group = nil
+        guard let rest = workers[position].takeRest(behindCall: number) else { return }
+        groups[group].waiting.prepend(rest)
     }
 
     /// Queues the retries that are due. If the lane is stalled, they end with their last failure.
-    mutating func wakeSleepers(at now: UInt64) -> [LaneVerdict] {
-        guard sleepers.contains(where: { $0.due <= now }) else { return [] }
-        let due = sleepers.filter { $0.due <= now }
-        sleepers.removeAll { $0.due <= now }
+    mutating func queueDueRetries(at now: UInt64) -> [LaneVerdict] {
+        guard retries.contains(where: { $0.due <= now }) else { return [] }
+        let due = retries.filter { $0.due <= now }
+        retries.removeAll { $0.due <= now }
         guard !isStalled else {
-            for strand in due.compactMap(\.strand) { letGo(strand) }
+            for group in due.compactMap(\.group) { releaseHeld(group) }
             return due.flatMap { $0.verdicts() }
         }
-        for sleeper in due {
-            if let strand = sleeper.strand { strands[strand].isHeld = false }
-            putBack(sleeper.run, to: sleeper.strand)
+        for retry in due {
+            if let group = retry.group { groups[group].isHeld = false }
+            putBack(retry.slice, to: retry.group)
         }
         return []
     }
 
-    private mutating func letGo(_ strand: Int) {
-        strands[strand].isHeld = false
-        release(strand)
+    private mutating func releaseHeld(_ group: Int) {
+        groups[group].isHeld = false
+        release(group)
     }
 
     /// Marks a worker's call as settled and returns what waited for it: its whole group, or the whole lane if every
     /// worker is stalled.
-    mutating func stall(_ position: Int, behindCall number: UInt64) -> [LaneRun] {
-        places[position].isStalled = true
-        stalledBy = places[position].current?.intake
+    mutating func stall(_ position: Int, behindCall number: UInt64) -> [BatchSlice] {
+        workers[position].isStalled = true
+        stalledBy = workers[position].current?.intake
         if sorter == position { sorter = nil }
-        var unbegun: [LaneRun] = []
-        if let rest = places[position].takeRest(behindCall: number) { unbegun.append(rest) }
-        if let strand = places[position].strand {
-            strands[strand].isStalled = true
-            unbegun += strands[strand].waiting.takeAll()
+        var unbegun: [BatchSlice] = []
+        if let rest = workers[position].takeRest(behindCall: number) { unbegun.append(rest) }
+        if let group = workers[position].group {
+            groups[group].isStalled = true
+            unbegun += groups[group].waiting.takeAll()
         }
         return isStalled ? unbegun + takeWaiting() : unbegun
     }
 
     /// Marks a stalled worker's call as returned.
     mutating func endStall(_ position: Int) {
-        places[position].isStalled = false
-        if let strand = places[position].strand { strands[strand].isStalled = false }
+        workers[position].isStalled = false
+        if let group = workers[position].group { groups[group].isStalled = false }
     }
 
-    mutating func takeWaiting() -> [LaneRun] {
-        strands.indices.flatMap { strands[$0].waiting.takeAll() }
+    mutating func takeWaiting() -> [BatchSlice] {
+        groups.indices.flatMap { groups[$0].waiting.takeAll() }
     }
 
-    mutating func takeWaiting(where isMeant: (LaneRun) -> Bool) -> [LaneRun] {
-        strands.indices.flatMap { strands[$0].waiting.takeAll(where: isMeant) }
+    mutating func takeWaiting(where isMeant: (BatchSlice) -> Bool) -> [BatchSlice] {
+        groups.indices.flatMap { groups[$0].waiting.takeAll(where: isMeant) }
     }
 
-    mutating func takeSleepers(where isMeant: (LaneRun) -> Bool = { _ in true }) -> [LaneRun] {
-        let taken = sleepers.filter { isMeant($0.run) }
-        sleepers.removeAll { isMeant($0.run) }
-        for strand in taken.compactMap(\.strand) { letGo(strand) }
-        return taken.map(\.run)
+    mutating func takeRetries(where isMeant: (BatchSlice) -> Bool = { _ in true }) -> [BatchSlice] {
+        let taken = retries.filter { isMeant($0.slice) }
+        retries.removeAll { isMeant($0.slice) }
+        for group in taken.compactMap(\.group) { releaseHeld(group) }
+        return taken.map(\.slice)
     }
 }
 
 /// A failed action that is called again at a later tick.
-struct LaneSleeper: Sendable {
-    let run: LaneRun
+struct ScheduledRetry: Sendable {
+    let slice: BatchSlice
     /// The ordering group that is held until then.
-    let strand: Int?
+    let group: Int?
     let due: UInt64
 
     /// Returns the final outcomes of the actions if no further call can be made.
     func verdicts() -> [LaneVerdict] {
-        run.range.compactMap { position in
-            run.failures?.outcome(at: position).map {
-                LaneVerdict(run: run.part(position..<position + 1), outcome: $0, isOfAttempt: true)
+        slice.range.compactMap { position in
+            slice.failures?.outcome(at: position).map {
+                LaneVerdict(slice: slice.part(position..<position + 1), outcome: $0, isOfAttempt: true)
             }
         }
     }

@@ -5,10 +5,10 @@ struct LaneState: Sendable {
     let order: LaneOptions.Order
     let maxConcurrent: Int
     /// Whether one call handles a whole slice.
-    let callsWholeRuns: Bool
+    let callsWholeSlices: Bool
 
-    var strands: [LaneStrand] = []
-    private var unusedStrands: [Int] = []
+    var groups: [OrderingGroup] = []
+    private var unusedGroups: [Int] = []
     private var sources: [ObjectIdentifier: Int] = [:]
     private var keys: [LaneKey: Int] = [:]
     /// The groups with a call that can start.
@@ -20,16 +20,16 @@ struct LaneState: Sendable {
     /// Whether all workers with more than one action have been asked to yield.
     private var hasAskedToYield = false
 
-    var places: [PlaceState] = []
+    var workers: [LaneWorkerState] = []
     private var parked: [Int] = []
     private var ended: [Int] = []
-    var sleepers: [LaneSleeper] = []
+    var retries: [ScheduledRetry] = []
     /// Whether no more slices will come. The workers' tasks end when nothing is left.
     var isClosed = false
     /// Whether calls must wait until the replaced plugin has nothing left.
-    var isHeldBack: Bool
+    var isWaitingForPredecessor: Bool
     /// Whether the replacement of this plugin has been allowed to start.
-    var hasHandedOver = false
+    var hasActivatedReplacement = false
     /// The number of arrivals rejected because the lane is stalled, since the last log line about it.
     var unreported = 0
     /// The tick of that line, or `nil` if there was none.
@@ -40,26 +40,27 @@ struct LaneState: Sendable {
     /// The maximum number of actions whose keys a worker decodes at once.
     private static let sortedAtOnce = 32
 
-    init(order: LaneOptions.Order, maxConcurrent: Int, callsWholeRuns: Bool, isHeldBack: Bool) {
-        self.isHeldBack = isHeldBack
+    init(order: LaneOptions.Order, maxConcurrent: Int, callsWholeSlices: Bool, isWaitingForPredecessor: Bool) {
+        self.isWaitingForPredecessor = isWaitingForPredecessor
         self.order = order
         self.maxConcurrent = maxConcurrent
-        self.callsWholeRuns = callsWholeRuns
+        self.callsWholeSlices = callsWholeSlices
     }
 
     /// Whether no call can start, because every worker has a call that was settled and has not returned.
-    var isStalled: Bool { places.count >= maxConcurrent && places.allSatisfy(\.isStalled) }
+    var isStalled: Bool { workers.count >= maxConcurrent && workers.allSatisfy(\.isStalled) }
 
     private var isEmpty: Bool {
-        sleepers.isEmpty && sorter == nil && strands.allSatisfy(\.waiting.isEmpty)
+        retries.isEmpty && sorter == nil && groups.allSatisfy(\.waiting.isEmpty)
     }
 
     /// Returns `true` once, when the replacement of this plugin may start: the lane is closed and empty, and every call
     /// in progress is settled.
-    mutating func takeHandover() -> Bool {
-        guard isClosed, !hasHandedOver, !isHeldBack, isEmpty, places.allSatisfy({ $0.current == nil || $0.isStalled })
+    mutating func takeActivation() -> Bool {
+        guard isClosed, !hasActivatedReplacement, !isWaitingForPredecessor, isEmpty,
+            workers.allSatisfy({ $0.current == nil || $0.isStalled })
         else { return false }
-        hasHandedOver = true
+        hasActivatedReplacement = true
         return true
     }
 
@@ -75,86 +76,86 @@ struct LaneState: Sendable {
 
 extension LaneState {
     /// - Returns: `false` if the plugin is unavailable to the slice's source.
-    mutating func enqueue(_ run: LaneRun) -> Bool {
-        let strand = strand(of: run.intake)
-        guard !isStalled, !strands[strand].isStalled else {
-            unreported += run.range.count
+    mutating func enqueue(_ slice: BatchSlice) -> Bool {
+        let group = group(of: slice.intake)
+        guard !isStalled, !groups[group].isStalled else {
+            unreported += slice.range.count
             return false
         }
-        strands[strand].waiting.append(run)
-        list(strand)
+        groups[group].waiting.append(slice)
+        list(group)
         return true
     }
 
     /// Adds an action whose key is known.
     ///
     /// - Returns: `false` if the plugin is unavailable for the key.
-    mutating func enqueue(_ run: LaneRun, key: LaneKey) -> Bool {
-        let strand = strand(of: key)
-        guard !isStalled, !strands[strand].isStalled else {
-            unreported += run.range.count
-            release(strand)
+    mutating func enqueue(_ slice: BatchSlice, key: LaneKey) -> Bool {
+        let group = group(of: key)
+        guard !isStalled, !groups[group].isStalled else {
+            unreported += slice.range.count
+            release(group)
             return false
         }
-        strands[strand].waiting.append(run)
-        list(strand)
+        groups[group].waiting.append(slice)
+        list(group)
         return true
     }
 
-    mutating func strand(of intake: SourceIntake) -> Int {
+    mutating func group(of intake: SourceIntake) -> Int {
         let source = ObjectIdentifier(intake)
         if let known = sources[source] { return known }
-        let strand = newStrand(nil)
-        sources[source] = strand
-        return strand
+        let group = newGroup(nil)
+        sources[source] = group
+        return group
     }
 
-    private mutating func strand(of key: LaneKey) -> Int {
+    private mutating func group(of key: LaneKey) -> Int {
         if let known = keys[key] { return known }
-        let strand = newStrand(key)
-        keys[key] = strand
-        return strand
+        let group = newGroup(key)
+        keys[key] = group
+        return group
     }
 
-    private mutating func newStrand(_ key: LaneKey?) -> Int {
-        guard let unused = unusedStrands.popLast() else {
-            strands.append(LaneStrand(key: key))
-            return strands.count - 1
+    private mutating func newGroup(_ key: LaneKey?) -> Int {
+        guard let unused = unusedGroups.popLast() else {
+            groups.append(OrderingGroup(key: key))
+            return groups.count - 1
         }
-        strands[unused].key = key
+        groups[unused].key = key
         return unused
     }
 
     /// Lists the group to be served, if it has waiting actions and no call in progress.
-    mutating func list(_ strand: Int) {
-        guard !strands[strand].isListed, !strands[strand].isHeld, !strands[strand].waiting.isEmpty else { return }
-        strands[strand].isListed = true
-        if order == .key, strands[strand].key == nil { unsorted.append(strand) } else { ready.append(strand) }
+    mutating func list(_ group: Int) {
+        guard !groups[group].isListed, !groups[group].isHeld, !groups[group].waiting.isEmpty else { return }
+        groups[group].isListed = true
+        if order == .key, groups[group].key == nil { unsorted.append(group) } else { ready.append(group) }
     }
 
     /// Forgets a source that submits nothing more.
     mutating func forget(_ intake: SourceIntake) {
-        guard let strand = sources.removeValue(forKey: ObjectIdentifier(intake)) else { return }
-        strands[strand].isLeft = true
-        release(strand)
+        guard let group = sources.removeValue(forKey: ObjectIdentifier(intake)) else { return }
+        groups[group].isLeft = true
+        release(group)
     }
 
     /// Lists a group without a call in progress. An empty group of a key or a removed source is freed instead.
-    mutating func release(_ strand: Int) {
-        let key = strands[strand].key
-        guard strands[strand].waiting.isEmpty, !strands[strand].isHeld, !strands[strand].isListed,
-            key != nil || strands[strand].isLeft
-        else { return list(strand) }
+    mutating func release(_ group: Int) {
+        let key = groups[group].key
+        guard groups[group].waiting.isEmpty, !groups[group].isHeld, !groups[group].isListed,
+            key != nil || groups[group].isLeft
+        else { return list(group) }
         if let key { keys[key] = nil }
-        strands[strand].forget()
-        unusedStrands.append(strand)
+        groups[group].forget()
+        unusedGroups.append(group)
     }
 
     /// Returns the unstarted part of a worker's slice to the front of its group's queue.
-    mutating func putBack(_ run: LaneRun, to strand: Int?) {
-        let strand = strand ?? self.strand(of: run.intake)
-        strands[strand].waiting.prepend(run)
-        list(strand)
+    mutating func putBack(_ slice: BatchSlice, to group: Int?) {
+        let group = group ?? self.group(of: slice.intake)
+        groups[group].waiting.prepend(slice)
+        list(group)
     }
 }
 
@@ -163,50 +164,50 @@ extension LaneState {
 extension LaneState {
     /// Returns the next work for an idle worker, or `nil` if nothing can start.
     mutating func takeWork(for position: Int) -> LaneWork? {
-        places[position].place.isAskedToYield.store(false, ordering: .relaxed)
-        while let strand = ready.popFirst() {
-            strands[strand].isListed = false
-            guard let run = strands[strand].waiting.popFirst(most: turnLength) else {
-                release(strand)
+        workers[position].worker.isAskedToYield.store(false, ordering: .relaxed)
+        while let group = ready.popFirst() {
+            groups[group].isListed = false
+            guard let slice = groups[group].waiting.popFirst(most: turnLength) else {
+                release(group)
                 continue
             }
-            if run.range.count > 1 { hasAskedToYield = false }
+            if slice.range.count > 1 { hasAskedToYield = false }
             if order == .none {
-                list(strand)
-                places[position].begin(run, of: nil)
+                list(group)
+                workers[position].begin(slice, of: nil)
             } else {
-                strands[strand].isHeld = true
-                places[position].begin(run, of: strand)
+                groups[group].isHeld = true
+                workers[position].begin(slice, of: group)
             }
-            return .call(run)
+            return .call(slice)
         }
         return takeUnsorted(for: position)
     }
 
     private mutating func takeUnsorted(for position: Int) -> LaneWork? {
         guard sorter == nil else { return nil }
-        while let strand = unsorted.popFirst() {
-            strands[strand].isListed = false
-            guard let run = strands[strand].waiting.popFirst(most: LaneState.sortedAtOnce) else {
-                release(strand)
+        while let group = unsorted.popFirst() {
+            groups[group].isListed = false
+            guard let slice = groups[group].waiting.popFirst(most: LaneState.sortedAtOnce) else {
+                release(group)
                 continue
             }
             sorter = position
-            strands[strand].isHeld = true
-            places[position].begin(run, of: strand)
-            return .sort(run)
+            groups[group].isHeld = true
+            workers[position].begin(slice, of: group)
+            return .sort(slice)
         }
         return nil
     }
 
     /// The maximum number of actions a worker takes at once: one while another group waits, otherwise a whole slice.
     private var turnLength: Int {
-        if callsWholeRuns { return .max }
+        if callsWholeSlices { return .max }
         if order == .none, maxConcurrent > 1 { return 1 }
         return ready.isEmpty ? .max : 1
     }
 
-    private var hasWork: Bool { !isHeldBack && (!ready.isEmpty || (!unsorted.isEmpty && sorter == nil)) }
+    private var hasWork: Bool { !isWaitingForPredecessor && (!ready.isEmpty || (!unsorted.isEmpty && sorter == nil)) }
 
     /// Assigns available work to parked workers and starts one more worker if permitted. If all are busy, those with
     /// more than one action are asked to yield. Parked workers end when nothing more will come.
@@ -217,43 +218,43 @@ extension LaneState {
                 parked.append(position)
                 break
             }
-            if let continuation = places[position].parked { wakeups.resume(continuation, with: work) }
-            places[position].parked = nil
+            if let continuation = workers[position].parked { wakeups.resume(continuation, with: work) }
+            workers[position].parked = nil
         }
         guard hasWork else {
             endParked(&wakeups)
             return wakeups
         }
         if let position = ended.popLast() {
-            wakeups.start(places[position].place)
-        } else if places.count < maxConcurrent {
-            let place = LanePlace(position: places.count)
-            places.append(PlaceState(place, callsWholeRuns: callsWholeRuns))
-            wakeups.start(place)
-        } else if !ready.isEmpty, !hasAskedToYield, hasLongRuns {
+            wakeups.start(workers[position].worker)
+        } else if workers.count < maxConcurrent {
+            let worker = LaneWorker(position: workers.count)
+            workers.append(LaneWorkerState(worker, callsWholeSlices: callsWholeSlices))
+            wakeups.start(worker)
+        } else if !ready.isEmpty, !hasAskedToYield, hasLongSlices {
             hasAskedToYield = true
-            for position in places.indices where (places[position].current?.range.count ?? 0) > 1 {
-                places[position].place.isAskedToYield.store(true, ordering: .relaxed)
+            for position in workers.indices where (workers[position].current?.range.count ?? 0) > 1 {
+                workers[position].worker.isAskedToYield.store(true, ordering: .relaxed)
             }
         }
         return wakeups
     }
 
     /// Whether a worker may have a slice of several actions that it calls one by one.
-    private var hasLongRuns: Bool {
-        guard !callsWholeRuns else { return false }
+    private var hasLongSlices: Bool {
+        guard !callsWholeSlices else { return false }
         return order == .source || (order == .none && maxConcurrent == 1)
     }
 
     /// Marks the worker's slice as done.
     mutating func finish(_ position: Int) {
         if sorter == position { sorter = nil }
-        let strand = places[position].strand
-        places[position].end()
-        guard let strand else { return }
-        strands[strand].isHeld = false
-        strands[strand].isStalled = false
-        release(strand)
+        let group = workers[position].group
+        workers[position].end()
+        guard let group else { return }
+        groups[group].isHeld = false
+        groups[group].isStalled = false
+        release(group)
     }
 
     /// - Returns: Whether the worker must end instead, because nothing more will come.
@@ -262,7 +263,7 @@ extension LaneState {
             ended.append(position)
             return true
         }
-        places[position].parked = continuation
+        workers[position].parked = continuation
         parked.append(position)
         return false
     }
@@ -277,28 +278,28 @@ extension LaneState {
     private mutating func endParked(_ wakeups: inout LaneWakeups) {
         guard isClosed, isEmpty else { return }
         for position in parked {
-            if let continuation = places[position].parked { wakeups.resume(continuation, with: nil) }
-            places[position].parked = nil
+            if let continuation = workers[position].parked { wakeups.resume(continuation, with: nil) }
+            workers[position].parked = nil
         }
         ended += parked
         parked = []
     }
 
-    var hasEnded: Bool { isClosed && !isHeldBack && isEmpty && ended.count == places.count }
+    var hasEnded: Bool { isClosed && !isWaitingForPredecessor && isEmpty && ended.count == workers.count }
 
     /// Returns the rest of a worker's slice to its queue, so that other groups are served first.
     mutating func giveWay(_ position: Int, behindCall number: UInt64) {
-        guard let rest = places[position].takeRest(behindCall: number) else { return }
-        putBack(rest, to: places[position].strand)
+        guard let rest = workers[position].takeRest(behindCall: number) else { return }
+        putBack(rest, to: workers[position].group)
     }
 }
 
 /// The next step of a worker.
 enum LaneWork: Sendable {
     /// Calls the plugin.
-    case call(LaneRun)
+    case call(BatchSlice)
     /// Decodes the bodies to determine their keys.
-    case sort(LaneRun)
+    case sort(BatchSlice)
 }
 
 /// The workers to start or resume after the lane's lock is released.
@@ -311,15 +312,15 @@ struct LaneWakeups: Sendable {
     /// Usually the only one, which needs no array.
     private var first: Resumption?
     private var others: [Resumption] = []
-    private(set) var started: [LanePlace] = []
+    private(set) var started: [LaneWorker] = []
 
     mutating func resume(_ continuation: UnsafeContinuation<LaneWork?, Never>, with work: LaneWork?) {
         let resumption = Resumption(continuation: continuation, work: work)
         if first == nil { first = resumption } else { others.append(resumption) }
     }
 
-    mutating func start(_ place: LanePlace) {
-        started.append(place)
+    mutating func start(_ worker: LaneWorker) {
+        started.append(worker)
     }
 
     /// Resumes the workers that have received work.

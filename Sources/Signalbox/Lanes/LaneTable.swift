@@ -6,7 +6,7 @@ final class LaneTable: Sendable {
         var lanes: [ObjectIdentifier: Lane] = [:]
         /// The lanes in order of creation, including those of removed plugins that still have work.
         var all: [Lane] = []
-        var successions = LaneSuccessions()
+        var replacements = PluginReplacements()
 
         func known(for entry: PluginEntry) -> Lane? {
             lanes[ObjectIdentifier(entry)] ?? all.first { $0.entry === entry }
@@ -18,7 +18,11 @@ final class LaneTable: Sendable {
     func lane(for entry: PluginEntry, core: SupervisorCore) -> Lane {
         state.withLock { state in
             if let lane = state.lanes[ObjectIdentifier(entry)] { return lane }
-            let lane = Lane(entry: entry, core: core, isHeldBack: state.successions.predecessor(of: entry) != nil)
+            let lane = Lane(
+                entry: entry,
+                core: core,
+                isWaitingForPredecessor: state.replacements.predecessor(of: entry) != nil
+            )
             state.lanes[ObjectIdentifier(entry)] = lane
             state.all.append(lane)
             return lane
@@ -29,15 +33,15 @@ final class LaneTable: Sendable {
     /// settled. Call ``retire(_:)`` for `old` next.
     func follow(_ old: PluginEntry, by new: PluginEntry) {
         guard old.options.order != .none, new.options.order != .none else { return }
-        state.withLock { $0.successions.add(old, before: new) }
+        state.withLock { $0.replacements.add(old, before: new) }
     }
 
     /// Returns whether the plugin's calls cannot start before a call of the task returns, because that call belongs to
     /// a plugin it replaced.
-    func isHeldBack(_ entry: PluginEntry, byCallIn task: Int) -> Bool {
+    func isWaitingForPredecessor(_ entry: PluginEntry, withCallIn task: Int) -> Bool {
         var entry = entry
         while let (before, lane) = state.withLock({ state in
-            state.successions.predecessor(of: entry).map { ($0, state.known(for: $0)) }
+            state.replacements.predecessor(of: entry).map { ($0, state.known(for: $0)) }
         }) {
             if lane?.hasCall(in: task) == true { return true }
             entry = before
@@ -56,25 +60,25 @@ final class LaneTable: Sendable {
     func retire(_ entry: PluginEntry) {
         let lane = state.withLock { $0.lanes.removeValue(forKey: ObjectIdentifier(entry)) }
         // Without a lane nothing was submitted for the plugin, and nothing will be.
-        if let lane { lane.close() } else { handOver(entry) }
+        if let lane { lane.close() } else { activateReplacement(of: entry) }
     }
 
     /// Lets the replacement of a retired plugin start, after everything of the retired plugin is settled.
-    func handOver(_ entry: PluginEntry) {
-        let next = state.withLock { state in state.successions.remove(entry).flatMap { state.known(for: $0) } }
+    func activateReplacement(of entry: PluginEntry) {
+        let next = state.withLock { state in state.replacements.remove(entry).flatMap { state.known(for: $0) } }
         next?.open()
     }
 
     /// Removes a lane whose tasks have ended. If the lane's last work was taken away from it, only this call lets the
     /// replacement start.
-    func letGo(of lane: Lane) {
+    func release(_ lane: Lane) {
         state.withLock { state in state.all.removeAll { $0 === lane } }
-        handOver(lane.entry)
+        activateReplacement(of: lane.entry)
     }
 }
 
 /// The chains of replaced plugins that still have unsettled work.
-struct LaneSuccessions: Sendable {
+struct PluginReplacements: Sendable {
     private var successors: [ObjectIdentifier: PluginEntry] = [:]
     private var predecessors: [ObjectIdentifier: PluginEntry] = [:]
 

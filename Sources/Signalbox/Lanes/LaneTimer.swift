@@ -7,39 +7,39 @@ extension Lane {
     /// A call is timed from the first tick that observes it, so it has at least its timeout and at most two ticks more,
     /// without reading a clock.
     ///
-    /// - Parameter wakesSleepers: `false` while the caller abandons the rest. A retry that a worker has just received
+    /// - Parameter queuesRetries: `false` while the caller abandons the rest. A retry that a worker has just received
     ///   cannot be abandoned and would be called again at each tick.
-    func tick(_ now: UInt64, wakesSleepers: Bool = true) {
+    func tick(_ now: UInt64, queuesRetries: Bool = true) {
         let (verdicts, wakeups) = state.withLock { state -> ([LaneVerdict], LaneWakeups) in
             var verdicts: [LaneVerdict] = []
-            for position in state.places.indices { verdicts += look(at: position, &state, now) }
+            for position in state.workers.indices { verdicts += look(at: position, &state, now) }
             let overdue = state.takeWaiting { $0.isOverdue(at: now) }
-            verdicts += overdue.map { LaneVerdict(run: $0, outcome: .abandoned(.holdLimit)) }
-            if wakesSleepers { verdicts += state.wakeSleepers(at: now) }
+            verdicts += overdue.map { LaneVerdict(slice: $0, outcome: .abandoned(.ackDeadline)) }
+            if queuesRetries { verdicts += state.queueDueRetries(at: now) }
             return (verdicts, state.dispatch())
         }
-        carryOut(wakeups)
+        perform(wakeups)
         settle(verdicts)
-        handOver()
+        activateReplacement()
         reportStall(at: now)
     }
 
     private func look(at position: Int, _ state: inout LaneState, _ now: UInt64) -> [LaneVerdict] {
-        let word = state.places[position].place.word
-        guard word.phase == .running || word.phase == .interrupted else { return [] }
-        if word.number != state.places[position].lastSeenCall {
-            state.places[position].lastSeenCall = word.number
-            state.places[position].lastSeenTick = now
-        } else if now - state.places[position].lastSeenTick >= timeoutTicks {
-            let verdicts = expire(word, position, &state, running: overdue, waiting: unavailable)
-            state.unreported += verdicts.dropFirst().reduce(0) { $0 + $1.run.range.count }
+        let callState = state.workers[position].worker.callState
+        guard callState.phase == .running || callState.phase == .interrupted else { return [] }
+        if callState.number != state.workers[position].lastSeenCall {
+            state.workers[position].lastSeenCall = callState.number
+            state.workers[position].lastSeenTick = now
+        } else if now - state.workers[position].lastSeenTick >= timeoutTicks {
+            let verdicts = expire(callState, position, &state, running: overdue, waiting: unavailable)
+            state.unreported += verdicts.dropFirst().reduce(0) { $0 + $1.slice.range.count }
             return verdicts
         }
-        guard word.phase == .running, let current = state.places[position].current, current.isOverdue(at: now),
-            state.places[position].place.mark(word, .interrupted),
-            let rest = state.places[position].takeRest(behindCall: word.number)
+        guard callState.phase == .running, let current = state.workers[position].current, current.isOverdue(at: now),
+            state.workers[position].worker.mark(callState, .interrupted),
+            let rest = state.workers[position].takeRest(behindCall: callState.number)
         else { return [] }
-        return [LaneVerdict(run: rest, outcome: .abandoned(.holdLimit))]
+        return [LaneVerdict(slice: rest, outcome: .abandoned(.ackDeadline))]
     }
 
     /// Settles everything in the lane with one outcome, including the calls in progress.
@@ -50,14 +50,14 @@ extension Lane {
         let outcome = Outcome.abandoned(reason)
         let (verdicts, wakeups) = state.withLock { state -> ([LaneVerdict], LaneWakeups) in
             var verdicts: [LaneVerdict] = []
-            for position in state.places.indices {
-                let word = state.places[position].place.word
-                verdicts += expire(word, position, &state, running: outcome, waiting: outcome)
+            for position in state.workers.indices {
+                let callState = state.workers[position].worker.callState
+                verdicts += expire(callState, position, &state, running: outcome, waiting: outcome)
             }
-            let left = state.takeWaiting() + state.takeSleepers()
-            return (verdicts + left.map { LaneVerdict(run: $0, outcome: outcome) }, state.dispatch())
+            let left = state.takeWaiting() + state.takeRetries()
+            return (verdicts + left.map { LaneVerdict(slice: $0, outcome: outcome) }, state.dispatch())
         }
-        carryOut(wakeups)
+        perform(wakeups)
         settle(verdicts)
     }
 
@@ -67,25 +67,26 @@ extension Lane {
 
     /// Takes the call in progress away from its task, together with everything that waits for it.
     private func expire(
-        _ word: CallWord,
+        _ callState: CallState,
         _ position: Int,
         _ state: inout LaneState,
         running: Outcome,
         waiting: Outcome
     ) -> [LaneVerdict] {
-        guard word.phase == .running || word.phase == .interrupted, state.places[position].place.mark(word, .expired)
+        guard callState.phase == .running || callState.phase == .interrupted,
+            state.workers[position].worker.mark(callState, .expired)
         else { return [] }
-        let called = state.places[position].called(word.number)
+        let called = state.workers[position].called(callState.number)
         // Decoding for a key is not an attempt.
         let isAttempt = state.sorter != position
-        let unbegun = state.stall(position, behindCall: word.number)
-        return (called.map { [LaneVerdict(run: isAttempt ? $0.called : $0, outcome: running)] } ?? [])
-            + unbegun.map { LaneVerdict(run: $0, outcome: waiting) }
+        let unbegun = state.stall(position, behindCall: callState.number)
+        return (called.map { [LaneVerdict(slice: isAttempt ? $0.called : $0, outcome: running)] } ?? [])
+            + unbegun.map { LaneVerdict(slice: $0, outcome: waiting) }
     }
 
     func settle(_ verdicts: [LaneVerdict]) {
         for verdict in verdicts {
-            verdict.run.settle(verdict.outcome, plugin: entry, isOfAttempt: verdict.isOfAttempt)
+            verdict.slice.settle(verdict.outcome, plugin: entry, isOfAttempt: verdict.isOfAttempt)
         }
     }
 

@@ -1,6 +1,6 @@
 /// An ordering group of a lane: the actions of one source or key. They run in sequence unless the lane has no order.
-struct LaneStrand: Sendable {
-    var waiting = RunQueue()
+struct OrderingGroup: Sendable {
+    var waiting = SliceQueue()
     /// Whether the group is in the list of groups to serve next.
     var isListed = false
     /// Whether a call of the group is in progress or awaits its next attempt, so that no other may start.
@@ -21,67 +21,67 @@ struct LaneStrand: Sendable {
         key = nil
         isStalled = false
         isLeft = false
-        waiting.giveBackMemory()
+        waiting.shrink()
     }
 }
 
 /// A first-in, first-out queue of batch slices that also accepts slices at its front.
-struct RunQueue: Sendable {
+struct SliceQueue: Sendable {
     /// Removed slices are `nil` until the array is compacted, which frees their batches at once.
-    private var runs: [LaneRun?] = []
+    private var slices: [BatchSlice?] = []
     private var first = 0
 
-    var isEmpty: Bool { first == runs.count }
+    var isEmpty: Bool { first == slices.count }
 
-    mutating func append(_ run: LaneRun) {
-        runs.append(run)
+    mutating func append(_ slice: BatchSlice) {
+        slices.append(slice)
     }
 
-    mutating func prepend(_ run: LaneRun) {
-        guard first > 0 else { return runs.insert(run, at: 0) }
+    mutating func prepend(_ slice: BatchSlice) {
+        guard first > 0 else { return slices.insert(slice, at: 0) }
         first -= 1
-        runs[first] = run
+        slices[first] = slice
     }
 
     /// Removes the oldest slice, or up to `most` arrivals from its front.
-    mutating func popFirst(most: Int = .max) -> LaneRun? {
-        guard first < runs.count, let run = runs[first] else { return nil }
-        guard run.range.count > most else {
-            runs[first] = nil
+    mutating func popFirst(most: Int = .max) -> BatchSlice? {
+        guard first < slices.count, let slice = slices[first] else { return nil }
+        guard slice.range.count > most else {
+            slices[first] = nil
             first += 1
             compact()
-            return run
+            return slice
         }
-        let cut = run.range.lowerBound + most
-        runs[first]?.range = cut..<run.range.upperBound
-        return run.part(run.range.lowerBound..<cut)
+        let cut = slice.range.lowerBound + most
+        slices[first]?.range = cut..<slice.range.upperBound
+        return slice.part(slice.range.lowerBound..<cut)
     }
 
-    mutating func takeAll() -> [LaneRun] {
-        defer { self = RunQueue() }
-        return runs[first...].compactMap { $0 }
+    mutating func takeAll() -> [BatchSlice] {
+        defer { self = SliceQueue() }
+        return slices[first...].compactMap { $0 }
     }
 
-    mutating func takeAll(where isMeant: (LaneRun) -> Bool) -> [LaneRun] {
-        guard runs[first...].contains(where: { $0.map(isMeant) ?? false }) else { return [] }
+    mutating func takeAll(where isMeant: (BatchSlice) -> Bool) -> [BatchSlice] {
+        guard slices[first...].contains(where: { $0.map(isMeant) ?? false }) else { return [] }
         let all = takeAll()
-        runs = all.filter { !isMeant($0) }
+        slices = all.filter { !isMeant($0) }
         return all.filter(isMeant)
     }
 
     /// Frees the memory of an empty queue beyond a few slices, because most keys are short-lived and need only one.
-    mutating func giveBackMemory() {
-        if isEmpty, runs.capacity > RunQueue.keptCapacity { self = RunQueue() }
+    mutating func shrink() {
+        if isEmpty, slices.capacity > SliceQueue.keptCapacity { self = SliceQueue() }
     }
 
     private static let keptCapacity = 8
 
     private mutating func compact() {
         if isEmpty {
-            runs.removeAll(keepingCapacity: true)
+            slices.removeAll(keepingCapacity: true)
             first = 0
-        } else if first >= 64, first * 2 > runs.count {
-            runs.removeFirst(first)
+        } else if first >= 64, first * 2 > slices.count {
+            slices.removeFirst(first)
             first = 0
         }
     }
@@ -89,20 +89,20 @@ struct RunQueue: Sendable {
 
 /// A round-robin list of the ordering groups to serve next. Each group appears at most once.
 struct TurnList: Sendable {
-    private var strands: [Int] = []
+    private var groups: [Int] = []
     private var first = 0
 
-    var isEmpty: Bool { first == strands.count }
+    var isEmpty: Bool { first == groups.count }
 
-    mutating func append(_ strand: Int) {
-        strands.append(strand)
+    mutating func append(_ group: Int) {
+        groups.append(group)
     }
 
     mutating func popFirst() -> Int? {
-        guard first < strands.count else { return nil }
+        guard first < groups.count else { return nil }
         defer { compact() }
         first += 1
-        return strands[first - 1]
+        return groups[first - 1]
     }
 
     mutating func removeAll() {
@@ -111,10 +111,10 @@ struct TurnList: Sendable {
 
     private mutating func compact() {
         if isEmpty {
-            strands.removeAll(keepingCapacity: true)
+            groups.removeAll(keepingCapacity: true)
             first = 0
-        } else if first >= 64, first * 2 > strands.count {
-            strands.removeFirst(first)
+        } else if first >= 64, first * 2 > groups.count {
+            groups.removeFirst(first)
             first = 0
         }
     }

@@ -55,7 +55,7 @@ enum LogKind: String, CaseIterable, Sendable {
         case .stalled: "one a minute per plugin that does not return"
         case .breakerOpened, .breakerClosed: "one each time, so at most two per plugin in the time it stays open"
         case .dropped: "one a minute, and one at the end"
-        case .withheld: "one per source at the end, when lines were withheld and no other told of them"
+        case .withheld: "one per source at the end, when lines were withheld and no other line reports them"
         case .sourceEnded, .sourceFailed: "one per run of an adapter"
         case .sourceRemoved: "one per removal"
         case .draining: "one per run"
@@ -67,14 +67,14 @@ enum LogKind: String, CaseIterable, Sendable {
     var fields: [LogField] {
         switch self {
         case .deadLetter, .abandoned:
-            [.action, .id, .plugin, .outcome, .code, .attempts, .advice, .linesWithheldBefore]
-        case .lateReturn: [.action, .id, .plugin, .linesWithheldBefore]
-        case .givenBack: [.plugin, .givenBack, .why, .advice]
+            [.action, .id, .plugin, .outcome, .code, .attempts, .advice, .linesWithheld]
+        case .lateReturn: [.action, .id, .plugin, .linesWithheld]
+        case .givenBack: [.plugin, .givenBack, .reason, .advice]
         case .stalled: [.plugin, .unavailable, .advice]
-        case .breakerOpened: [.plugin, .failures, .openFor, .why, .advice]
-        case .breakerClosed: [.plugin, .rejectedMeanwhile, .advice]
-        case .dropped: [.dropped, .droppedInAll, .advice]
-        case .withheld: [.linesWithheldBefore]
+        case .breakerOpened: [.plugin, .failures, .openFor, .reason, .advice]
+        case .breakerClosed: [.plugin, .rejectedWhileOpen, .advice]
+        case .dropped: [.dropped, .droppedTotal, .advice]
+        case .withheld: [.linesWithheld]
         case .draining: [.limit]
         case .notReturned: [.call]
         case .sourceEnded, .sourceFailed, .sourceRemoved: []
@@ -84,8 +84,8 @@ enum LogKind: String, CaseIterable, Sendable {
 
 /// The fields a log line of the supervisor, an adapter or the command may have.
 package enum LogField: String, CaseIterable, Sendable {
-    case source, action, id, plugin, outcome, code, attempts, advice, unavailable, givenBack, failures, openFor, why
-    case rejectedMeanwhile, dropped, droppedInAll, call, limit, linesWithheldBefore, body
+    case source, action, id, plugin, outcome, code, attempts, advice, unavailable, givenBack, failures, openFor, reason
+    case rejectedWhileOpen, dropped, droppedTotal, call, limit, linesWithheld, body
     case file, at, key, problem, sourcesAdded, sourcesChanged, sourcesRemoved, pluginsAdded, pluginsChanged,
         pluginsRemoved
 
@@ -105,13 +105,13 @@ package enum LogField: String, CaseIterable, Sendable {
         case .givenBack: "how many arrivals plugins gave back since the last such line"
         case .failures: "how many failed actions in a row opened the circuit breaker"
         case .openFor: "how long it stays open before an action is tried"
-        case .why: "the last of these failures, or the last reason for giving an arrival back; escaped and redacted"
-        case .rejectedMeanwhile: "how many arrivals were refused while it was open"
+        case .reason: "the last of these failures, or the last reason for giving an arrival back; escaped and redacted"
+        case .rejectedWhileOpen: "how many arrivals were refused while it was open"
         case .dropped: "how many dead letters the store dropped since the last such line"
-        case .droppedInAll: "how many it has dropped in all"
+        case .droppedTotal: "how many it has dropped in all"
         case .call: "the source and the plugin of a call that is still running, as `source/action`"
         case .limit: "how long the drain may take"
-        case .linesWithheldBefore: "how many lines were over the source's budget and are told of by this one alone"
+        case .linesWithheld: "how many lines were over the source's budget and are reported only by this one"
         case .body: "the message's body, which the command's plugin `log` shows on purpose, and nothing else ever does"
         case .file: "the configuration's file"
         case .at: "where a new configuration is wrong: file, line, column"
@@ -175,7 +175,7 @@ extension Outcome {
             failure.reason == .timeout
                 ? "give the plugin a longer timeout, or find out what it waits for"
                 : "see the plugin; the original message is in the dead letter"
-        case .abandoned(.holdLimit): "the plugin is slower than its source may wait; the source sends it again"
+        case .abandoned(.ackDeadline): "the plugin is too slow for its source's ack deadline; the source sends it again"
         case .abandoned(let abandonment):
             abandonment.isGivenBack
                 ? "remove the cause; until then the source redelivers the message after growing pauses"
@@ -192,7 +192,7 @@ extension Outcome.Rejection {
         case .sourceNotAllowed: "name this origin in the plugin's access rule if it may call it"
         case .invalidBody: "compare the sender's body with the plugin's Info"
         case .expired: "see whether the plugin or its source is too slow"
-        case .idConflict: "let the sender give each message an id of its own, or turn repeats off for the source"
+        case .idConflict: "let the sender give each message an id of its own, or turn deduplication off for the source"
         case .deliveryLimit: "find out why this message ends the program; it is in the dead letter"
         case .overloaded: "let the source send less, or raise its rate limit"
         default: "find out what the plugin waits for"

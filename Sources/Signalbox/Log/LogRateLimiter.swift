@@ -1,5 +1,5 @@
-/// A limit on log lines per second that counts the excess. It reads no clock: the caller passes the second.
-struct LineBudget: Sendable {
+/// A limiter of log lines per second that counts the excess. It reads no clock: the caller passes the second.
+struct LogRateLimiter: Sendable {
     let linesPerSecond: Int
     private var second: Int64 = .min
     private var used = 0
@@ -9,13 +9,13 @@ struct LineBudget: Sendable {
         self.linesPerSecond = linesPerSecond
     }
 
-    enum Answer: Equatable {
+    enum Decision: Equatable {
         /// The line may be written; `withheldBefore` lines were withheld since the last one.
         case write(withheldBefore: Int)
         case withhold
     }
 
-    mutating func ask(inSecond now: Int64) -> Answer {
+    mutating func admit(inSecond now: Int64) -> Decision {
         if now != second {
             second = now
             used = 0
@@ -39,7 +39,7 @@ struct LineBudget: Sendable {
 /// A limit on reports of a running count: at most one every ``ticksBetweenLines``. It reads no clock.
 struct CountReport: Sendable {
     let ticksBetweenLines: UInt64
-    private var told = 0
+    private var reported = 0
     private var lastTick: UInt64?
 
     init(ticksBetweenLines: UInt64) {
@@ -52,10 +52,10 @@ struct CountReport: Sendable {
     ///   - total: The running count.
     ///   - now: The current tick, or `nil` for the final report, which is always due.
     mutating func take(of total: Int, at now: UInt64?) -> Int {
-        guard total > told else { return 0 }
+        guard total > reported else { return 0 }
         if let now, let lastTick, now < lastTick + ticksBetweenLines { return 0 }
         lastTick = now
-        defer { told = total }
-        return total - told
+        defer { reported = total }
+        return total - reported
     }
 }

@@ -87,7 +87,7 @@ struct RedactionScan {
     private var output: [UInt8]?
     /// The position up to which input has been copied to the output or removed.
     private var copied = 0
-    private var place = 0
+    private var position = 0
     /// The position up to which an earlier search found no `@`.
     private var noAtBefore = 0
 
@@ -101,13 +101,13 @@ struct RedactionScan {
     }
 
     mutating func run() {
-        while place < text.count {
-            if text[place].isInWord {
+        while position < text.count {
+            if text[position].isInWord {
                 readWord()
-            } else if text.isAuthorityMark(at: place) {
+            } else if text.isAuthorityMark(at: position) {
                 readAuthority()
             } else {
-                place += 1
+                position += 1
             }
         }
     }
@@ -120,7 +120,7 @@ struct RedactionScan {
         output?.append(contentsOf: text[copied..<range.lowerBound])
         output?.append(contentsOf: Redaction.mark.utf8)
         copied = range.upperBound
-        place = range.upperBound
+        position = range.upperBound
     }
 }
 
@@ -128,9 +128,9 @@ struct RedactionScan {
 
 extension RedactionScan {
     private mutating func readWord() {
-        let start = place
-        while place < text.count, text[place].isInWord { place += 1 }
-        let word = SecretWord(UnsafeRawBufferPointer(rebasing: text[start..<place]))
+        let start = position
+        while position < text.count, text[position].isInWord { position += 1 }
+        let word = SecretWord(UnsafeRawBufferPointer(rebasing: text[start..<position]))
         if let scheme = word.scheme {
             redactCredentials(of: scheme)
         } else if word.isSecretKey {
@@ -140,8 +140,8 @@ extension RedactionScan {
 
     /// Redacts the text after `Bearer` or `Basic`.
     private mutating func redactCredentials(of scheme: SecretWord.Scheme) {
-        let start = text.skippingBlanks(from: place)
-        guard start > place else { return }
+        let start = text.skippingBlanks(from: position)
+        guard start > position else { return }
         let scan = ValueScan(text)
         let range = scan.quoted(from: start) ?? start..<scan.end(from: start)
         guard !scheme.isFollowedBy(plainWord: UnsafeRawBufferPointer(rebasing: text[range])) else { return }
@@ -150,11 +150,11 @@ extension RedactionScan {
 
     private mutating func redactValue(of key: SecretWord, from keyStart: Int) {
         let scan = ValueScan(text)
-        let behindKey = text.skippingQuote(from: place)
-        let isInQuotes = behindKey == place && keyStart > 0 && text.isQuote(at: keyStart - 1)
+        let behindKey = text.skippingQuote(from: position)
+        let isInQuotes = behindKey == position && keyStart > 0 && text.isQuote(at: keyStart - 1)
         let next = text.skippingBlanks(from: behindKey)
         guard let separator = text.separator(at: next) else {
-            if key.isOption, next > place, text.byte(at: next) != UInt8(ascii: "-") { redactPlain(next, scan) }
+            if key.isOption, next > position, text.byte(at: next) != UInt8(ascii: "-") { redactPlain(next, scan) }
             return
         }
         let start = text.skippingBlanks(from: next + separator.length)
@@ -163,7 +163,7 @@ extension RedactionScan {
         } else if key.isHeader, separator.isColon {
             redact(start..<scan.endOfLine(from: start, isInQuotes: isInQuotes))
         } else {
-            redactPlain(start, scan, isMember: behindKey > place)
+            redactPlain(start, scan, isMember: behindKey > position)
         }
     }
 
@@ -184,8 +184,8 @@ extension RedactionScan {
     /// If the text before the `/` is not a host with a port, the search for the `@` therefore extends to the end of the
     /// word.
     private mutating func readAuthority() {
-        let start = place + 3
-        place = start
+        let start = position + 3
+        position = start
         let end = text.endOfAuthority(from: start)
         if let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")) {
             redact(start..<at)

@@ -6,7 +6,7 @@ import Synchronization
 final class SourceLog: Sendable {
     let logger: Logger
     private let core: SupervisorCore
-    private let budget: Mutex<LineBudget>
+    private let limiter: Mutex<LogRateLimiter>
     private let returns: Mutex<Returns>
 
     /// The arrivals that plugins gave back.
@@ -21,34 +21,34 @@ final class SourceLog: Sendable {
         logger[metadataKey: LogField.source.rawValue] = "\(source)"
         self.logger = logger
         self.core = core
-        budget = Mutex(LineBudget(linesPerSecond: core.configuration.logLinesPerSecond))
+        limiter = Mutex(LogRateLimiter(linesPerSecond: core.configuration.logLinesPerSecond))
         returns = Mutex(Returns(report: CountReport(ticksBetweenLines: core.ticksBetweenStallLines)))
     }
 
-    func deadLetter(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptsMade, plugin: PluginEntry?) {
+    func deadLetter(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptCount, plugin: PluginEntry?) {
         // A stalled lane and an open circuit breaker have their own lines; a rejection by middleware does not.
         if case .rejected(let rejection) = outcome, rejection.reason == .unavailable, !attempts.isOutcomeOfLast {
             return
         }
-        write(.deadLetter, arrival, outcome, attempts.begun, plugin)
+        write(.deadLetter, arrival, outcome, attempts.started, plugin)
     }
 
-    func abandoned(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptsMade, plugin: PluginEntry?) {
+    func abandoned(_ arrival: Arrival, _ outcome: Outcome, _ attempts: AttemptCount, plugin: PluginEntry?) {
         guard case .abandoned(let abandonment) = outcome, abandonment.isGivenBack else {
-            return write(.abandoned, arrival, outcome, attempts.begun, plugin)
+            return write(.abandoned, arrival, outcome, attempts.started, plugin)
         }
         returns.withLock { returns in
             returns.total += 1
             returns.last = (plugin, outcome)
         }
-        tellOfReturns(at: core.now)
+        reportReturns(at: core.now)
     }
 
     /// Writes one line for all arrivals given back since the last one, because one fault affects every arrival.
-    private func tellOfReturns(at now: UInt64?) {
+    private func reportReturns(at now: UInt64?) {
         let (count, last) = returns.withLock { ($0.report.take(of: $0.total, at: now), $0.last) }
         guard count > 0, let last else { return }
-        var fields: LogFields = [.givenBack: "\(count)", .why: last.outcome.text]
+        var fields: LogFields = [.givenBack: "\(count)", .reason: last.outcome.text]
         fields[.plugin] = last.plugin?.action.text
         fields[.advice] = last.outcome.advice
         logger.write(.givenBack, nil, fields)
@@ -76,10 +76,10 @@ final class SourceLog: Sendable {
         _ attempts: Int,
         _ plugin: PluginEntry?
     ) {
-        // Checked before the budget, so that a line below the log level does not use it up.
+        // Checked before the rate limit, so that a line below the log level does not count.
         guard logger.logLevel <= kind.level else { return }
-        let second = core.secondsRun
-        guard case .write(let withheld) = budget.withLock({ $0.ask(inSecond: second) }) else { return }
+        let second = core.elapsedSeconds
+        guard case .write(let withheld) = limiter.withLock({ $0.admit(inSecond: second) }) else { return }
         var fields = LogFields()
         if case .success(let action) = arrival.reading {
             fields[.action] = action.name.text
@@ -90,16 +90,16 @@ final class SourceLog: Sendable {
         fields[.code] = outcome?.code
         fields[.advice] = outcome?.advice
         if attempts > 0 { fields[.attempts] = "\(attempts)" }
-        if withheld > 0 { fields[.linesWithheldBefore] = "\(withheld)" }
+        if withheld > 0 { fields[.linesWithheld] = "\(withheld)" }
         logger.write(kind, outcome?.text, fields)
     }
 
     /// Reports the counts that no later line will include: arrivals given back and lines withheld.
     func flush() {
-        tellOfReturns(at: nil)
-        let withheld = budget.withLock { $0.takeWithheld() }
+        reportReturns(at: nil)
+        let withheld = limiter.withLock { $0.takeWithheld() }
         guard withheld > 0 else { return }
-        logger.write(.withheld, nil, [.linesWithheldBefore: "\(withheld)"])
+        logger.write(.withheld, nil, [.linesWithheld: "\(withheld)"])
     }
 }
 

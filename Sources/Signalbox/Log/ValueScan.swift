@@ -20,47 +20,47 @@ struct ValueScan {
     ///
     /// - Parameter isMember: Whether the key is quoted, so that a `,` or the object's bracket also ends the value.
     func end(from start: Int, isMember: Bool = false) -> Int {
-        var place = start
+        var position = start
         var depth = 0
-        while let byte = text.byte(at: place) {
+        while let byte = text.byte(at: position) {
             if byte.opensBracket {
                 depth += 1
             } else if byte.closesBracket {
-                if depth == 0, isMember || place == start || text.endsSentence(from: place) { break }
+                if depth == 0, isMember || position == start || text.endsSentence(from: position) { break }
                 depth = max(0, depth - 1)
             } else if depth == 0 {
-                if byte.endsValue || isMember && byte == UInt8(ascii: ",") || text.endsQuotes(at: place) { break }
+                if byte.endsValue || isMember && byte == UInt8(ascii: ",") || text.endsQuotes(at: position) { break }
             } else if byte == UInt8(ascii: "\"") {
-                place = closing(byte, isEscaped: false, from: place + 1)
+                position = closing(byte, isEscaped: false, from: position + 1)
             }
-            place += 1
+            position += 1
         }
-        place = min(place, text.count)
-        while place > start, text[place - 1].isSentenceMark { place -= 1 }
-        return place
+        position = min(position, text.count)
+        while position > start, text[position - 1].isPunctuation { position -= 1 }
+        return position
     }
 
     /// Returns the end of a header's line, or of the quotes around it.
     func endOfLine(from start: Int, isInQuotes: Bool) -> Int {
-        var place = start
-        while let byte = text.byte(at: place), byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") {
-            if isInQuotes, text.isQuote(at: place) { break }
-            place += 1
+        var position = start
+        while let byte = text.byte(at: position), byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") {
+            if isInQuotes, text.isQuote(at: position) { break }
+            position += 1
         }
-        return place
+        return position
     }
 
     /// Returns the position of the closing quote, or of the backslash before it if quotes are escaped.
     private func closing(_ quote: UInt8, isEscaped: Bool, from start: Int) -> Int {
-        var place = start
-        while let byte = text.byte(at: place) {
+        var position = start
+        while let byte = text.byte(at: position) {
             if byte == UInt8(ascii: "\\") {
-                if isEscaped, text.byte(at: place + 1) == quote { return place }
-                place += isEscaped ? 1 : 2
+                if isEscaped, text.byte(at: position + 1) == quote { return position }
+                position += isEscaped ? 1 : 2
             } else if byte == quote {
-                return place
+                return position
             } else {
-                place += 1
+                position += 1
             }
         }
         return text.count
@@ -69,24 +69,25 @@ struct ValueScan {
 
 /// Lookups that ``Redaction`` makes at positions in a text. Unless noted, a position may be out of bounds.
 extension UnsafeRawBufferPointer {
-    func byte(at place: Int) -> UInt8? {
-        indices.contains(place) ? self[place] : nil
+    func byte(at position: Int) -> UInt8? {
+        indices.contains(position) ? self[position] : nil
     }
 
-    func isQuote(at place: Int) -> Bool {
-        byte(at: place) == UInt8(ascii: "\"") || byte(at: place) == UInt8(ascii: "'")
+    func isQuote(at position: Int) -> Bool {
+        byte(at: position) == UInt8(ascii: "\"") || byte(at: position) == UInt8(ascii: "'")
     }
 
-    /// Returns whether `://` before a URL's authority (RFC 3986, 3.2) starts at `place`, which must be within the text.
-    func isAuthorityMark(at place: Int) -> Bool {
-        self[place] == UInt8(ascii: ":") && byte(at: place + 1) == UInt8(ascii: "/")
-            && byte(at: place + 2) == UInt8(ascii: "/")
+    /// Returns whether `://` before a URL's authority (RFC 3986, 3.2) starts at `position`, which must be within the
+    /// text.
+    func isAuthorityMark(at position: Int) -> Bool {
+        self[position] == UInt8(ascii: ":") && byte(at: position + 1) == UInt8(ascii: "/")
+            && byte(at: position + 2) == UInt8(ascii: "/")
     }
 
     func skippingBlanks(from start: Int) -> Int {
-        var place = start
-        while let byte = byte(at: place), byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") { place += 1 }
-        return place
+        var position = start
+        while let byte = byte(at: position), byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") { position += 1 }
+        return position
     }
 
     /// Returns the position after the quote that closes a key, escaped or not.
@@ -97,14 +98,14 @@ extension UnsafeRawBufferPointer {
 
     /// Returns the separator between a key and its value: `=`, `=>`, `:`, or a percent-encoded `=` or `:`. Neither `==`
     /// nor a URL's `://` is a separator.
-    func separator(at place: Int) -> (length: Int, isColon: Bool)? {
-        switch (byte(at: place), byte(at: place + 1)) {
+    func separator(at position: Int) -> (length: Int, isColon: Bool)? {
+        switch (byte(at: position), byte(at: position + 1)) {
         case (UInt8(ascii: "="), UInt8(ascii: "=")): return nil
         case (UInt8(ascii: "="), UInt8(ascii: ">")): return (2, false)
         case (UInt8(ascii: "="), _): return (1, false)
-        case (UInt8(ascii: ":"), _): return isAuthorityMark(at: place) ? nil : (1, true)
+        case (UInt8(ascii: ":"), _): return isAuthorityMark(at: position) ? nil : (1, true)
         case (UInt8(ascii: "%"), UInt8(ascii: "3")):
-            guard let last = byte(at: place + 2)?.inLowerCase else { return nil }
+            guard let last = byte(at: position + 2)?.inLowerCase else { return nil }
             return last == UInt8(ascii: "d") || last == UInt8(ascii: "a") ? (3, false) : nil
         default: return nil
         }
@@ -112,38 +113,39 @@ extension UnsafeRawBufferPointer {
 
     /// Returns whether only closing punctuation follows before the next white space or the end of the text.
     func endsSentence(from start: Int) -> Bool {
-        var place = start
-        while let byte = byte(at: place) {
+        var position = start
+        while let byte = byte(at: position) {
             if byte.isBlank { return true }
             // A longer run ends no sentence, and scanning it from each of its bytes would be quadratic.
-            guard byte.closesBracket || byte.isSentenceMark || isQuote(at: place), place - start < 16 else {
+            guard byte.closesBracket || byte.isPunctuation || isQuote(at: position), position - start < 16 else {
                 return false
             }
-            place += 1
+            position += 1
         }
         return true
     }
 
-    /// Returns whether a quote at `place`, escaped or not, closes the text before it. The byte after the quote decides.
-    func endsQuotes(at place: Int) -> Bool {
-        let quote = byte(at: place) == UInt8(ascii: "\\") ? place + 1 : place
+    /// Returns whether a quote at `position`, escaped or not, closes the text before it. The byte after the quote
+    /// decides.
+    func endsQuotes(at position: Int) -> Bool {
+        let quote = byte(at: position) == UInt8(ascii: "\\") ? position + 1 : position
         guard isQuote(at: quote) else { return false }
         guard let next = byte(at: quote + 1) else { return true }
-        return next.isBlank || next.closesBracket || next.isSentenceMark || next.endsValue
+        return next.isBlank || next.closesBracket || next.isPunctuation || next.endsValue
     }
 
     func endOfAuthority(from start: Int) -> Int {
-        var place = start
-        while let byte = byte(at: place), !byte.endsAuthority, !byte.isBlank { place += 1 }
-        return place
+        var position = start
+        while let byte = byte(at: position), !byte.endsAuthority, !byte.isBlank { position += 1 }
+        return position
     }
 
     func endOfWord(from start: Int) -> Int {
-        var place = start
-        while let byte = byte(at: place), !byte.isBlank, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "<") {
-            place += 1
+        var position = start
+        while let byte = byte(at: position), !byte.isBlank, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "<") {
+            position += 1
         }
-        return place
+        return position
     }
 
     /// Returns whether the authority has a `:` followed by anything but a port's digits, as in `user:password`.
@@ -187,7 +189,7 @@ extension UInt8 {
     }
 
     /// Whether the byte is one of `, ; : . ! ?`.
-    var isSentenceMark: Bool {
+    var isPunctuation: Bool {
         switch self {
         case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: ":"), UInt8(ascii: "."), UInt8(ascii: "!"),
             UInt8(ascii: "?"):

@@ -30,36 +30,36 @@ struct ArrivalExplainer {
     let core: SupervisorCore
 
     /// A step, and the verdict on the arrival if the step stops it.
-    typealias Answer = (step: ExplanationStep, verdict: ExplanationVerdict?)
+    typealias StageResult = (step: ExplanationStep, verdict: ExplanationVerdict?)
 
     var explanation: Explanation {
         let reading = arrival.reading
         switch reading {
         case .failure(let rejection):
-            return made(of: [stop(.envelope, .rejected(rejection))], nil)
+            return makeExplanation(from: [stop(.envelope, .rejected(rejection))], nil)
         case .success(let action):
-            let read: Answer = (ExplanationStep(.envelope, "\(arrival.envelope)"), nil)
+            let read: StageResult = (ExplanationStep(.envelope, "\(arrival.envelope)"), nil)
             guard let entry = core.registry.snapshot.entry(named: action.name) else {
-                return made(of: [read, stop(.plugin, .rejected(ArrivalRouter.unknown))], action)
+                return makeExplanation(from: [read, stop(.plugin, .rejected(ArrivalRouter.unknown))], action)
             }
-            let found: Answer = (ExplanationStep(.plugin, "served by \(entry.holder)"), nil)
-            return made(of: [read, found] + answers(about: action, entry), action)
+            let found: StageResult = (ExplanationStep(.plugin, "served by \(entry.holder)"), nil)
+            return makeExplanation(from: [read, found] + results(for: action, entry), action)
         }
     }
 
-    private func made(of path: [Answer], _ action: Action?) -> Explanation {
-        let answers = (isTaken ? [] : [closed]) + path
+    private func makeExplanation(from path: [StageResult], _ action: Action?) -> Explanation {
+        let results = (isTaken ? [] : [closed]) + path
         return Explanation(
             source: arrival.origin.source,
             envelope: arrival.envelope,
             action: action.map { $0.name.copied() },
             id: action.map { $0.id.copied() },
-            steps: answers.map(\.step),
-            verdict: answers.lazy.compactMap(\.verdict).first ?? .called
+            steps: results.map(\.step),
+            verdict: results.lazy.compactMap(\.verdict).first ?? .called
         )
     }
 
-    private var closed: Answer {
+    private var closed: StageResult {
         let detail = "nothing more is taken: the supervisor is closing, or the source is being removed"
         return (
             ExplanationStep(.intake, passes: false, detail), ExplanationVerdict(code: "closed", detail: detail)
@@ -67,24 +67,24 @@ struct ArrivalExplainer {
     }
 
     /// Returns the plugin's stages. With ordering by key the body comes before the lane, unless the lane is stalled.
-    private func answers(about action: Action, _ entry: PluginEntry) -> [Answer] {
+    private func results(for action: Action, _ entry: PluginEntry) -> [StageResult] {
         let (lane, body) = (lane(entry), body(action, entry))
         let decodesFirst = entry.options.order == .key && lane.verdict == nil
-        return [access(action, entry), repeats, deadline(action), rateLimit, circuitBreaker(entry)]
+        return [access(action, entry), deduplication, deadline(action), rateLimit, circuitBreaker(entry)]
             + (decodesFirst ? [body, lane] : [lane])
             + [attempts(entry), (ExplanationStep(.timeout, "\(entry.timeout)"), nil), middleware(entry)]
             + (decodesFirst ? [] : [body])
     }
 
-    private func access(_ action: Action, _ entry: PluginEntry) -> Answer {
-        let answer = entry.rule.answer(to: action.origin)
-        let whole = answer.decidedBy == entry.rule.description ? "" : "; the rule is \(entry.rule)"
-        let step = ExplanationStep(.access, passes: answer.isAllowed, "\(answer)\(whole)")
-        guard !answer.isAllowed else { return (step, nil) }
+    private func access(_ action: Action, _ entry: PluginEntry) -> StageResult {
+        let decision = entry.rule.decision(for: action.origin)
+        let whole = decision.decidedBy == entry.rule.description ? "" : "; the rule is \(entry.rule)"
+        let step = ExplanationStep(.access, passes: decision.isAllowed, "\(decision)\(whole)")
+        guard !decision.isAllowed else { return (step, nil) }
         return (step, ExplanationVerdict(.rejected(ArrivalRouter.notAllowed(entry, action.origin))))
     }
 
-    private func lane(_ entry: PluginEntry) -> Answer {
+    private func lane(_ entry: PluginEntry) -> StageResult {
         let order =
             switch entry.options.order {
             case .source: "in order of their source"
@@ -98,28 +98,28 @@ struct ArrivalExplainer {
         return stop(.lane, lane.unavailable, configured: bounds)
     }
 
-    private func attempts(_ entry: PluginEntry) -> Answer {
+    private func attempts(_ entry: PluginEntry) -> StageResult {
         guard let retry = entry.options.retry else { return (ExplanationStep(.attempts, "at most 1"), nil) }
         let waits =
             "a wait of at most \(retry.firstDelay) before the second, then twice as long, at most \(retry.longestDelay)"
         return (ExplanationStep(.attempts, "at most \(retry.attempts), with \(waits)"), nil)
     }
 
-    private func middleware(_ entry: PluginEntry) -> Answer {
-        guard !entry.call.takesWholeRuns else {
+    private func middleware(_ entry: PluginEntry) -> StageResult {
+        guard !entry.call.takesWholeSlices else {
             return (ExplanationStep(.middleware, "none, as one call is for many actions"), nil)
         }
         let names = (core.middleware.all + entry.middleware.all).map { "\(type(of: $0))" }
         return (ExplanationStep(.middleware, names.isEmpty ? "none" : names.joined(separator: ", ")), nil)
     }
 
-    private func body(_ action: Action, _ entry: PluginEntry) -> Answer {
+    private func body(_ action: Action, _ entry: PluginEntry) -> StageResult {
         guard let error = entry.options.check(action.body) else { return (ExplanationStep(.body, "decodes"), nil) }
         return stop(.body, .rejected(invalidBody: error))
     }
 
     /// - Parameter configured: The stage's configuration, for the detail before its current state.
-    func stop(_ stage: ExplanationStage, _ outcome: Outcome, configured: String? = nil) -> Answer {
+    func stop(_ stage: ExplanationStage, _ outcome: Outcome, configured: String? = nil) -> StageResult {
         let verdict = ExplanationVerdict(outcome)
         let detail = configured.map { "\($0); \(verdict.detail)" } ?? verdict.detail
         return (ExplanationStep(stage, passes: false, detail), verdict)
@@ -128,36 +128,38 @@ struct ArrivalExplainer {
 
 extension ArrivalExplainer {
     /// The deduplication step. Arrivals that the access rule rejects are looked up too, unlike on submission.
-    var repeats: Answer {
-        guard let intake else { return unknownSource(.repeats) }
-        guard let repeats = intake.admission.repeats else { return (ExplanationStep(.repeats, "not recognised"), nil) }
-        guard arrival.hasSendersID else {
-            return (ExplanationStep(.repeats, "recognised by id; the sender gave none"), nil)
+    var deduplication: StageResult {
+        guard let intake else { return unknownSource(.deduplication) }
+        guard let deduplication = intake.admission.deduplication else {
+            return (ExplanationStep(.deduplication, "off for this source"), nil)
         }
-        switch repeats.look(at: arrival, now: core.now) {
+        guard arrival.hasSenderID else {
+            return (ExplanationStep(.deduplication, "by id; the sender gave none"), nil)
+        }
+        switch deduplication.peek(arrival, at: core.now) {
         case .first:
-            return (ExplanationStep(.repeats, "recognised by id; not seen before"), nil)
-        case .follows:
-            return repeated("the same message is running; it would have the same outcome, without a call")
-        case .again:
-            return repeated("the same message was handled; it would have the same outcome, without a call")
+            return (ExplanationStep(.deduplication, "by id; not seen before"), nil)
+        case .coalesced:
+            return duplicate("the same message is running; it would have the same outcome, without a call")
+        case .duplicate:
+            return duplicate("the same message was handled; it would have the same outcome, without a call")
         case .conflict:
-            return stop(.repeats, .rejected(AdmissionPass.conflict))
+            return stop(.deduplication, .rejected(AdmissionPass.conflict))
         }
     }
 
-    private func repeated(_ detail: String) -> Answer {
-        let verdict = ExplanationVerdict(code: "repeated", detail: detail)
-        return (ExplanationStep(.repeats, passes: false, detail), verdict)
+    private func duplicate(_ detail: String) -> StageResult {
+        let verdict = ExplanationVerdict(code: "duplicate", detail: detail)
+        return (ExplanationStep(.deduplication, passes: false, detail), verdict)
     }
 
-    func deadline(_ action: Action) -> Answer {
+    func deadline(_ action: Action) -> StageResult {
         guard let deadline = action.deadline else { return (ExplanationStep(.deadline, "none"), nil) }
         guard ContinuousClock.now >= deadline else { return (ExplanationStep(.deadline, "not passed"), nil) }
         return stop(.deadline, .rejected(Outcome.Rejection(.expired, detail: "its deadline has passed")))
     }
 
-    var rateLimit: Answer {
+    var rateLimit: StageResult {
         guard let intake else { return unknownSource(.rateLimit) }
         guard let rate = intake.admission.rate else { return (ExplanationStep(.rateLimit, "none"), nil) }
         let limit = "\(rate.limit.perSecond) a second, \(rate.limit.burst) at once"
@@ -167,15 +169,15 @@ extension ArrivalExplainer {
         return stop(.rateLimit, .rejected(overloaded), configured: limit)
     }
 
-    func circuitBreaker(_ entry: PluginEntry) -> Answer {
+    func circuitBreaker(_ entry: PluginEntry) -> StageResult {
         guard let breaker = entry.breaker else { return (ExplanationStep(.circuitBreaker, "none"), nil) }
         let policy = "opens after \(breaker.policy.failures) in a row for \(breaker.policy.openFor)"
-        let (words, lets) = breaker.look(at: core.now)
-        if lets { return (ExplanationStep(.circuitBreaker, "\(policy); \(words)"), nil) }
-        return stop(.circuitBreaker, .rejected(breaker.rejection), configured: "\(policy); \(words)")
+        let (text, admits) = breaker.status(at: core.now)
+        if admits { return (ExplanationStep(.circuitBreaker, "\(policy); \(text)"), nil) }
+        return stop(.circuitBreaker, .rejected(breaker.rejection), configured: "\(policy); \(text)")
     }
 
-    private func unknownSource(_ stage: ExplanationStage) -> Answer {
+    private func unknownSource(_ stage: ExplanationStage) -> StageResult {
         (ExplanationStep(stage, "not known, as the source has not been added"), nil)
     }
 }

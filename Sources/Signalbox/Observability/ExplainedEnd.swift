@@ -19,11 +19,11 @@ extension DeadLetter {
 
 extension SettledArrival {
     /// The ``DeadLetter/explanation`` of the dead letter that the arrival became, or `nil` if it was handled, abandoned
-    /// or a repeat.
+    /// or a duplicate.
     ///
     /// Each access builds the explanation, and checks the access rule again for the same facts.
     public var explanation: Explanation? {
-        guard !isRepeat else { return nil }
+        guard !isDuplicate else { return nil }
         switch outcome {
         case .handled, .abandoned: return nil
         case .rejected, .failed: return end.explanation
@@ -76,12 +76,12 @@ struct ExplainedEnd {
         var passed = [ExplanationStep(.envelope, "\(trace.envelope)")]
         guard let plugin = trace.plugin else { return (passed, stop(.plugin)) }
         passed.append(ExplanationStep(.plugin, "served by \(plugin.holder)"))
-        let answer = plugin.rule.answer(to: origin)
-        guard answer.isAllowed else { return (passed, stop(.access, "\(answer)")) }
-        passed.append(ExplanationStep(.access, "\(answer)"))
+        let decision = plugin.rule.decision(for: origin)
+        guard decision.isAllowed else { return (passed, stop(.access, "\(decision)")) }
+        passed.append(ExplanationStep(.access, "\(decision)"))
         let stage = trace.isOutcomeOfAttempt ? stageInAttempt : stageOfSupervisor(plugin)
         guard attempts > 0 else { return (passed, stop(stage)) }
-        let made = "\(attempts) of at most \(plugin.mostAttempts)"
+        let made = "\(attempts) of at most \(plugin.maximumAttempts)"
         guard stage != .attempts else { return (passed, stop(.attempts, "\(made); the last \(ended): \(detail)")) }
         passed.append(ExplanationStep(.attempts, made))
         return (passed, stop(stage))
@@ -109,7 +109,7 @@ struct ExplainedEnd {
         case .rejected(let rejection):
             switch rejection.reason {
             case .sourceNotAllowed: .access
-            case .idConflict: .repeats
+            case .idConflict: .deduplication
             case .expired: .deadline
             case .overloaded: .rateLimit
             case .unavailable where rejection == plugin.refusal: .circuitBreaker
@@ -135,7 +135,7 @@ struct DeadLetterTrace: Sendable {
 final class PluginOutline: Sendable {
     let holder: String
     let rule: AccessRule
-    let mostAttempts: Int
+    let maximumAttempts: Int
     /// The rejection by the plugin's open circuit breaker.
     let refusal: Outcome.Rejection?
 
@@ -143,6 +143,6 @@ final class PluginOutline: Sendable {
         self.holder = holder
         self.rule = rule
         refusal = breaker?.rejection
-        mostAttempts = options.retry?.attempts ?? 1
+        maximumAttempts = options.retry?.attempts ?? 1
     }
 }

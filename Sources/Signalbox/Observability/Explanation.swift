@@ -67,53 +67,54 @@ public struct ExplanationStep: Sendable, Hashable, Encodable, CustomStringConver
 
 /// A stage of an arrival's path to its plugin. The stages are listed in order; more may be added.
 public struct ExplanationStage: Sendable, Hashable, Encodable, CustomStringConvertible {
-    private enum Word: String {
-        case intake, envelope, plugin, access, repeats, deadline, rateLimit, circuitBreaker, lane, attempts, timeout,
+    private enum Name: String {
+        case intake, envelope, plugin, access, deduplication, deadline, rateLimit, circuitBreaker, lane, attempts,
+            timeout,
             middleware, body
     }
-    private let word: Word
+    private let name: Name
 
     /// The source accepts the arrival. Present only if it does not: the supervisor is draining or has stopped, or the
     /// source is being removed.
-    public static let intake = ExplanationStage(word: .intake)
+    public static let intake = ExplanationStage(name: .intake)
     /// The message is read: name, id and body.
-    public static let envelope = ExplanationStage(word: .envelope)
+    public static let envelope = ExplanationStage(name: .envelope)
     /// The plugin is looked up by the action's name.
-    public static let plugin = ExplanationStage(word: .plugin)
+    public static let plugin = ExplanationStage(name: .plugin)
     /// The plugin's access rule is checked for the origin.
-    public static let access = ExplanationStage(word: .access)
+    public static let access = ExplanationStage(name: .access)
     /// The id is looked up for deduplication.
-    public static let repeats = ExplanationStage(word: .repeats)
+    public static let deduplication = ExplanationStage(name: .deduplication)
     /// The action's deadline is checked.
-    public static let deadline = ExplanationStage(word: .deadline)
+    public static let deadline = ExplanationStage(name: .deadline)
     /// The source's rate limit is checked.
-    public static let rateLimit = ExplanationStage(word: .rateLimit)
+    public static let rateLimit = ExplanationStage(name: .rateLimit)
     /// The plugin's circuit breaker is checked.
-    public static let circuitBreaker = ExplanationStage(word: .circuitBreaker)
+    public static let circuitBreaker = ExplanationStage(name: .circuitBreaker)
     /// The action waits in the plugin's lane.
-    public static let lane = ExplanationStage(word: .lane)
+    public static let lane = ExplanationStage(name: .lane)
     /// The number of times the plugin may be called, or was called.
-    public static let attempts = ExplanationStage(word: .attempts)
+    public static let attempts = ExplanationStage(name: .attempts)
     /// The time one call may take, or took.
-    public static let timeout = ExplanationStage(word: .timeout)
+    public static let timeout = ExplanationStage(name: .timeout)
     /// The middleware around the call.
-    public static let middleware = ExplanationStage(word: .middleware)
+    public static let middleware = ExplanationStage(name: .middleware)
     /// The body is decoded as the plugin's `Info`.
-    public static let body = ExplanationStage(word: .body)
+    public static let body = ExplanationStage(name: .body)
 
     /// The name used in explanations and JSON, such as `rateLimit`.
-    public var description: String { word.rawValue }
+    public var description: String { name.rawValue }
 
     /// Encodes the name.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(word.rawValue)
+        try container.encode(name.rawValue)
     }
 }
 
 /// The overall result of an explanation.
 public struct ExplanationVerdict: Sendable, Hashable, Encodable, CustomStringConvertible {
-    /// `called` if the plugin would be called; `repeated` if the arrival repeats an earlier one and would receive its
+    /// `called` if the plugin would be called; `duplicate` if the arrival is a duplicate and would receive the earlier
     /// outcome without a call; `closed` if the source accepts no arrivals; otherwise the code of the outcome, such as
     /// `sourceNotAllowed`.
     public let code: String

@@ -7,7 +7,7 @@ enum MetricName: String, CaseIterable, Sendable {
     case outcomes = "signalbox_outcomes_total"
     case attempts = "signalbox_attempts_total"
     case callDuration = "signalbox_call_duration_seconds"
-    case repeats = "signalbox_repeats_total"
+    case duplicates = "signalbox_duplicates_total"
     case deadLetters = "signalbox_dead_letters_total"
     case deadLettersDropped = "signalbox_dead_letters_dropped_total"
     case lateReturns = "signalbox_late_returns_total"
@@ -20,7 +20,7 @@ enum MetricName: String, CaseIterable, Sendable {
 
     var kind: Kind {
         switch self {
-        case .outcomes, .attempts, .repeats, .deadLetters, .deadLettersDropped, .lateReturns: .counter
+        case .outcomes, .attempts, .duplicates, .deadLetters, .deadLettersDropped, .lateReturns: .counter
         case .callDuration: .timer
         case .callsStalled, .windowArrivals, .windowBytes: .meter
         }
@@ -28,7 +28,7 @@ enum MetricName: String, CaseIterable, Sendable {
 
     var unit: String {
         switch self {
-        case .outcomes, .repeats, .windowArrivals: "arrivals"
+        case .outcomes, .duplicates, .windowArrivals: "arrivals"
         case .attempts: "attempts"
         case .lateReturns, .callsStalled: "calls"
         case .callDuration: "seconds"
@@ -41,20 +41,20 @@ enum MetricName: String, CaseIterable, Sendable {
         switch self {
         case .outcomes: [.source, .plugin, .outcome, .code]
         case .attempts, .callDuration: [.source, .plugin]
-        case .repeats, .deadLetters, .lateReturns, .windowArrivals, .windowBytes: [.source]
+        case .duplicates, .deadLetters, .lateReturns, .windowArrivals, .windowBytes: [.source]
         case .deadLettersDropped, .callsStalled: []
         }
     }
 
     var meaning: String {
         switch self {
-        case .outcomes: "arrivals settled, repeats included; each has exactly one outcome"
+        case .outcomes: "arrivals settled, duplicates included; each has exactly one outcome"
         case .attempts:
             "attempts at a call that were begun, middleware and decoding included, counted when their arrival is settled;"
                 + " more than outcomes where it retries"
         case .callDuration:
             "how long each call took, further middleware included; a call that timed out when it returns"
-        case .repeats: "arrivals that came again and were answered without a call"
+        case .duplicates: "arrivals that came again and were answered without a call"
         case .deadLetters: "arrivals that were rejected or failed, and kept as dead letters"
         case .deadLettersDropped: "dead letters that the store had no room for; read once a second"
         case .lateReturns: "calls that returned after they had been settled; read once a second"

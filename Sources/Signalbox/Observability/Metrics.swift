@@ -16,7 +16,7 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
     private let cache: MetricCache
     private let dropped: Counter
     private let callsStalled: Meter
-    private let droppedTold = Mutex(0)
+    private let droppedReported = Mutex(0)
 
     /// - Parameter factory: The factory, or `nil` for that of `MetricsSystem`, which must be bootstrapped first.
     public convenience init(factory: (any MetricsFactory)? = nil) {
@@ -45,8 +45,8 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
         let source = arrival.arrival.origin.source
         let metrics = cache.metrics(of: source, arrival.plugin)
         metrics.count(arrival.outcome)
-        if arrival.isRepeat {
-            cache.metrics(of: source).repeats.increment()
+        if arrival.isDuplicate {
+            cache.metrics(of: source).duplicates.increment()
             return
         }
         if arrival.attempts > 0 { metrics.attempts.increment(by: arrival.attempts) }
@@ -60,12 +60,12 @@ public final class MetricsMiddleware: Middleware, OutcomeObserver, ReportObserve
     /// ``Supervisor/report`` before a scrape if that is too infrequent.
     public func reported(_ report: SupervisorReport) {
         for (source, counts) in report.sources {
-            cache.metrics(of: source).tell(counts, report.windows[source])
+            cache.metrics(of: source).record(counts, report.windows[source])
         }
         callsStalled.set(report.callsStillRunning.count)
-        let new = droppedTold.withLock { told in
-            defer { told = max(told, report.deadLettersDropped) }
-            return max(0, report.deadLettersDropped - told)
+        let new = droppedReported.withLock { reported in
+            defer { reported = max(reported, report.deadLettersDropped) }
+            return max(0, report.deadLettersDropped - reported)
         }
         if new > 0 { dropped.increment(by: new) }
     }
@@ -193,15 +193,15 @@ final class PluginMetrics: Sendable {
 
 /// The metrics of one source.
 final class SourceMetrics: Sendable {
-    let repeats: Counter
+    let duplicates: Counter
     let deadLetters: Counter
     private let lateReturns: Counter
     private let windowArrivals: Meter
     private let windowBytes: Meter
-    private let lateReturnsTold = Mutex(0)
+    private let lateReturnsReported = Mutex(0)
 
     init(source: String, maker: MetricMaker) {
-        repeats = maker.counter(.repeats, [source])
+        duplicates = maker.counter(.duplicates, [source])
         deadLetters = maker.counter(.deadLetters, [source])
         lateReturns = maker.counter(.lateReturns, [source])
         windowArrivals = maker.meter(.windowArrivals, [source])
@@ -209,10 +209,10 @@ final class SourceMetrics: Sendable {
     }
 
     /// - Parameter window: The window use, or `nil` for a removed source without unsettled arrivals.
-    func tell(_ counts: OutcomeCounts, _ window: WindowUse?) {
-        let new = lateReturnsTold.withLock { told in
-            defer { told = max(told, counts.lateReturns) }
-            return max(0, counts.lateReturns - told)
+    func record(_ counts: OutcomeCounts, _ window: WindowUse?) {
+        let new = lateReturnsReported.withLock { reported in
+            defer { reported = max(reported, counts.lateReturns) }
+            return max(0, counts.lateReturns - reported)
         }
         if new > 0 { lateReturns.increment(by: new) }
         windowArrivals.set(window?.arrivals ?? 0)

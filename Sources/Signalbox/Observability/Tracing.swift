@@ -7,7 +7,7 @@ public import Tracing
 ///   for messaging). It lasts until the call returns, even after a timeout, and is the parent of the plugin's spans. A
 ///   failed call has status error, with the failure as its message.
 /// - Each decision of the supervisor has a span of zero length and no attempt number: an arrival that was not called,
-///   that was settled before its call returned, or that repeats another.
+///   that was settled before its call returned, or that is a duplicate.
 ///
 /// The action in a span's name is the one the plugin is registered for, so that outsiders cannot create names; without
 /// a plugin the name is `process`. Add this middleware before any other: an outcome that outer middleware returns has
@@ -42,10 +42,10 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
 
     /// Creates the span of an arrival that is not described by the span of a call.
     public func settled(_ arrival: SettledArrival) {
-        guard !arrival.isToldOfByItsCall else { return }
+        guard !arrival.isDescribedByCallSpan else { return }
         let span = begin(arrival.arrival, plugin: arrival.plugin)
         if span.isRecording {
-            if arrival.isRepeat { span.updateAttributes { $0[SpanField.isRepeat.rawValue] = true } }
+            if arrival.isDuplicate { span.updateAttributes { $0[SpanField.isDuplicate.rawValue] = true } }
             SpanText.describe(span, arrival.arrival, arrival.outcome)
         }
         span.end()
@@ -63,7 +63,7 @@ public struct TracingMiddleware: Middleware, OutcomeObserver {
 
 extension SettledArrival {
     /// Whether the last attempt decided the arrival, so that its span is complete.
-    fileprivate var isToldOfByItsCall: Bool { isOutcomeOfAttempt && !isRepeat }
+    fileprivate var isDescribedByCallSpan: Bool { isOutcomeOfAttempt && !isDuplicate }
 }
 
 /// The attributes of the spans of ``TracingMiddleware``. Their names are defined only here.
@@ -74,7 +74,7 @@ enum SpanField: String, CaseIterable, Sendable {
     case action = "signalbox.action"
     case id = "signalbox.id"
     case attempt = "signalbox.attempt"
-    case isRepeat = "signalbox.repeat"
+    case isDuplicate = "signalbox.duplicate"
     case outcome = "signalbox.outcome"
     case code = "signalbox.code"
 
@@ -86,7 +86,8 @@ enum SpanField: String, CaseIterable, Sendable {
         case .action: "the action's name, as it was sent; missing when the message could not be read"
         case .id: "the action's id, escaped and redacted; missing when the message could not be read"
         case .attempt: "which call for the action it is, from 1; missing on a span of an arrival"
-        case .isRepeat: "`true` on the span of an arrival that came again and was answered without a call; else missing"
+        case .isDuplicate:
+            "`true` on the span of an arrival that came again and was answered without a call; else missing"
         case .outcome: "`handled`, `rejected`, `failed` or `abandoned`"
         case .code: "what exactly became of it, such as `invalidBody`, `timeout` or `drain`"
         }

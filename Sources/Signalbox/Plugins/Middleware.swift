@@ -72,12 +72,12 @@ public struct SettledArrival: Sendable {
     public let plugin: ActionName?
     /// The outcome of the arrival.
     public let outcome: Outcome
-    /// The number of attempts that were started, including middleware and decoding; 0 for a repeat, or if it was
+    /// The number of attempts that were started, including middleware and decoding; 0 for a duplicate, or if it was
     /// decided before the first. With ordering by key the body is decoded before the first attempt.
     public let attempts: Int
-    /// Whether the arrival repeats an earlier one, by source and id, and received its outcome. The plugin was not
-    /// called, and no dead letter was added.
-    public let isRepeat: Bool
+    /// Whether the arrival is a duplicate of an earlier one, by source and id, and received its outcome. The plugin was
+    /// not called, and no dead letter was added.
+    public let isDuplicate: Bool
     /// Whether a plugin or middleware made the outcome in the last attempt. Otherwise the supervisor decided.
     var isOutcomeOfAttempt = false
     /// The plugin's description for ``explanation``.
@@ -115,12 +115,12 @@ extension Supervisor {
     /// reconfiguration fails.
     ///
     /// - Throws: ``RegistrationError/noSuchAction(_:)`` if no plugin is registered for the action, or
-    ///   ``RegistrationError/passesNoMiddleware(_:)`` if it is a `BatchPlugin`.
+    ///   ``RegistrationError/middlewareUnsupported(_:)`` if it is a `BatchPlugin`.
     public func use(_ middleware: any Middleware, for action: ActionName) throws(RegistrationError) {
         let draft = RegistryDraft.open(for: core.registry)
         let found = draft.map { $0.entry(named: action) } ?? core.registry.snapshot.entry(named: action)
         guard let entry = found else { throw .noSuchAction(action) }
-        guard !entry.call.takesWholeRuns else { throw .passesNoMiddleware(action) }
+        guard !entry.call.takesWholeSlices else { throw .middlewareUnsupported(action) }
         entry.middleware.add(middleware)
     }
 }

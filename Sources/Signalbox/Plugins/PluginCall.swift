@@ -12,7 +12,7 @@ enum PluginCall: Sendable {
     /// Returns one outcome per context, in the same order.
     case batch(@Sendable ([ActionContext]) async -> [Outcome])
 
-    var takesWholeRuns: Bool {
+    var takesWholeSlices: Bool {
         if case .batch = self { true } else { false }
     }
 }

@@ -126,10 +126,10 @@ extension LaneKey: Hashable {
 /// A policy for retrying failures that the plugin marks as retryable, with back-off.
 ///
 /// The wait before a retry is random between zero and a limit that doubles each time ("full jitter"), counted in ticks
-/// of the supervisor's timer. A source that redelivers holds an arrival no longer than
-/// ``SupervisorConfiguration/holdLimit``. A retry that could start only after this ack deadline or the action's
-/// deadline is not made, and the action fails. The error's `RetryExhaustion` then determines how the action is
-/// treated. A call that timed out is not retried, because it may still be running.
+/// of the supervisor's timer. The arrivals of a source that redelivers have an ack deadline
+/// (``SupervisorConfiguration/ackDeadline``). A retry that could start only after this deadline or the action's own is
+/// not made, and the action fails. The error's `RetryExhaustion` then determines how the action is treated. A call that
+/// timed out is not retried, because it may still be running.
 public struct RetryPolicy: Sendable, Hashable {
     /// The maximum number of calls for one action, including the first, 1 to 100; 3 by default.
     public var attempts: Int { didSet { check() } }

@@ -265,7 +265,7 @@ public enum RegistrationError: Error, Sendable, Hashable, CustomStringConvertibl
     /// The action has no plugin to replace or remove.
     case noSuchAction(ActionName)
     /// The action's plugin handles whole batches, so its calls pass through no middleware.
-    case passesNoMiddleware(ActionName)
+    case middlewareUnsupported(ActionName)
     /// The source is already present and stays.
     case duplicateSource(SourceName)
     /// The supervisor is draining or has stopped.
@@ -277,7 +277,7 @@ public enum RegistrationError: Error, Sendable, Hashable, CustomStringConvertibl
         case .duplicateAction(let action, let holder):
             "action \(action) is already served by \(holder); remove or replace it first"
         case .noSuchAction(let action): "no plugin is registered for action \(action)"
-        case .passesNoMiddleware(let action):
+        case .middlewareUnsupported(let action):
             "the calls of the BatchPlugin for action \(action) pass no middleware; observe its outcomes instead"
         case .duplicateSource(let source): "source \(source) is already there; give each source its own name"
         case .closed: "the supervisor is closing; register before it drains"

@@ -25,7 +25,7 @@ public struct DeadLetter: Sendable {
     /// The data for ``explanation``.
     let trace: DeadLetterTrace
 
-    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginOutline?, _ attempts: AttemptsMade) {
+    init(_ arrival: Arrival, outcome: Outcome, plugin: PluginOutline?, _ attempts: AttemptCount) {
         let origin = arrival.origin
         source = origin.source
         facts = origin.facts
@@ -35,7 +35,7 @@ public struct DeadLetter: Sendable {
         receivedAt = arrival.receivedAt
         original = arrival.original.copied()
         self.outcome = outcome
-        self.attempts = attempts.begun
+        self.attempts = attempts.started
         trace = DeadLetterTrace(
             envelope: arrival.envelope,
             plugin: plugin,
@@ -117,7 +117,7 @@ public final class DeadLetterStore: Sendable {
             while state.count > limits.count || state.bytes > limits.bytes { state.dropOldest() }
             state.compact()
         }
-        listeners.tell(letter)
+        listeners.notify(letter)
     }
 
     /// Ends the streams, after the last dead letter.
@@ -153,7 +153,7 @@ final class DeadLetterListeners: Sendable {
 
     private let state = Mutex(State())
     /// Checked for every dead letter, so that a program without listeners takes no lock.
-    private let isAnyone = Atomic<Bool>(false)
+    private let hasListeners = Atomic<Bool>(false)
     private let lost = Atomic<Int>(0)
 
     /// The number of letters that listeners were too slow for.
@@ -169,7 +169,7 @@ final class DeadLetterListeners: Sendable {
             guard !state.hasEnded else { return nil }
             state.made += 1
             state.all[state.made] = continuation
-            isAnyone.store(true, ordering: .releasing)
+            hasListeners.store(true, ordering: .releasing)
             return state.made
         }
         if let number {
@@ -181,8 +181,8 @@ final class DeadLetterListeners: Sendable {
     }
 
     /// Delivers a letter to every listener. Call without holding a lock, because it may resume a listener.
-    func tell(_ letter: DeadLetter) {
-        guard isAnyone.load(ordering: .acquiring) else { return }
+    func notify(_ letter: DeadLetter) {
+        guard hasListeners.load(ordering: .acquiring) else { return }
         for continuation in state.withLock({ Array($0.all.values) }) {
             if case .dropped = continuation.yield(letter) { lost.wrappingAdd(1, ordering: .relaxed) }
         }
@@ -199,7 +199,7 @@ final class DeadLetterListeners: Sendable {
     private func remove(_ number: Int) {
         state.withLock { state in
             state.all[number] = nil
-            isAnyone.store(!state.all.isEmpty, ordering: .releasing)
+            hasListeners.store(!state.all.isEmpty, ordering: .releasing)
         }
     }
 }
@@ -208,7 +208,7 @@ extension SupervisorCore {
     /// Logs the dead letters that the store dropped, at most once a minute.
     ///
     /// - Parameter now: The current tick, or `nil` at the end of the run.
-    func tellOfDrops(at now: UInt64? = nil) {
+    func reportDroppedLetters(at now: UInt64? = nil) {
         let dropped = deadLetters.dropped
         let count = drops.withLock { $0.take(of: dropped, at: now) }
         guard count > 0 else { return }
@@ -216,7 +216,7 @@ extension SupervisorCore {
             .dropped,
             nil,
             [
-                .dropped: "\(count)", .droppedInAll: "\(dropped)",
+                .dropped: "\(count)", .droppedTotal: "\(dropped)",
                 .advice:
                     "find out why so much is not handled, raise the store's limits, or keep them elsewhere by its stream",
             ]

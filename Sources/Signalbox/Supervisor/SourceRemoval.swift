@@ -20,7 +20,7 @@ extension Supervisor {
     public func remove(source: SourceName) async -> Bool {
         guard let intake = beginRemoval(of: source) else { return false }
         intake.close()
-        await intake.life.untilEnded()
+        await intake.lifecycle.untilEnded()
         await intake.untilEmpty(.removal)
         intake.log.flush()
         state.withLock { state in
@@ -57,7 +57,10 @@ extension Supervisor {
     private func beginRemoval(of source: SourceName) -> SourceIntake? {
         let limit = TickCount.ticks(in: core.configuration.drainLimit, of: core.configuration.tick)
         return state.withLock { state in
-            guard let intake = state.intakes[source], intake.life.ask(until: core.now + limit) else { return nil }
+            guard let intake = state.intakes[source], intake.lifecycle.requestStop(abandoningAt: core.now + limit)
+            else {
+                return nil
+            }
             state.leaving.append(intake)
             // The timer has stopped and everything that could settle has.
             if state.phase == .stopped { intake.stop(.removal) }
@@ -66,16 +69,16 @@ extension Supervisor {
     }
 
     /// Abandons, at each tick, what remains of the sources whose removal is overdue.
-    func tickLeavingSources(_ now: UInt64) {
+    func tickRemovedSources(_ now: UInt64) {
         let overdue = state.withLock { state in
             state.forgetEmptySources()
-            return state.leaving.filter { $0.life.isOverdue(at: now) }
+            return state.leaving.filter { $0.lifecycle.isOverdue(at: now) }
         }
         for intake in overdue {
-            for lane in core.lanes.all { lane.letGo(of: intake) }
+            for lane in core.lanes.all { lane.abandonWaiting(of: intake) }
             state.withLock { state in
                 guard state.intakes[intake.source] === intake else { return }
-                intake.life.end()
+                intake.lifecycle.end()
                 intake.stop(.removal)
             }
         }
@@ -84,7 +87,7 @@ extension Supervisor {
     /// Resumes every pending removal, since nothing else will be settled.
     func endRemovals() {
         for intake in state.withLock({ $0.leaving }) {
-            intake.life.end()
+            intake.lifecycle.end()
             intake.stop(.removal)
         }
     }
@@ -108,23 +111,23 @@ extension Supervisor.State {
 }
 
 /// The life cycle of one source's adapter, including an early stop. Safe on any thread.
-final class SourceLife: Sendable {
+final class SourceLifecycle: Sendable {
     private struct State {
         var hasBegun = false
         /// Whether the adapter has returned, or is no longer awaited.
         var hasEnded = false
-        var isAsked = false
+        var isStopRequested = false
         /// The tick at which the remaining arrivals are abandoned.
         var end: UInt64?
         var waiters: [UnsafeContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
-    private let asks: AsyncStream<Void>
-    private let asker: AsyncStream<Void>.Continuation
+    private let stopRequests: AsyncStream<Void>
+    private let stopContinuation: AsyncStream<Void>.Continuation
 
     init() {
-        (asks, asker) = AsyncStream.makeStream(of: Void.self)
+        (stopRequests, stopContinuation) = AsyncStream.makeStream(of: Void.self)
     }
 
     /// Marks the adapter as started.
@@ -132,7 +135,7 @@ final class SourceLife: Sendable {
     /// - Returns: `false` if a stop was requested first.
     func begin() -> Bool {
         state.withLock { state in
-            guard !state.isAsked else { return false }
+            guard !state.isStopRequested else { return false }
             state.hasBegun = true
             return true
         }
@@ -142,23 +145,23 @@ final class SourceLife: Sendable {
     ///
     /// - Parameter end: The tick at which the remaining arrivals are abandoned.
     /// - Returns: `false` if a stop was requested before.
-    func ask(until end: UInt64) -> Bool {
+    func requestStop(abandoningAt end: UInt64) -> Bool {
         let isFirst = state.withLock { state in
-            guard !state.isAsked else { return false }
-            state.isAsked = true
+            guard !state.isStopRequested else { return false }
+            state.isStopRequested = true
             state.end = end
             return true
         }
-        if isFirst { asker.finish() }
+        if isFirst { stopContinuation.finish() }
         return isFirst
     }
 
     /// Waits for a stop request or for the cancellation of the task.
-    func untilAsked() async {
-        for await _ in asks {}
+    func waitForStopRequest() async {
+        for await _ in stopRequests {}
     }
 
-    var isAsked: Bool { state.withLock { $0.isAsked } }
+    var isStopRequested: Bool { state.withLock { $0.isStopRequested } }
 
     /// Returns whether the remaining arrivals are to be abandoned.
     func isOverdue(at now: UInt64) -> Bool {

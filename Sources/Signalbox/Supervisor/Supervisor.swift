@@ -45,7 +45,7 @@ public final class Supervisor: Service, Sendable {
         logger: Logger,
         clock: any Clock<Duration> = ContinuousClock()
     ) {
-        core = SupervisorCore(configuration: configuration, logger: logger, determinism: nil)
+        core = SupervisorCore(configuration: configuration, logger: logger, simulation: nil)
         self.clock = clock
         let (starts, starter) = AsyncStream.makeStream(of: SourceStart.self)
         state = Mutex(State(starter: starter, starts: starts))
@@ -56,9 +56,9 @@ public final class Supervisor: Service, Sendable {
         configuration: SupervisorConfiguration,
         logger: Logger,
         clock: any Clock<Duration>,
-        determinism: Determinism
+        simulation: SimulationEnvironment
     ) {
-        core = SupervisorCore(configuration: configuration, logger: logger, determinism: determinism)
+        core = SupervisorCore(configuration: configuration, logger: logger, simulation: simulation)
         self.clock = clock
         let (starts, starter) = AsyncStream.makeStream(of: SourceStart.self)
         state = Mutex(State(starter: starter, starts: starts))
@@ -92,16 +92,16 @@ extension Supervisor {
     ///   - adapter: The adapter; its source must not be present yet.
     ///   - window: The maximum amount of unsettled work from the source.
     ///   - rateLimit: The source's rate limit, or `nil` for none.
-    ///   - repeats: Whether redelivered messages are deduplicated.
+    ///   - deduplication: Whether redelivered messages are deduplicated.
     /// - Throws: ``RegistrationError/duplicateSource(_:)``, or ``RegistrationError/closed`` if the supervisor is
     ///   draining or has stopped.
     public func add(
         _ adapter: any Adapter,
         window: WindowLimits = WindowLimits(),
         rateLimit: RateLimit? = nil,
-        repeats: RepeatPolicy = .automatic
+        deduplication: DeduplicationPolicy = .automatic
     ) throws(RegistrationError) {
-        let options = SourceOptions(window: window, rateLimit: rateLimit, repeats: repeats)
+        let options = SourceOptions(window: window, rateLimit: rateLimit, deduplication: deduplication)
         let (source, features) = (adapter.source, adapter.features)
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             let known = state.counters[source]
@@ -127,9 +127,9 @@ extension Supervisor {
         features: AdapterFeatures = [],
         window: WindowLimits = WindowLimits(),
         rateLimit: RateLimit? = nil,
-        repeats: RepeatPolicy = .automatic
+        deduplication: DeduplicationPolicy = .automatic
     ) throws(RegistrationError) -> any Intake {
-        let options = SourceOptions(window: window, rateLimit: rateLimit, repeats: repeats)
+        let options = SourceOptions(window: window, rateLimit: rateLimit, deduplication: deduplication)
         let (intake, phase) = try state.withLock { (state) throws(RegistrationError) in
             (try state.insert(source, features, options, core), state.phase)
         }
@@ -173,8 +173,8 @@ public struct SupervisorConfiguration: Sendable {
     public var drainLimit: Duration = .seconds(10)
     /// The ack deadline of a source that redelivers, at least zero; 5 s by default. An arrival whose call has not
     /// started this long after its submission is abandoned, so that the source redelivers it. A call in progress has
-    /// its own timeout, so the longest hold is the sum of both plus two ticks.
-    public var holdLimit: Duration = .seconds(5)
+    /// its own timeout, so an arrival is unacknowledged for at most the sum of both plus two ticks.
+    public var ackDeadline: Duration = .seconds(5)
     /// The interval of the timer that checks the lanes, 1 ms to 60 s; 100 ms by default. A wait that starts between two
     /// ticks may be up to a tick too short; a call's timeout never is.
     public var tick: Duration = .milliseconds(100)
@@ -192,7 +192,10 @@ public struct SupervisorConfiguration: Sendable {
 
     func check() {
         precondition(timeout > .zero, "a call may take more than no time")
-        precondition(drainLimit >= .zero && holdLimit >= .zero, "the drain and hold limits are not below zero")
+        precondition(
+            drainLimit >= .zero && ackDeadline >= .zero,
+            "the drain limit and the ack deadline are not below zero"
+        )
         precondition((.milliseconds(1) ... .seconds(60)).contains(tick), "a tick is 1 ms to 60 s")
         precondition(logLinesPerSecond >= 1, "at least 1 log line a second")
     }

@@ -18,10 +18,10 @@ final class SupervisorCore: Sendable {
     let executor: (any TaskExecutor)?
     private let random: Mutex<SeededRandom>
 
-    init(configuration: SupervisorConfiguration, logger: Logger, determinism: Determinism?) {
+    init(configuration: SupervisorConfiguration, logger: Logger, simulation: SimulationEnvironment?) {
         configuration.check()
-        executor = determinism?.executor
-        random = Mutex(SeededRandom(seed: determinism?.seed ?? .random(in: .min ... .max)))
+        executor = simulation?.executor
+        random = Mutex(SeededRandom(seed: simulation?.seed ?? .random(in: .min ... .max)))
         registry = Registry(lanes: lanes)
         self.configuration = configuration
         self.logger = logger
@@ -41,7 +41,7 @@ final class SupervisorCore: Sendable {
     let ticksBetweenStallLines: UInt64
 
     /// The whole seconds since the start, counted in ticks.
-    var secondsRun: Int64 { Int64((Double(now) * (configuration.tick / .seconds(1))).rounded(.down)) }
+    var elapsedSeconds: Int64 { Int64((Double(now) * (configuration.tick / .seconds(1))).rounded(.down)) }
 
     /// Returns a random number in the range, for the jitter of waits.
     func random(in range: ClosedRange<UInt64>) -> UInt64 {
@@ -53,7 +53,7 @@ final class SupervisorCore: Sendable {
 }
 
 /// The inputs that make a run repeatable: the executor of the lanes' tasks and the random seed.
-package struct Determinism: Sendable {
+package struct SimulationEnvironment: Sendable {
     /// The executor of the lanes' tasks.
     package let executor: any TaskExecutor
     /// The seed for the waits between attempts.

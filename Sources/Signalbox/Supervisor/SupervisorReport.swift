@@ -37,7 +37,7 @@ public struct OutcomeCounts: Sendable, Hashable {
     /// The number of calls that returned after they were settled, so that their results were not sent. Not an outcome.
     public var lateReturns: Int
     /// The number of arrivals that received the outcome of an earlier one without a call. Not a separate outcome.
-    public var repeats: Int
+    public var duplicates: Int
 
     /// Creates counts, each at least 0.
     public init(
@@ -47,7 +47,7 @@ public struct OutcomeCounts: Sendable, Hashable {
         abandoned: Int = 0,
         givenBack: Int = 0,
         lateReturns: Int = 0,
-        repeats: Int = 0
+        duplicates: Int = 0
     ) {
         self.handled = handled
         self.rejected = rejected
@@ -55,7 +55,7 @@ public struct OutcomeCounts: Sendable, Hashable {
         self.abandoned = abandoned
         self.givenBack = givenBack
         self.lateReturns = lateReturns
-        self.repeats = repeats
+        self.duplicates = duplicates
     }
 
     /// The number of settled arrivals.
@@ -69,7 +69,7 @@ public struct OutcomeCounts: Sendable, Hashable {
             abandoned: left.abandoned + right.abandoned,
             givenBack: left.givenBack + right.givenBack,
             lateReturns: left.lateReturns + right.lateReturns,
-            repeats: left.repeats + right.repeats
+            duplicates: left.duplicates + right.duplicates
         )
     }
 }
@@ -82,7 +82,7 @@ final class OutcomeCounters: Sendable {
     let abandoned = Atomic<Int>(0)
     let givenBack = Atomic<Int>(0)
     let lateReturns = Atomic<Int>(0)
-    let repeats = Atomic<Int>(0)
+    let duplicates = Atomic<Int>(0)
 
     func count(_ outcome: Outcome) {
         switch outcome {
@@ -103,7 +103,7 @@ final class OutcomeCounters: Sendable {
             abandoned: abandoned.load(ordering: .relaxed),
             givenBack: givenBack.load(ordering: .relaxed),
             lateReturns: lateReturns.load(ordering: .relaxed),
-            repeats: repeats.load(ordering: .relaxed)
+            duplicates: duplicates.load(ordering: .relaxed)
         )
     }
 }

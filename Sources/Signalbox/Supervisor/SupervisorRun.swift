@@ -22,7 +22,7 @@ extension Supervisor {
         let timer = DispatchTicks(clock, every: core.configuration.tick) { self.tick() }
         defer { timer?.stop() }
         let otherClock = timer == nil ? clock : nil
-        async let _ = keepTime(by: otherClock)
+        async let _ = runTimer(with: otherClock)
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 for await start in starts {
@@ -61,21 +61,21 @@ extension Supervisor {
 
     /// Runs an adapter until it ends or its source is removed.
     private func run(_ start: SourceStart) async {
-        let life = start.intake.life
-        if life.begin() {
+        let lifecycle = start.intake.lifecycle
+        if lifecycle.begin() {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.run(start.adapter, into: start.intake) }
-                group.addTask { await life.untilAsked() }
+                group.addTask { await lifecycle.waitForStopRequest() }
                 await group.next()
                 group.cancelAll()
             }
         }
         let starter = state.withLock { state -> AsyncStream<SourceStart>.Continuation? in
             state.runningAdapters -= 1
-            let ends = !life.isAsked || state.endsWithRemovals
+            let ends = !lifecycle.isStopRequested || state.endsWithRemovals
             return state.runningAdapters == 0 && ends ? state.starter : nil
         }
-        life.end()
+        lifecycle.end()
         starter?.finish()
     }
 
@@ -126,13 +126,13 @@ extension Supervisor {
         for lane in core.lanes.all { lane.reportUnavailable() }
         for intake in intakes { intake.log.flush() }
         endRemovals()
-        core.tellOfDrops()
+        core.reportDroppedLetters()
         core.deadLetters.endStreams()
         let report = report
         for running in report.callsStillRunning {
             core.logger.write(.notReturned, nil, [.call: running])
         }
-        tellReport()
+        notifyReportObservers()
         for intake in intakes { intake.forgetLanes() }
         // The lane of a plugin that never returns stays open, so that it can be reported.
         for lane in core.lanes.all { core.lanes.retire(lane.entry) }
@@ -144,14 +144,14 @@ extension Supervisor {
 
 extension Supervisor {
     /// Advances the timer by a clock other than the system's.
-    private func keepTime(by clock: (any Clock<Duration>)?) async {
+    private func runTimer(with clock: (any Clock<Duration>)?) async {
         guard let clock else { return }
         while (try? await clock.sleep(for: core.configuration.tick)) != nil {
             tick()
         }
     }
 
-    private func tellReport() {
+    private func notifyReportObservers() {
         let observers = core.middleware.reportObservers
         guard !observers.isEmpty else { return }
         let report = report
@@ -162,13 +162,13 @@ extension Supervisor {
         let now = core.advance()
         let (intakes, drainEnd) = state.withLock { ($0.intakesByName, $0.drainEnd) }
         let isDrainOver = drainEnd.map { now >= $0 } ?? false
-        core.tellOfDrops(at: now)
+        core.reportDroppedLetters(at: now)
         for intake in intakes { intake.tick(now) }
-        if now.isMultiple(of: core.ticksBetweenReports) { tellReport() }
+        if now.isMultiple(of: core.ticksBetweenReports) { notifyReportObservers() }
         // Before the lanes wake the retries that are due.
-        tickLeavingSources(now)
+        tickRemovedSources(now)
         for lane in core.lanes.all {
-            lane.tick(now, wakesSleepers: !isDrainOver)
+            lane.tick(now, queuesRetries: !isDrainOver)
             if isDrainOver { lane.abandon(.drain) }
         }
     }

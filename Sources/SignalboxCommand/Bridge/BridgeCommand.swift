@@ -60,7 +60,7 @@ struct BridgeCommand: AsyncParsableCommand {
     @Option(help: "End the page after this time: \(TimeoutOption.form).")
     var timeout: String?
 
-    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.info
 
     func validate() throws {

@@ -39,7 +39,7 @@ enum BridgeProgram {
             case .browser: return try await browser(parts)
             }
         } catch {
-            return await CommandRefusal(error).told()
+            return await CommandFailure(error).report()
         }
     }
 
@@ -51,12 +51,12 @@ enum BridgeProgram {
             from: parts.source.name,
             scripts: scripts,
             limits: parts.configuration.limits,
-            in: .own
+            isolation: .own
         )
         page.endsWhenIdle = true
         let engine = try JavaScriptCoreEngine(page, logger: parts.logger.withoutSecrets)
         let run = parts.run(engine, recorded: recorded)
-        return try await run.status { judge($0, parts, isOpenEnded: false, scriptErrors: engine.scriptErrors) }
+        return try await run.status { exitStatus($0, parts, isOpenEnded: false, scriptErrors: engine.scriptErrors) }
     }
 
     private static func recordedRun(_ path: String) throws(NamedFileError) -> RecordedRun {
@@ -67,14 +67,15 @@ enum BridgeProgram {
     }
 
     /// - Parameter isOpenEnded: Whether the page ends only on request.
-    static func judge(
+    static func exitStatus(
         _ report: SingleSourceReport,
         _ parts: Parts,
         isOpenEnded: Bool,
         scriptErrors: Int
     ) -> CommandStatus {
-        let isEnough = parts.request.count.map { report.written >= $0 } ?? isOpenEnded
-        if !(isEnough && report.endedAsAsked), let status = report.early(isOpenEnded ? "--count" : "the page was idle")
+        let isComplete = parts.request.count.map { report.written >= $0 } ?? isOpenEnded
+        if !(isComplete && report.endedOnRequest),
+            let status = report.earlyEndStatus(isOpenEnded ? "--count" : "the page was idle")
         {
             return report.isClosedByLimit ? .notAsExpected : status
         }
@@ -89,7 +90,7 @@ enum BridgeProgram {
             problems.append("messages that were not handled: \(summary.notHandled) of \(summary.settled)")
         }
         if scriptErrors > 0 { problems.append("script errors: \(scriptErrors)") }
-        for problem in problems { DiagnosticOutput.shared.tell(problem) }
+        for problem in problems { DiagnosticOutput.shared.report(problem) }
         return problems.isEmpty ? .done : .notAsExpected
     }
 }
@@ -121,7 +122,7 @@ extension SingleSourceReport {
     }
 
     /// Whether the source stopped on request and nothing failed.
-    fileprivate var endedAsAsked: Bool {
+    fileprivate var endedOnRequest: Bool {
         guard case .stopped = source, lost == nil else { return false }
         if case .failed = session { return false }
         return true
@@ -154,7 +155,7 @@ extension BridgeProgram {
             output.offer(NavigationLine(request, verdict).line(isTerminal: output.isTerminal))
         }
         return try await parts.run(engine).status {
-            judge($0, parts, isOpenEnded: true, scriptErrors: engine.scriptErrors)
+            exitStatus($0, parts, isOpenEnded: true, scriptErrors: engine.scriptErrors)
         }
     }
 
@@ -163,7 +164,7 @@ extension BridgeProgram {
         do throws(URLTextError) {
             url = try URLText(text)
         } catch {
-            throw CommandRefusal(.usage, "the page is no URL that can be shown: \(error)")
+            throw CommandFailure(.usage, "the page is no URL that can be shown: \(error)")
         }
         var configurator = BridgeConfigurator()
         if let own = url.origin { configurator.set(origins: [own] + parts.request.origins) }
@@ -173,13 +174,13 @@ extension BridgeProgram {
             configurator.add(handler: BridgeHandler(plugin.action))
         }
         if let navigation = parts.configuration.navigation, let file = parts.request.config {
-            configurator.set(navigation: try NavigateProgram.rehearsal(of: navigation, file: file))
+            configurator.set(navigation: try NavigateProgram.dryRun(of: navigation, file: file))
         }
         return try configurator.build(url: url)
     }
     #else
     static func webView(_ parts: Parts) async throws -> CommandStatus {
-        throw CommandRefusal(
+        throw CommandFailure(
             .unavailable,
             "this signalbox was built without web views; build it with: swift build --traits WebKitGTK (it needs "
                 + "libwebkit2gtk-4.1-dev), or use --engine browser"
@@ -203,10 +204,10 @@ extension BridgeProgram {
         let run = parts.run(engine)
         // Written to stderr and not logged, because the address grants access.
         let address = Task {
-            if let url = try? await engine.url() { DiagnosticOutput.shared.tell("open \(url)") }
+            if let url = try? await engine.url() { DiagnosticOutput.shared.report("open \(url)") }
         }
         defer { address.cancel() }
-        return try await run.status { judge($0, parts, isOpenEnded: true, scriptErrors: 0) }
+        return try await run.status { exitStatus($0, parts, isOpenEnded: true, scriptErrors: 0) }
     }
 }
 
@@ -221,8 +222,8 @@ struct PageSource: Sendable {
 
     /// Returns the script source with the given name, or the only one if the name is `nil`.
     ///
-    /// - Throws: ``CommandRefusal`` if there is no such source, or if there are several and no name is given.
-    static func find(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandRefusal)
+    /// - Throws: ``CommandFailure`` if there is no such source, or if there are several and no name is given.
+    static func find(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandFailure)
         -> PageSource
     {
         let pages = configuration.sources.compactMap { section -> (name: String, value: PageSource)? in

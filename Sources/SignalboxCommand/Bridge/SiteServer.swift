@@ -24,7 +24,7 @@ enum SiteServer {
         let server = try WebSocketServer(site, logger: quiet)
         return try await withThrowingTaskGroup(of: CommandStatus?.self) { group in
             group.addTask {
-                try await server.run(into: NobodysIntake())
+                try await server.run(into: ClosedIntake())
                 return nil
             }
             group.addTask {
@@ -40,7 +40,7 @@ enum SiteServer {
         }
     }
 
-    private struct NobodysIntake: Intake {
+    private struct ClosedIntake: Intake {
         func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int { 0 }
         func room() async throws(SourceClosed) { throw SourceClosed() }
     }

@@ -21,7 +21,7 @@ struct BrokerArguments: ParsableArguments {
 
     @Option(
         name: .customLong("cert"),
-        help: ArgumentHelp("A certificate of one's own, a PEM file; needs --key.", valueName: "file")
+        help: ArgumentHelp("The client certificate, a PEM file; requires --key.", valueName: "file")
     )
     var certificate: String?
 
@@ -33,39 +33,39 @@ struct BrokerArguments: ParsableArguments {
 
     @Option(
         name: .customLong("psk-identity"),
-        help: ArgumentHelp("Who this is to a broker with keys in place of certificates.", valueName: "text")
+        help: ArgumentHelp("The client's identity at a broker with pre-shared keys.", valueName: "text")
     )
-    var sharedKeyIdentity: String?
+    var preSharedKeyIdentity: String?
 
     @Option(
         name: .customLong("psk-env"),
-        help: ArgumentHelp("The environment variable that holds the key, in hexadecimal digits.", valueName: "name")
+        help: ArgumentHelp("The environment variable that holds the pre-shared key, in hexadecimal.", valueName: "name")
     )
-    var sharedKeyVariable: String?
+    var preSharedKeyVariable: String?
 
     @Option(
         name: .customLong("psk-file"),
-        help: ArgumentHelp("The file that holds the key, in hexadecimal digits.", valueName: "path")
+        help: ArgumentHelp("The file that holds the pre-shared key, in hexadecimal.", valueName: "path")
     )
-    var sharedKeyFile: String?
+    var preSharedKeyFile: String?
 
     @Flag(name: .customLong("psk-allow-short"), help: "Accept a key shorter than 16 bytes, which is weak.")
-    var allowsShortKey = false
+    var allowsShortPreSharedKey = false
 
     @Flag(name: .customLong("v311"), help: "Speak MQTT 3.1.1 in place of 5.")
-    var isOld = false
+    var usesV311 = false
 
     @Flag(help: "Try again when the first connection fails; else that is an error.")
     var retry = false
 
-    /// Returns the broker and the login, validated as far as possible without a connection.
+    /// Returns the broker and the connection options, validated as far as possible without a connection.
     ///
     /// - Parameter url: The broker's URL. Never part of an error message, because it may contain a password.
-    func login(at url: String) throws(ValidationError) -> BrokerLogin {
+    func connectionOptions(at url: String) throws(ValidationError) -> BrokerConnectionOptions {
         let broker = try BrokerArguments.checked { () throws(MQTTPushError) in try MQTTBroker(url: url) }
-        return BrokerLogin(
+        return BrokerConnectionOptions(
             broker: broker,
-            version: isOld ? .v311 : .v5,
+            version: usesV311 ? .v311 : .v5,
             security: try security(of: broker),
             user: user,
             password: try password(),
@@ -77,7 +77,7 @@ struct BrokerArguments: ParsableArguments {
     func warn() {
         guard insecure else { return }
         let danger = "whoever is on the way can read and change everything"
-        DiagnosticOutput.shared.tell("--insecure: no certificate is checked, so \(danger)")
+        DiagnosticOutput.shared.report("--insecure: no certificate is checked, so \(danger)")
     }
 
     /// Converts the adapter's validation errors.
@@ -110,8 +110,8 @@ struct BrokerArguments: ParsableArguments {
             ("--insecure", insecure),
         ].filter(\.1).map(\.0)
         let keyOptions = [
-            ("--psk-identity", sharedKeyIdentity != nil), ("--psk-env", sharedKeyVariable != nil),
-            ("--psk-file", sharedKeyFile != nil), ("--psk-allow-short", allowsShortKey),
+            ("--psk-identity", preSharedKeyIdentity != nil), ("--psk-env", preSharedKeyVariable != nil),
+            ("--psk-file", preSharedKeyFile != nil), ("--psk-allow-short", allowsShortPreSharedKey),
         ].filter(\.1).map(\.0)
         if !broker.usesTLS, let option = (given + keyOptions).first {
             throw ValidationError("\(option) is about TLS: write mqtts://, whose port is 8883 where none is written")
@@ -119,27 +119,27 @@ struct BrokerArguments: ParsableArguments {
         if let option = keyOptions.first {
             if let other = given.first {
                 throw ValidationError(
-                    "\(option) and \(other) exclude each other: a key takes the place of certificates"
+                    "\(option) and \(other) exclude each other: a pre-shared key replaces certificates"
                 )
             }
-            return try sharedKey()
+            return try preSharedKey()
         }
         guard broker.usesTLS else { return .none }
         return .tls(try trust(), identity: try identity())
     }
 
-    private func sharedKey() throws(ValidationError) -> MQTTSecurity {
-        guard sharedKeyVariable == nil || sharedKeyFile == nil else {
+    private func preSharedKey() throws(ValidationError) -> MQTTSecurity {
+        guard preSharedKeyVariable == nil || preSharedKeyFile == nil else {
             throw ValidationError("--psk-env and --psk-file exclude each other")
         }
-        let secret = try BrokerArguments.secret(in: sharedKeyVariable, sharedKeyFile, option: "--psk-env")
-        guard let sharedKeyIdentity, let secret else {
+        let secret = try BrokerArguments.secret(in: preSharedKeyVariable, preSharedKeyFile, option: "--psk-env")
+        guard let preSharedKeyIdentity, let secret else {
             throw ValidationError("--psk-identity goes together with --psk-env or --psk-file")
         }
-        return .preSharedKey(identity: sharedKeyIdentity, key: secret, allowsShort: allowsShortKey)
+        return .preSharedKey(identity: preSharedKeyIdentity, key: secret, allowsShort: allowsShortPreSharedKey)
     }
 
-    private func trust() throws(ValidationError) -> MQTTTrust {
+    private func trust() throws(ValidationError) -> MQTTServerTrust {
         guard authority == nil || !insecure else { throw ValidationError("--tls-ca and --insecure exclude each other") }
         return insecure ? .insecure : authority.map { .authority(file: $0) } ?? .system
     }
@@ -153,8 +153,8 @@ struct BrokerArguments: ParsableArguments {
     }
 }
 
-/// A broker with the login and connection options.
-struct BrokerLogin: Sendable, Hashable {
+/// A broker, its credentials and the options of the connection.
+struct BrokerConnectionOptions: Sendable, Hashable {
     let broker: MQTTBroker
     let version: MQTTVersion
     let security: MQTTSecurity
@@ -183,14 +183,14 @@ struct BrokerLogin: Sendable, Hashable {
 }
 
 /// Parses the option `--qos`.
-enum QualityOption {
+enum QoSOption {
     /// - Returns: At least once if the option is absent.
     /// - Throws: `ValidationError` for a number other than 0 and 1. QoS 2 is not supported.
-    static func quality(_ number: Int?) throws(ValidationError) -> MQTTQuality {
+    static func parse(_ number: Int?) throws(ValidationError) -> MQTTQoS {
         guard let number else { return .atLeastOnce }
-        guard let quality = MQTTQuality(rawValue: number) else {
+        guard let qos = MQTTQoS(rawValue: number) else {
             throw ValidationError("--qos is 0 or 1; QoS 2 cannot promise that nothing is lost")
         }
-        return quality
+        return qos
     }
 }

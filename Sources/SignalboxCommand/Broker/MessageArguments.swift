@@ -8,7 +8,7 @@ struct MessageArguments: ParsableArguments {
     @Option(name: [.customShort("t"), .customLong("topic")], help: "The topic; it has no wildcards.")
     var topic: String
 
-    @Option(help: "What the message is worth: 0, at most once, or 1, at least once; 1 without it.")
+    @Option(help: "The quality of service: 0, at most once, or 1, at least once; 1 by default.")
     var qos: Int?
 
     @Option(help: ArgumentHelp("What the payload is, such as application/json (MQTT 5).", valueName: "type"))
@@ -31,7 +31,7 @@ struct MessageArguments: ParsableArguments {
         } catch {
             throw ValidationError("--topic: \(error)")
         }
-        var message = MQTTMessage([], to: topic, quality: try QualityOption.quality(qos), retain: retain)
+        var message = MQTTMessage([], to: topic, qos: try QoSOption.parse(qos), retain: retain)
         message.contentType = contentType
         message.expiry = try lifetime()
         guard version == .v5 || contentType == nil && expiry == nil else {
@@ -92,7 +92,7 @@ struct PublishRequest: Sendable {
         case lines
     }
 
-    let login: BrokerLogin
+    let options: BrokerConnectionOptions
     /// The messages without their payload.
     let message: MQTTMessage
     let payload: Payload
@@ -100,8 +100,8 @@ struct PublishRequest: Sendable {
 
     /// The publisher, with a unique client id.
     var publisher: MQTTPublisherConfiguration {
-        var publisher = MQTTPublisherConfiguration(source: PublishRequest.source, broker: login.broker)
-        login.apply(to: &publisher)
+        var publisher = MQTTPublisherConfiguration(source: PublishRequest.source, broker: options.broker)
+        options.apply(to: &publisher)
         if payload != .lines { publisher.queuedBytes = 2 * PublishRequest.payloadLimit }
         if let timeout { publisher.publishTimeout = min(max(timeout, .milliseconds(10)), .seconds(3_600)) }
         return publisher

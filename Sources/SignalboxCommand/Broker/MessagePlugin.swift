@@ -6,61 +6,61 @@ import Synchronization
 /// Writes a line for each message to stdout until enough are written. Later messages are discarded.
 final class MessagePlugin: Plugin {
     /// The reason messages are discarded.
-    enum Closing: Sendable {
-        case enough
-        case time
+    enum StopReason: Sendable {
+        case countReached
+        case timeout
     }
 
     private struct State {
         var shown = 0
-        var closing: Closing?
+        var stopReason: StopReason?
     }
 
     let action: ActionName
     private let count: Int?
     private let output: StandardOutput
     private let line: @Sendable (RawBody, ActionContext) -> [UInt8]
-    private let enough: @Sendable () -> Void
+    private let onCountReached: @Sendable () -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - count: The number of messages to write, or `nil` for no limit.
     ///   - line: Returns the output for a message, with its newline.
-    ///   - enough: Called once, after the last message of `count` is written.
+    ///   - onCountReached: Called once, after the last message of `count` is written.
     init(
         action: ActionName,
         count: Int?,
         output: StandardOutput,
         line: @escaping @Sendable (RawBody, ActionContext) -> [UInt8],
-        enough: @escaping @Sendable () -> Void
+        onCountReached: @escaping @Sendable () -> Void
     ) {
         self.action = action
         self.count = count
         self.output = output
         self.line = line
-        self.enough = enough
+        self.onCountReached = onCountReached
     }
 
     /// The number of messages written.
     var shown: Int { state.withLock { $0.shown } }
     /// The reason messages are discarded, or `nil` while they are written.
-    var closing: Closing? { state.withLock { $0.closing } }
+    var stopReason: StopReason? { state.withLock { $0.stopReason } }
 
     /// Discards all further messages. The first reason is kept.
-    func close(because reason: Closing) {
-        state.withLock { if $0.closing == nil { $0.closing = reason } }
+    func close(because reason: StopReason) {
+        state.withLock { if $0.stopReason == nil { $0.stopReason = reason } }
     }
 
     func callAsAction(_ info: RawBody, context: ActionContext) async throws {
-        guard closing == nil else { return }
+        guard stopReason == nil else { return }
         try await output.write(line(info, context))
         let isLast = state.withLock { state in
             state.shown += 1
-            guard state.closing == nil, state.shown == count else { return false }
-            state.closing = .enough
+            guard state.stopReason == nil, state.shown == count else { return false }
+            state.stopReason = .countReached
             return true
         }
-        if isLast { enough() }
+        if isLast { onCountReached() }
     }
 }
 
@@ -127,6 +127,6 @@ enum JSONPayload {
             batch.append($0, token: 0, origin: origin, receivedAt: WallTime(seconds: 0), envelope: .route(naming))
         }
         guard case .success? = batch.take().first?.reading else { return nil }
-        return JSONText.compact(payload)
+        return EscapedJSON.compact(payload)
     }
 }

@@ -41,9 +41,9 @@ struct PublishCommand: AsyncParsableCommand {
     var timeout: String?
 
     @OptionGroup(title: "The broker")
-    var login: BrokerArguments
+    var arguments: BrokerArguments
 
-    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.warning
 
     func validate() throws {
@@ -51,7 +51,7 @@ struct PublishCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        login.warn()
+        arguments.warn()
         throw await PublishProgram.status(of: try request(), logger: logLevel.logger).code
     }
 
@@ -64,10 +64,10 @@ struct PublishCommand: AsyncParsableCommand {
         guard let payload = lines ? .lines : payload else {
             throw ValidationError("say what is published: --payload TEXT, --file FILE or --lines")
         }
-        let login = try login.login(at: broker)
+        let options = try arguments.connectionOptions(at: broker)
         let request = PublishRequest(
-            login: login,
-            message: try message.emptyMessage(retain: retain, version: login.version),
+            options: options,
+            message: try message.emptyMessage(retain: retain, version: options.version),
             payload: payload,
             timeout: try timeout.map(TimeoutOption.duration)
         )
@@ -93,12 +93,12 @@ enum PublishProgram {
             withExtendedLifetime(signals) {}
             return status
         } catch {
-            return await CommandRefusal(error).told()
+            return await CommandFailure(error).report()
         }
     }
 
     /// Returns the bytes of one message.
-    static func payload(_ source: PublishRequest.Payload) async throws(CommandRefusal) -> [UInt8] {
+    static func payload(_ source: PublishRequest.Payload) async throws(CommandFailure) -> [UInt8] {
         let limit = PublishRequest.payloadLimit
         do throws(FileReadError) {
             switch source {
@@ -109,7 +109,7 @@ enum PublishProgram {
             }
         } catch {
             let name = if case .file(let path) = source { path } else { "stdin" }
-            throw CommandRefusal(.unreadableFile, "\(name) cannot be read: \(error)")
+            throw CommandFailure(.unreadableFile, "\(name) cannot be read: \(error)")
         }
     }
 
@@ -130,11 +130,11 @@ enum PublishProgram {
         }
         let topic = message.topic.debugDescription
         if let failure = end.failure {
-            DiagnosticOutput.shared.tell("not published to \(topic): \(failure)")
+            DiagnosticOutput.shared.report("not published to \(topic): \(failure)")
             return status(of: failure)
         }
         guard let error = end.value ?? nil else { return .done }
-        DiagnosticOutput.shared.tell("not published to \(topic): \(error)")
+        DiagnosticOutput.shared.report("not published to \(topic): \(error)")
         return end.interruption ?? CommandStatus(error)
     }
 
@@ -145,13 +145,13 @@ enum PublishProgram {
         let lines = PublishedLines(publisher: publisher, message: request.message)
         let session = PublisherSession<LineCounts>(publisher: publisher, timeout: request.timeout)
         let end = await session.run(signals) { await lines.run() }
-        if let failure = end.failure { DiagnosticOutput.shared.tell("\(failure)") }
+        if let failure = end.failure { DiagnosticOutput.shared.report("\(failure)") }
         let report = PublishReport(
             topic: request.message.topic,
             lines: end.value ?? LineCounts(),
             counts: publisher.counts
         )
-        for line in report.words { DiagnosticOutput.shared.tell(line) }
+        for line in report.messages { DiagnosticOutput.shared.report(line) }
         if let failure = end.failure { return status(of: failure) }
         return end.interruption ?? report.status
     }

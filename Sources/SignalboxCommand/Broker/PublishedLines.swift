@@ -12,33 +12,33 @@ struct PublishedLines: Sendable {
     /// Reads stdin to its end. Returns when every accepted message was published or has failed, or on cancellation.
     func run() async -> LineCounts {
         var counts = LineCounts()
-        let reader = PieceReader(.standardInput)
+        let reader = ChunkReader(.standardInput)
         var splitter = LineSplitter(limit: PublishRequest.lineLimit)
         while !Task.isCancelled, !counts.isComplete {
-            let piece: [UInt8]
+            let chunk: [UInt8]
             do throws(SystemError) {
-                piece = try await reader.next()
+                chunk = try await reader.next()
             } catch {
-                counts.fault = "stdin cannot be read: \(error)"
+                counts.readError = "stdin cannot be read: \(error)"
                 break
             }
-            if piece.isEmpty {
+            if chunk.isEmpty {
                 counts.isComplete = !Task.isCancelled
                 if let last = splitter.lastLine() { await publish(last, &counts) }
                 break
             }
-            for line in splitter.lines(in: piece) { await publish(line, &counts) }
+            for line in splitter.lines(in: chunk) { await publish(line, &counts) }
         }
         while publisher.counts.waiting > 0, (try? await Task.sleep(for: PublishedLines.pause)) != nil {}
         return counts
     }
 
     private func publish(_ line: InputLine, _ counts: inout LineCounts) async {
-        guard !line.isCut else {
-            DiagnosticOutput.shared.tell(
+        guard !line.isTruncated else {
+            DiagnosticOutput.shared.report(
                 "a line is longer than \(PublishRequest.lineLimit) bytes, and was not published"
             )
-            counts.refused += 1
+            counts.rejected += 1
             return
         }
         guard !line.bytes.isEmpty else {
@@ -50,12 +50,12 @@ struct PublishedLines: Sendable {
         while true {
             do throws(MQTTPublishError) {
                 try publisher.offer(message)
-                counts.taken += 1
+                counts.accepted += 1
                 return
             } catch {
                 // A cancelled task gives up immediately.
                 if error.code == .queueFull, (try? await Task.sleep(for: PublishedLines.pause)) != nil { continue }
-                counts.refused += 1
+                counts.rejected += 1
                 return
             }
         }
@@ -74,28 +74,28 @@ struct PublishReport: Sendable {
     var denied = 0
 
     /// The number of lines that were read and not published.
-    var unpublished: Int { lines.refused + failed }
+    var unpublished: Int { lines.rejected + failed }
 
     /// The lines for stderr.
-    var words: [String] {
-        var words: [String] = []
-        if let fault = lines.fault { words.append(fault) }
+    var messages: [String] {
+        var messages: [String] = []
+        if let error = lines.readError { messages.append(error) }
         let shown = topic.debugDescription
         if denied > 0 {
-            words.append(
+            messages.append(
                 "the broker denied \(denied) messages to \(shown): let this user publish there in the broker's access "
                     + "rules, or choose another topic"
             )
         }
         let end = lines.isComplete ? "" : "; stdin was not read to its end"
         let empty = lines.empty > 0 ? ", empty lines \(lines.empty)" : ""
-        words.append("to \(shown): published \(published), not published \(unpublished)\(empty)\(end)")
-        return words
+        messages.append("to \(shown): published \(published), not published \(unpublished)\(empty)\(end)")
+        return messages
     }
 
     /// The exit status.
     var status: CommandStatus {
-        if lines.fault != nil { return .unreadableFile }
+        if lines.readError != nil { return .unreadableFile }
         if denied > 0 { return .refused }
         return unpublished > 0 || !lines.isComplete ? .notAsExpected : .done
     }
@@ -117,13 +117,13 @@ extension PublishReport {
 /// The numbers of lines by result, before the publisher processes them.
 struct LineCounts: Sendable, Hashable {
     /// Lines that the publisher accepted.
-    var taken = 0
+    var accepted = 0
     /// Lines that are too long, and lines that the publisher did not accept.
-    var refused = 0
+    var rejected = 0
     /// Empty lines, which are not published.
     var empty = 0
     /// Whether stdin was read to its end.
     var isComplete = false
     /// The reason stdin could not be read to its end.
-    var fault: String?
+    var readError: String?
 }

@@ -60,7 +60,7 @@ struct PublisherSession<Value: Sendable>: Sendable {
     }
 
     private static func signal(_ signals: SignalWatch) async -> Event {
-        for await _ in signals.firsts { return signals.first.map(Event.stopped) ?? .nothing }
+        for await _ in signals.stopRequests { return signals.first.map(Event.stopped) ?? .nothing }
         return .nothing
     }
 

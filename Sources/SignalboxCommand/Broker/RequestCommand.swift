@@ -39,9 +39,9 @@ struct RequestCommand: AsyncParsableCommand {
     var raw: RawOutput?
 
     @OptionGroup(title: "The broker")
-    var login: BrokerArguments
+    var arguments: BrokerArguments
 
-    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.warning
 
     func validate() throws {
@@ -50,7 +50,7 @@ struct RequestCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        login.warn()
+        arguments.warn()
         throw await RequestProgram.status(of: try request(), raw: raw, logger: logLevel.logger).code
     }
 
@@ -59,13 +59,13 @@ struct RequestCommand: AsyncParsableCommand {
         guard let payload = try content.source() else {
             throw ValidationError("say what is asked: --payload TEXT or --file FILE")
         }
-        guard !login.isOld else { throw ValidationError("MQTT 3.1.1 has no response topics; leave --v311 out") }
+        guard !arguments.usesV311 else { throw ValidationError("MQTT 3.1.1 has no response topics; leave --v311 out") }
         let wait = try timeout.map(TimeoutOption.duration) ?? .seconds(30)
         guard wait <= .seconds(86_400) else { throw ValidationError("--timeout: a reply is waited for at most 1d") }
-        let login = try login.login(at: broker)
+        let options = try arguments.connectionOptions(at: broker)
         let request = PublishRequest(
-            login: login,
-            message: try message.emptyMessage(retain: false, version: login.version),
+            options: options,
+            message: try message.emptyMessage(retain: false, version: options.version),
             payload: payload,
             timeout: wait
         )
@@ -86,13 +86,13 @@ enum RequestProgram {
             let output = StandardOutput()
             let status = try await status(request, raw, output, signals, logger)
             let lost = await output.finish()
-            if let lost, lost != .closed { DiagnosticOutput.shared.tell("\(lost)") }
+            if let lost, lost != .closed { DiagnosticOutput.shared.report("\(lost)") }
             await DiagnosticOutput.shared.flush()
             // Until here a second signal ends the program, regardless of what it waits for.
             withExtendedLifetime(signals) {}
             return lost == nil || lost == .closed ? status : .outputFailed
         } catch {
-            return await CommandRefusal(error).told()
+            return await CommandFailure(error).report()
         }
     }
 
@@ -126,11 +126,11 @@ enum RequestProgram {
             return record.status
         }
         if let failure = end.failure {
-            DiagnosticOutput.shared.tell("no reply from \(topic): \(failure)")
+            DiagnosticOutput.shared.report("no reply from \(topic): \(failure)")
             return (failure as? MQTTPushError).map { CommandStatus($0) } ?? .unavailable
         }
         guard case .failure(let error)? = end.value else { return end.interruption ?? .unavailable }
-        DiagnosticOutput.shared.tell("no reply from \(topic): \(error)")
+        DiagnosticOutput.shared.report("no reply from \(topic): \(error)")
         return end.interruption ?? CommandStatus(error)
     }
 }
@@ -170,6 +170,6 @@ struct ReplyRecord {
     /// The payload without insignificant white space, or `nil` if it is not JSON.
     private var json: [UInt8]? {
         guard !reply.payload.isEmpty, (try? Body(json: Bytes(reply.payload))) != nil else { return nil }
-        return JSONText.compact(reply.payload)
+        return EscapedJSON.compact(reply.payload)
     }
 }

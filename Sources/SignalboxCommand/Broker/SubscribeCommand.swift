@@ -35,7 +35,7 @@ struct SubscribeCommand: AsyncParsableCommand {
     )
     var topics: [String]
 
-    @Option(help: "The most each message is worth: 0, at most once, or 1, at least once; 1 without it.")
+    @Option(help: "The maximum quality of service: 0, at most once, or 1, at least once; 1 by default.")
     var qos: Int?
 
     @Option(
@@ -59,9 +59,9 @@ struct SubscribeCommand: AsyncParsableCommand {
     var rate = false
 
     @OptionGroup(title: "The broker")
-    var login: BrokerArguments
+    var arguments: BrokerArguments
 
-    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.warning
 
     func validate() throws {
@@ -70,7 +70,7 @@ struct SubscribeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        login.warn()
+        arguments.warn()
         let status = await SubscribeProgram.status(of: try request(), logger: logLevel.logger)
         throw status.code
     }
@@ -81,9 +81,9 @@ struct SubscribeCommand: AsyncParsableCommand {
         }
         guard count.map({ $0 >= 1 }) ?? true else { throw ValidationError("--count is at least 1") }
         let request = SubscribeRequest(
-            login: try login.login(at: broker),
+            options: try arguments.connectionOptions(at: broker),
             patterns: try topics.map { try pattern($0) },
-            quality: try QualityOption.quality(qos),
+            qos: try QoSOption.parse(qos),
             retained: try retainedMessages(),
             count: count,
             timeout: try timeout.map(TimeoutOption.duration),
@@ -114,8 +114,8 @@ struct SubscribeCommand: AsyncParsableCommand {
     private func retainedMessages() throws(ValidationError) -> MQTTRetained {
         guard let retained else { return .deliver }
         guard let choice = MQTTRetained(rawValue: retained) else {
-            let words = MQTTRetained.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("--retained: one of \(words) expected")
+            let keywords = MQTTRetained.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("--retained: one of \(keywords) expected")
         }
         return choice
     }
@@ -128,11 +128,11 @@ struct SubscribeRequest: Sendable {
     /// The maximum size of a message. A larger one is reported on stderr.
     static let limits = MessageLimits(bytes: 1 << 20)
     /// The maximum time that a message waits for a slow reader of stdout.
-    static let patience: Duration = .seconds(3_600)
+    static let outputTimeout: Duration = .seconds(3_600)
 
-    let login: BrokerLogin
+    let options: BrokerConnectionOptions
     let patterns: [TopicPattern]
-    let quality: MQTTQuality
+    let qos: MQTTQoS
     let retained: MQTTRetained
     let count: Int?
     let timeout: Duration?
@@ -148,10 +148,10 @@ struct SubscribeRequest: Sendable {
     }
 
     /// Whether the user set a condition for success. Otherwise every end is a success.
-    var hasNeed: Bool { count != nil || timeout != nil }
+    var hasSuccessCondition: Bool { count != nil || timeout != nil }
 
     /// The number of messages required for success.
-    var needed: Int { count ?? 1 }
+    var requiredCount: Int { count ?? 1 }
 
     /// The source, without a session. Captures are matched when a message is printed, so `{action}` and `{id}` have no
     /// special meaning here.
@@ -159,19 +159,19 @@ struct SubscribeRequest: Sendable {
         let topics = patterns.compactMap { pattern in
             (try? TopicPattern(pattern.filter.text)).map { filter in
                 var topic = MQTTTopic(filter, payload: .bytes, action: SubscribeRequest.action)
-                topic.quality = quality
+                topic.qos = qos
                 topic.retained = retained
                 return topic
             }
         }
         var push = MQTTPushConfiguration.withoutSession(
             source: SubscribeRequest.source,
-            broker: login.broker,
+            broker: options.broker,
             topics: topics
         )
-        login.apply(to: &push)
+        options.apply(to: &push)
         push.limits = SubscribeRequest.limits
-        push.holdLimit = SubscribeRequest.patience
+        push.ackDeadline = SubscribeRequest.outputTimeout
         return push
     }
 }
@@ -186,25 +186,25 @@ enum SubscribeProgram {
         let isTerminal = output.isTerminal
         let plugin = MessagePlugin(action: SubscribeRequest.action, count: request.count, output: output) {
             request.line(for: $0, $1, isTerminal: isTerminal)
-        } enough: {
+        } onCountReached: {
             stopper.yield()
         }
         let supervisor: Supervisor
         do {
             supervisor = try makeSupervisor(request, plugin, logger)
         } catch {
-            DiagnosticOutput.shared.tell("\(error)")
+            DiagnosticOutput.shared.report("\(error)")
             await DiagnosticOutput.shared.flush()
             return .unavailable
         }
         let signals = await SignalWatch.begin()
         let timer = Task {
             guard let timeout = request.timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
-            plugin.close(because: .time)
+            plugin.close(because: .timeout)
             stopper.yield()
         }
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
-        let rate = RateNotes { plugin.shown }
+        let rate = RateReporter { plugin.shown }
         let end = await session.run(signals, stop: stop) { if request.showsRate { await rate.run() } }
         timer.cancel()
         let result = status(end, await output.finish(), signals.first, plugin, request)
@@ -220,8 +220,8 @@ enum SubscribeProgram {
         _ logger: Logger
     ) throws -> Supervisor {
         var bounds = SupervisorConfiguration()
-        bounds.timeout = SubscribeRequest.patience
-        bounds.holdLimit = SubscribeRequest.patience
+        bounds.timeout = SubscribeRequest.outputTimeout
+        bounds.ackDeadline = SubscribeRequest.outputTimeout
         bounds.drainLimit = .seconds(2)
         let supervisor = Supervisor(configuration: bounds, logger: logger)
         try supervisor.register(plugin, from: .source(SubscribeRequest.source))
@@ -237,29 +237,29 @@ enum SubscribeProgram {
         _ request: SubscribeRequest
     ) -> CommandStatus {
         if case .failed(let error) = end {
-            DiagnosticOutput.shared.tell("\(error)")
+            DiagnosticOutput.shared.report("\(error)")
             return (error as? MQTTPushError).map { CommandStatus($0) } ?? .unavailable
         }
         switch lost {
         case .closed?: return .done
         case let reason?:
-            DiagnosticOutput.shared.tell("\(reason)")
+            DiagnosticOutput.shared.report("\(reason)")
             return .outputFailed
         case nil: break
         }
-        guard request.hasNeed, plugin.shown < request.needed else { return .done }
-        if plugin.closing == .time {
-            DiagnosticOutput.shared.tell("\(plugin.shown) of \(request.needed) messages came in time")
+        guard request.hasSuccessCondition, plugin.shown < request.requiredCount else { return .done }
+        if plugin.stopReason == .timeout {
+            DiagnosticOutput.shared.report("\(plugin.shown) of \(request.requiredCount) messages came in time")
             return .timeout
         }
         guard let signal else { return .done }
-        DiagnosticOutput.shared.tell("\(plugin.shown) of \(request.needed) messages came before the signal")
+        DiagnosticOutput.shared.report("\(plugin.shown) of \(request.requiredCount) messages came before the signal")
         return signal
     }
 }
 
 /// Reports the message rate on stderr once a second.
-struct RateNotes: Sendable {
+struct RateReporter: Sendable {
     private static let interval: Duration = .seconds(1)
 
     /// Returns the number of messages since the start.
@@ -271,12 +271,12 @@ struct RateNotes: Sendable {
         var (before, moment) = (count(), clock.now)
         while true {
             do {
-                try await clock.sleep(until: moment + RateNotes.interval)
+                try await clock.sleep(until: moment + RateReporter.interval)
             } catch {
                 return
             }
             let (now, next) = (count(), clock.now)
-            DiagnosticOutput.shared.tell(RateNotes.line(new: now - before, within: next - moment, all: now))
+            DiagnosticOutput.shared.report(RateReporter.line(new: now - before, within: next - moment, all: now))
             (before, moment) = (now, next)
         }
     }

@@ -8,8 +8,8 @@ enum ConfigurationFile {
     /// - Parameters:
     ///   - path: A path, relative to the working directory.
     ///   - use: The purpose, which decides what the file must contain.
-    /// - Throws: ``CommandRefusal`` with the reason and the exit status.
-    static func read(_ path: String, for use: ConfigurationUse) throws(CommandRefusal) -> RunConfiguration {
+    /// - Throws: ``CommandFailure`` with the reason and the exit status.
+    static func read(_ path: String, for use: ConfigurationUse) throws(CommandFailure) -> RunConfiguration {
         let text = try content(of: path)
         return try refusing { () throws(ConfigurationError) in
             try ConfigurationReader.read(text, file: path, for: use)
@@ -21,7 +21,7 @@ enum ConfigurationFile {
     /// - Parameters:
     ///   - path: A path, relative to the working directory.
     ///   - source: The name of the links source; required if there are several.
-    static func routes(_ path: String, source: String?) throws(CommandRefusal) -> AppRoutes {
+    static func routes(_ path: String, source: String?) throws(CommandFailure) -> AppRoutes {
         let text = try content(of: path)
         let found = try refusing { () throws(ConfigurationError) in
             try ConfigurationReader.routes(text, file: path)
@@ -30,7 +30,7 @@ enum ConfigurationFile {
         case .configuration(let configuration): return try LinkSource.find(source, in: configuration, file: path)
         case .routes(let routes):
             guard source == nil else {
-                throw CommandRefusal(.usage, "\(path): it has no sources but routes alone; leave --source out")
+                throw CommandFailure(.usage, "\(path): it has no sources but routes alone; leave --source out")
             }
             return routes
         }
@@ -38,13 +38,13 @@ enum ConfigurationFile {
 
     /// Returns the text of a configuration file.
     ///
-    /// - Throws: ``CommandRefusal``; its description begins with the path.
-    static func content(of path: String) throws(CommandRefusal) -> String {
+    /// - Throws: ``CommandFailure``; its description begins with the path.
+    static func content(of path: String) throws(CommandFailure) -> String {
         switch FileContent.read(path, limit: FileContent.configurationLimit) {
-        case .failure(let error): throw CommandRefusal(.unreadableFile, "\(path): cannot be read: \(error)")
+        case .failure(let error): throw CommandFailure(.unreadableFile, "\(path): cannot be read: \(error)")
         case .success(let bytes):
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw CommandRefusal(.invalidConfiguration, "\(path): is not UTF-8")
+                throw CommandFailure(.invalidConfiguration, "\(path): is not UTF-8")
             }
             return text
         }
@@ -52,11 +52,11 @@ enum ConfigurationFile {
 
     private static func refusing<Value>(
         _ read: () throws(ConfigurationError) -> Value
-    ) throws(CommandRefusal) -> Value {
+    ) throws(CommandFailure) -> Value {
         do throws(ConfigurationError) {
             return try read()
         } catch {
-            throw CommandRefusal(.invalidConfiguration, error.description)
+            throw CommandFailure(.invalidConfiguration, error.description)
         }
     }
 }
@@ -87,8 +87,8 @@ struct SourceChoice {
 
     /// Returns the only source, or the source with the name.
     ///
-    /// - Throws: ``CommandRefusal`` if no source matches, or if there are several and `name` is `nil`.
-    func one<Source>(_ name: String?, of sources: [(name: String, value: Source)]) throws(CommandRefusal) -> Source {
+    /// - Throws: ``CommandFailure`` if no source matches, or if there are several and `name` is `nil`.
+    func one<Source>(_ name: String?, of sources: [(name: String, value: Source)]) throws(CommandFailure) -> Source {
         let found = name.map { wanted in sources.filter { $0.name == wanted } } ?? sources
         if found.count == 1, let source = found.first { return source.value }
         let names = sources.map(\.name)
@@ -101,7 +101,7 @@ struct SourceChoice {
             } else {
                 "there are several \(kind)s; choose one with --source: \(list)"
             }
-        throw CommandRefusal(.invalidConfiguration, "\(file): \(problem)")
+        throw CommandFailure(.invalidConfiguration, "\(file): \(problem)")
     }
 }
 
@@ -109,8 +109,8 @@ struct SourceChoice {
 enum LinkSource {
     /// Returns the routes of the only links source, or of the links source with the name.
     ///
-    /// - Throws: ``CommandRefusal`` if no source matches, or if there are several and `name` is `nil`.
-    static func find(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandRefusal)
+    /// - Throws: ``CommandFailure`` if no source matches, or if there are several and `name` is `nil`.
+    static func find(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandFailure)
         -> AppRoutes
     {
         let sources = configuration.sources.compactMap { section -> (name: String, value: AppRoutes)? in

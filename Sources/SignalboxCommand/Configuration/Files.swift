@@ -3,7 +3,7 @@ import Foundation
 import Signalbox
 
 /// The environment and files that a configuration may refer to.
-struct Surroundings: Sendable {
+struct Environment: Sendable {
     /// Returns the value of an environment variable, or `nil` if it is not set.
     let variable: @Sendable (String) -> String?
     /// Returns the content of a file.
@@ -14,7 +14,7 @@ struct Surroundings: Sendable {
     var isOpenToOthers: @Sendable (String) -> Bool = { FilePresence.isOpenToOthers($0) }
 
     /// The environment and files of this process.
-    static let process = Surroundings(
+    static let process = Environment(
         variable: { ProcessInfo.processInfo.environment[$0] },
         content: { FileContent.read($0, limit: FileContent.valueLimit) }
     )

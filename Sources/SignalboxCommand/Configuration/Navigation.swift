@@ -13,9 +13,9 @@ struct NavigationSection: Sendable {
     /// Returns a chain that opens nothing; its reasons name what would be opened.
     ///
     /// - Throws: `NavigationChainError` if the handlers conflict.
-    func rehearsal() throws(NavigationChainError) -> NavigationRouter {
+    func dryRun() throws(NavigationChainError) -> NavigationRouter {
         var handlers: [any NavigationHandler] = []
-        for section in chain { handlers.append(try section.rehearsal()) }
+        for section in chain { handlers.append(try section.dryRun()) }
         return try NavigationRouter(
             handlers,
             fallback: NavigationDecision(fallback, reason: "no handler decided"),
@@ -44,7 +44,7 @@ struct NavigationHandlerSection: Sendable {
     /// Returns a handler that opens nothing; its reasons name what would be opened.
     ///
     /// - Throws: `NavigationChainError` if a setting is invalid.
-    func rehearsal() throws(NavigationChainError) -> any NavigationHandler {
+    func dryRun() throws(NavigationChainError) -> any NavigationHandler {
         switch kind {
         case .schemes(let schemes, let dangerous):
             return try SchemeHandler(allowing: schemes, dangerous: dangerous, name: name)
@@ -52,20 +52,20 @@ struct NavigationHandlerSection: Sendable {
             let decision = NavigationDecision(policy, reason: "the host is listed")
             return try HostHandler(hosts: hosts, ports: ports, decision: decision, name: name)
         case .home(let home, let kinds):
-            return RehearsedHandler(try HomePageHandler(home: home, kinds: kinds, name: name) {})
+            return DryRunHandler(try HomePageHandler(home: home, kinds: kinds, name: name) {})
         case .paths(let patterns, let hosts, let kinds):
             let handler = try PathHandler(name: name, patterns: patterns, hosts: hosts, kinds: kinds) { _, _ in }
-            return RehearsedHandler(handler)
+            return DryRunHandler(handler)
         case .deepLinks(let schemes):
-            return RehearsedHandler(try DeepLinkHandler(schemes: schemes, name: name) { _ in true })
+            return DryRunHandler(try DeepLinkHandler(schemes: schemes, name: name) { _ in true })
         case .externalBrowser(let hosts):
-            return RehearsedHandler(try ExternalBrowserHandler(ownHosts: hosts, name: name) { _ in })
+            return DryRunHandler(try ExternalBrowserHandler(ownHosts: hosts, name: name) { _ in })
         }
     }
 }
 
 /// A handler whose openers do nothing and whose reasons say what would be opened.
-struct RehearsedHandler: NavigationHandler {
+struct DryRunHandler: NavigationHandler {
     private let handler: any NavigationHandler
 
     init(_ handler: any NavigationHandler) {
@@ -90,11 +90,11 @@ struct UntimedClock: Clock {
     var minimumResolution: Duration { base.minimumResolution }
 
     func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-        let cancelled = FirstAnswer<Void>()
+        let cancelled = OneShot<Void>()
         await withTaskCancellationHandler {
             await withCheckedContinuation { cancelled.wait($0) }
         } onCancel: {
-            cancelled.give(())
+            cancelled.send(())
         }
         throw CancellationError()
     }

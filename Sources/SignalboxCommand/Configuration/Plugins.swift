@@ -60,7 +60,7 @@ enum PluginUse: Sendable, Hashable {
     static let withTags = ["broadcast", "join", "leave"]
 
     /// The values of `use`, in the order in which messages list them.
-    static let words = [
+    static let keywords = [
         "log", "print", "file", "fail", "suspend", "reply", "echo", "broadcast", "join", "leave", "publish",
     ]
 }
@@ -72,7 +72,7 @@ struct PublishSection: Sendable, Hashable {
     /// The destination topic.
     let topic: TopicTemplate
     /// The QoS of each message.
-    var quality = MQTTQuality.atLeastOnce
+    var qos = MQTTQoS.atLeastOnce
     /// Whether the broker retains the last message of a topic for later subscribers.
     var retain = false
 }
@@ -80,14 +80,14 @@ struct PublishSection: Sendable, Hashable {
 /// A YAML value that is encoded as a JSON reply.
 enum ReplyValue: Sendable, Hashable {
     case null
-    case truth(Bool)
+    case boolean(Bool)
     case integer(Int64)
     /// A whole number beyond the range of ``integer(_:)``.
-    case large(UInt64)
+    case unsigned(UInt64)
     case number(Double)
     case text(String)
-    case list([ReplyValue])
-    case members([String: ReplyValue])
+    case array([ReplyValue])
+    case object([String: ReplyValue])
 }
 
 extension ReplyValue: Encodable {
@@ -95,13 +95,13 @@ extension ReplyValue: Encodable {
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()
-        case .truth(let value): try container.encode(value)
+        case .boolean(let value): try container.encode(value)
         case .integer(let value): try container.encode(value)
-        case .large(let value): try container.encode(value)
+        case .unsigned(let value): try container.encode(value)
         case .number(let value): try container.encode(value)
         case .text(let value): try container.encode(value)
-        case .list(let values): try container.encode(values)
-        case .members(let members): try container.encode(members)
+        case .array(let values): try container.encode(values)
+        case .object(let members): try container.encode(members)
         }
     }
 }
@@ -119,11 +119,11 @@ extension ReplyValue: Decodable {
         if let members = try? decoder.container(keyedBy: Name.self) {
             var found: [String: ReplyValue] = [:]
             for name in members.allKeys { found[name.stringValue] = try members.decode(ReplyValue.self, forKey: name) }
-            self = .members(found)
+            self = .object(found)
         } else if var list = try? decoder.unkeyedContainer() {
             var found: [ReplyValue] = []
             while !list.isAtEnd { found.append(try list.decode(ReplyValue.self)) }
-            self = .list(found)
+            self = .array(found)
         } else {
             self = try ReplyValue(scalarFrom: try decoder.singleValueContainer())
         }
@@ -133,13 +133,13 @@ extension ReplyValue: Decodable {
         if container.decodeNil() {
             self = .null
         } else if let truth = try? container.decode(Bool.self) {
-            self = .truth(truth)
+            self = .boolean(truth)
         } else if let text = try? container.decode(String.self) {
             self = .text(text)
         } else if let integer = try? container.decode(Int64.self) {
             self = .integer(integer)
         } else if let large = try? container.decode(UInt64.self) {
-            self = .large(large)
+            self = .unsigned(large)
         } else {
             self = .number(try container.decode(Double.self))
         }
@@ -155,8 +155,8 @@ enum OrderSection: Sendable, Hashable {
     /// One ordering group per value of the body's member at this path.
     case key([String])
 
-    /// The words for the orders without a path.
-    static let words = ["source", "none"]
+    /// The keywords of the orders without a path.
+    static let keywords = ["source", "none"]
 }
 
 extension OrderSection {
@@ -187,13 +187,13 @@ enum OrderKey: Sendable, Hashable {
         // The intake has already checked the body against the source's own limits.
         let limits = MessageLimits(bytes: max(1, body.bytes.count), depth: 512)
         guard body.kind == .json, let whole = try? Body(json: body.bytes, limits: limits),
-            let place = try? whole.decode(Place.self)
+            let position = try? whole.decode(Position.self)
         else { return }
-        self = place.key(at: path[...])
+        self = position.key(at: path[...])
     }
 
     /// A position in a body, from which members are looked up.
-    private struct Place: Decodable {
+    private struct Position: Decodable {
         private let decoder: any Decoder
 
         init(from decoder: any Decoder) throws { self.decoder = decoder }
@@ -201,7 +201,7 @@ enum OrderKey: Sendable, Hashable {
         func key(at path: ArraySlice<String>) -> OrderKey {
             guard let name = path.first else { return key }
             guard let members = try? decoder.container(keyedBy: Name.self),
-                let member = try? members.decode(Place.self, forKey: Name(stringValue: name))
+                let member = try? members.decode(Position.self, forKey: Name(stringValue: name))
             else { return .absent }
             return member.key(at: path.dropFirst())
         }
@@ -209,7 +209,7 @@ enum OrderKey: Sendable, Hashable {
         private var key: OrderKey {
             if let text = try? String(from: decoder) { return .text(text) }
             guard let raw = try? RawBody(from: decoder) else { return .absent }
-            return .value(JSONText.compact(raw.bytes))
+            return .value(EscapedJSON.compact(raw.bytes))
         }
     }
 

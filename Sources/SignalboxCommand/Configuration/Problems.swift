@@ -21,8 +21,8 @@ struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// `line:column: path: message`, with control characters escaped.
     var description: String {
-        let place = path.isEmpty ? "" : "\(path): "
-        return "\(line):\(column): " + LineEscape.escaped(place + message)
+        let prefix = path.isEmpty ? "" : "\(path): "
+        return "\(line):\(column): " + LineEscape.escaped(prefix + message)
     }
 }
 
@@ -111,6 +111,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case badName
     case badPattern
     case conflictingKeys
+    case renamedKey
     case secretInFile
     case unknownSource
     case duplicateAction
@@ -123,7 +124,7 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case unreachablePlugin
     case emptyRule
     case actionWithoutPlugin
-    case holdLimitExceeded
+    case ackDeadlineExceeded
     case receiveMaximum
     case publishLoop
     // Servers that no client can reach, or that unintended peers can.
@@ -135,8 +136,14 @@ enum ProblemCode: String, Sendable, Hashable, CaseIterable {
     case credentialsInClear
     case readableSecret
 
-    /// Whether `run` logs the finding as well.
-    var isExposure: Bool { self == .credentialsInClear || self == .readableSecret }
+    /// The message with which `run` logs the finding too, or `nil` if only `check` reports it.
+    var logMessage: String? {
+        switch self {
+        case .credentialsInClear, .readableSecret: "secret exposed"
+        case .renamedKey: "configuration key renamed"
+        default: nil
+        }
+    }
 }
 
 /// All errors found in a configuration file, in line order.

@@ -14,20 +14,20 @@ struct RunConfiguration: Sendable {
     /// The timeout of a plugin call, unless the plugin sets its own.
     var timeout: Duration = .seconds(3)
     /// The ack deadline: how long an arrival of a redelivering source may wait for its call to begin.
-    var holdLimit: Duration = .seconds(5)
+    var ackDeadline: Duration = .seconds(5)
     /// The maximum duration of a drain.
     var drainLimit: Duration = .seconds(10)
     /// The maximum number of log lines per second about one source's arrivals.
     var logLinesPerSecond = 50
     /// The chain that decides which URLs a page may load, if configured.
     var navigation: NavigationSection?
-    /// Warnings about secrets that other users can read. `run` logs them as well.
-    var exposures: [ConfigurationProblem] = []
+    /// The warnings that `run` logs too: secrets that other users can read, and former names of keys.
+    var warnings: [ConfigurationProblem] = []
 }
 
 extension RunConfiguration {
-    /// The path of the first `file` plugin's ledger, if there is one.
-    var firstLedger: String? {
+    /// The path of the first `file` plugin's append log, if there is one.
+    var firstAppendLog: String? {
         plugins.lazy.compactMap { if case .file(let path) = $0.use { path } else { nil } }.first
     }
 }
@@ -42,8 +42,8 @@ struct SourceSection: Sendable, Hashable {
     var window = WindowLimits()
     /// The rate limit; `nil` for none.
     var rateLimit: RateLimit?
-    /// Whether repeated messages are deduplicated.
-    var repeats = RepeatPolicy.automatic
+    /// Whether messages are deduplicated.
+    var deduplication = DeduplicationPolicy.automatic
 
     /// The source of actions from `signalbox send`; no entry may have this name.
     static let internalName: SourceName = "internal"

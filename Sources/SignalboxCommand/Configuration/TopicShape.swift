@@ -35,7 +35,7 @@ struct TopicShape: Sendable, Hashable {
             guard name == "action", let action else { return form }
             // An action name has no slash, so `{action...}` matches a single level.
             let literal = Level.literal(Array(action.text.utf8))
-            return form == .rest || TopicShape.meets(form, literal) ? literal : form
+            return form == .rest || TopicShape.overlaps(form, literal) ? literal : form
         }
     }
 
@@ -58,11 +58,11 @@ struct TopicShape: Sendable, Hashable {
     }
 
     /// Returns whether a topic can have both shapes.
-    func meets(_ other: TopicShape) -> Bool {
+    func overlaps(_ other: TopicShape) -> Bool {
         if isSystem && other.startsWithWildcard || other.isSystem && startsWithWildcard { return false }
         for (mine, theirs) in zip(levels, other.levels) {
             if mine == .rest || theirs == .rest { return true }
-            guard TopicShape.meets(mine, theirs) else { return false }
+            guard TopicShape.overlaps(mine, theirs) else { return false }
         }
         let longer = levels.count > other.levels.count ? levels : other.levels
         let common = min(levels.count, other.levels.count)
@@ -95,12 +95,12 @@ struct TopicShape: Sendable, Hashable {
         switch (level, other) {
         case (_, .rest): false
         case (.any, _): true
-        case (.int, .literal), (.uuid, .literal): meets(level, other)
+        case (.int, .literal), (.uuid, .literal): overlaps(level, other)
         default: level == other
         }
     }
 
-    private static func meets(_ level: Level, _ other: Level) -> Bool {
+    private static func overlaps(_ level: Level, _ other: Level) -> Bool {
         switch (level, other) {
         case (.any, _), (_, .any): true
         case (.int, .literal(let text)), (.literal(let text), .int): isInteger(text)

@@ -52,7 +52,7 @@ struct ConnectCommand: AsyncParsableCommand {
     @OptionGroup(title: "The connection")
     var connection: ConnectionArguments
 
-    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel: LogChoice?
 
     func validate() throws {
@@ -69,7 +69,7 @@ struct ConnectCommand: AsyncParsableCommand {
     func run() async throws {
         if connection.insecure {
             let danger = "whoever is on the way can read and change everything"
-            DiagnosticOutput.shared.tell("--insecure: no certificate is checked, so \(danger)")
+            DiagnosticOutput.shared.report("--insecure: no certificate is checked, so \(danger)")
         }
         // On a terminal, the log line about the connection is useful.
         let level = logLevel ?? (ConnectCommand.isInteractive ? .info : .warning)
@@ -119,7 +119,7 @@ struct ConnectRequest: Sendable {
     /// The maximum size of a message without a configuration. A larger one closes the connection.
     static let limits = MessageLimits(bytes: 16 << 20)
     /// The maximum time that a message waits for a slow reader of stdout.
-    static let patience: Duration = .seconds(3_600)
+    static let outputTimeout: Duration = .seconds(3_600)
 
     /// The server, or `nil` if the configuration names it.
     let url: WebSocketURL?
@@ -135,9 +135,9 @@ struct ConnectRequest: Sendable {
     let outgoing: OutgoingRequest
 
     /// Whether the user set a condition for success. Otherwise every end is a success.
-    var hasNeed: Bool { count != nil || timeout != nil }
+    var hasSuccessCondition: Bool { count != nil || timeout != nil }
     /// The number of messages required for success.
-    var needed: Int { count ?? 1 }
+    var requiredCount: Int { count ?? 1 }
 
     /// Returns the feed without a configuration: every message is the same action, regardless of its content.
     func plainFeed(to url: WebSocketURL) -> FeedSection {

@@ -10,12 +10,12 @@ enum ConnectProgram {
     static func status(of request: ConnectRequest, logger: Logger) async -> CommandStatus {
         do {
             if let config = request.config { return try await configured(request, config, logger) }
-            guard let url = request.url else { throw CommandRefusal(.usage, "say which server: ws://host:port/path") }
+            guard let url = request.url else { throw CommandFailure(.usage, "say which server: ws://host:port/path") }
             return try await plain(request, to: url, logger)
         } catch let error as WebSocketChatError {
-            return await CommandRefusal(.usage, error.detail).told()
+            return await CommandFailure(.usage, error.detail).report()
         } catch {
-            return await CommandRefusal(error).told()
+            return await CommandFailure(error).report()
         }
     }
 }
@@ -34,22 +34,22 @@ extension ConnectProgram {
         let signals = await SignalWatch.begin()
         let timer = Task {
             guard let timeout = request.timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
-            plugin.close(because: .time)
+            plugin.close(because: .timeout)
             stopper.yield()
         }
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
         _ = await session.run(signals, stop: stop)
         timer.cancel()
-        let judgement = ConnectJudgement(
+        let result = ConnectResult(
             request: request,
             end: source.end,
             lost: await output.finish(),
-            interruption: plugin.closing == .time ? .timeout : signals.first,
+            interruption: plugin.stopReason == .timeout ? .timeout : signals.first,
             shown: plugin.shown,
             unsent: source.unsent,
             notHandled: 0
         )
-        let status = judgement.told()
+        let status = result.report()
         await DiagnosticOutput.shared.flush()
         // Until here a second signal ends the program, regardless of what it waits for.
         withExtendedLifetime(signals) {}
@@ -70,14 +70,14 @@ extension ConnectProgram {
             limits: ConnectRequest.limits,
             outgoing: request.outgoing,
             logger: logger,
-            answers: nil,
-            isOver: { output.isReaderGone },
+            onAnswer: nil,
+            discardsMessages: { output.isReaderGone },
             stop: stop
         )
         let isTerminal = output.isTerminal
         let plugin = MessagePlugin(action: ConnectRequest.action, count: request.count, output: output) {
             request.line(for: $0, $1, isTerminal: isTerminal)
-        } enough: {
+        } onCountReached: {
             source.close()
             stop()
         }
@@ -86,8 +86,8 @@ extension ConnectProgram {
 
     private static func supervisor(with plugin: MessagePlugin, _ logger: Logger) throws -> Supervisor {
         var bounds = SupervisorConfiguration()
-        bounds.timeout = ConnectRequest.patience
-        bounds.holdLimit = ConnectRequest.patience
+        bounds.timeout = ConnectRequest.outputTimeout
+        bounds.ackDeadline = ConnectRequest.outputTimeout
         bounds.drainLimit = .seconds(2)
         let supervisor = Supervisor(configuration: bounds, logger: quiet(logger))
         try supervisor.register(plugin, from: .source(ConnectRequest.source))
@@ -127,8 +127,8 @@ extension ConnectProgram {
             limits: configuration.limits,
             outgoing: request.outgoing,
             logger: logger,
-            answers: { output.offer(AnswerLine($0).line(isTerminal: output.isTerminal)) },
-            isOver: { output.isReaderGone }
+            onAnswer: { output.offer(AnswerLine($0).line(isTerminal: output.isTerminal)) },
+            discardsMessages: { output.isReaderGone }
         ) {
             stopper.yield()
         }
@@ -141,10 +141,10 @@ extension ConnectProgram {
             logger: logger
         )
         run.count = request.count
-        run.onEnough = { source.close() }
+        run.onCountReached = { source.close() }
         run.stop = stop
         return try await run.status { report in
-            ConnectJudgement(
+            ConnectResult(
                 request: request,
                 end: source.end,
                 lost: report.lost,
@@ -152,11 +152,11 @@ extension ConnectProgram {
                 shown: report.written,
                 unsent: source.unsent,
                 notHandled: report.summary.notHandled
-            ).told()
+            ).report()
         }
     }
 
-    private static func feed(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandRefusal)
+    private static func feed(_ name: String?, in configuration: RunConfiguration, file: String) throws(CommandFailure)
         -> (SourceName, FeedSection, WindowLimits)
     {
         let feeds = configuration.sources.compactMap {
@@ -170,7 +170,7 @@ extension ConnectProgram {
 }
 
 /// The result of a connection, and the exit status it leads to.
-struct ConnectJudgement {
+struct ConnectResult {
     let request: ConnectRequest
     /// How the feed ended.
     let end: OrderedSource.End
@@ -185,53 +185,55 @@ struct ConnectJudgement {
     /// The number of messages that were not handled.
     let notHandled: Int
 
-    private var isFulfilled: Bool { shown >= request.needed }
+    private var isFulfilled: Bool { shown >= request.requiredCount }
 
     /// Reports the result on stderr.
     ///
     /// - Returns: The exit status.
-    func told() -> CommandStatus {
-        let (status, words) = verdict
-        for line in words { DiagnosticOutput.shared.tell(line) }
+    func report() -> CommandStatus {
+        let (status, lines) = verdict
+        for line in lines { DiagnosticOutput.shared.report(line) }
         return status
     }
 
     /// The exit status and the lines for stderr.
-    var verdict: (status: CommandStatus, words: [String]) {
+    var verdict: (status: CommandStatus, lines: [String]) {
         switch lost {
         case .closed?: return (.done, [])
         case let reason?: return (.outputFailed, ["\(reason)"])
         case nil: break
         }
         // After enough messages, the reason for the end is irrelevant.
-        if request.count != nil, isFulfilled { return faults }
+        if request.count != nil, isFulfilled { return deliveryVerdict }
         if case .failed(let error) = end {
-            return (ConnectJudgement.status(of: error), [(error as? WebSocketChatError)?.detail ?? "\(error)"])
+            return (ConnectResult.status(of: error), [(error as? WebSocketChatError)?.detail ?? "\(error)"])
         }
-        let messages = "\(shown) of \(request.needed) messages came"
+        let messages = "\(shown) of \(request.requiredCount) messages came"
         switch interruption {
-        case .timeout?: return isFulfilled ? faults : (.timeout, ["\(messages) in time"])
-        case let signal?: return !request.hasNeed || isFulfilled ? faults : (signal, ["\(messages) before the signal"])
+        case .timeout?: return isFulfilled ? deliveryVerdict : (.timeout, ["\(messages) in time"])
+        case let signal?:
+            return !request.hasSuccessCondition || isFulfilled
+                ? deliveryVerdict : (signal, ["\(messages) before the signal"])
         case nil: break
         }
-        guard request.count != nil, case .complete = end else { return faults }
+        guard request.count != nil, case .complete = end else { return deliveryVerdict }
         return (.notAsExpected, ["\(messages) before the server closed"])
     }
 
     /// The result if nothing else is wrong. Unsent lines were reported individually.
-    private var faults: (status: CommandStatus, words: [String]) {
-        var words: [String] = []
-        if notHandled > 0 { words.append("messages that were not handled: \(notHandled)") }
-        return (unsent + notHandled > 0 ? .notAsExpected : .done, words)
+    private var deliveryVerdict: (status: CommandStatus, lines: [String]) {
+        var lines: [String] = []
+        if notHandled > 0 { lines.append("messages that were not handled: \(notHandled)") }
+        return (unsent + notHandled > 0 ? .notAsExpected : .done, lines)
     }
 
     private static func status(of error: any Error) -> CommandStatus {
-        switch (error as? WebSocketChatError)?.ending {
+        switch (error as? WebSocketChatError)?.disconnectReason {
         case .refused?: .refused
-        case .notSecured?: .notSecured
-        case .brokeProtocol?: .protocolBroken
+        case .tlsFailed?: .notSecured
+        case .protocolViolation?: .protocolBroken
         case .closed?: .closedWithError
-        case .notReached?, .notPrepared?, .lost?, nil: .unavailable
+        case .unreachable?, .notPrepared?, .lost?, nil: .unavailable
         }
     }
 }
@@ -277,7 +279,7 @@ struct AnswerLine {
 
     /// - Parameter answer: A JSON object.
     init(_ answer: Bytes) {
-        json = JSONText.compact(answer)
+        json = EscapedJSON.compact(answer)
     }
 
     /// Returns one line: an object with the member `answer`, or text for a terminal.

@@ -7,16 +7,16 @@ import WebSocketChat
 final class ConnectSource: Adapter {
     private let feed: WebSocketFeed
     private let keepsConnections: Bool
-    private let answers: (@Sendable (Bytes) -> Void)?
-    private let isOver: @Sendable () -> Bool
+    private let onAnswer: (@Sendable (Bytes) -> Void)?
+    private let discardsMessages: @Sendable () -> Bool
     private let watch = ConnectionWatch()
     private let outgoing: OutgoingLines
-    private let noted = Mutex(OrderedSource.End.stopped)
+    private let recordedEnd = Mutex(OrderedSource.End.stopped)
 
     /// - Parameters:
     ///   - section: The configuration of the connection.
-    ///   - answers: Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
-    ///   - isOver: Returns whether further messages are discarded.
+    ///   - onAnswer: Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
+    ///   - discardsMessages: Returns whether further messages are discarded.
     ///   - stop: Requests the end of the run.
     /// - Throws: `WebSocketChatError` `invalidConfiguration`.
     init(
@@ -25,8 +25,8 @@ final class ConnectSource: Adapter {
         limits: MessageLimits,
         outgoing request: OutgoingRequest,
         logger: Logger,
-        answers: (@Sendable (Bytes) -> Void)?,
-        isOver: @escaping @Sendable () -> Bool,
+        onAnswer: (@Sendable (Bytes) -> Void)?,
+        discardsMessages: @escaping @Sendable () -> Bool,
         stop: @escaping @Sendable () -> Void
     ) throws(WebSocketChatError) {
         var configuration = section.feed(from: source, limits: limits)
@@ -34,15 +34,15 @@ final class ConnectSource: Adapter {
         configuration.firstConnectionMustSucceed = section.reconnect == nil
         feed = try WebSocketFeed(configuration, logger: logger)
         keepsConnections = !section.announcesConnections
-        self.answers = answers
-        self.isOver = isOver
+        self.onAnswer = onAnswer
+        self.discardsMessages = discardsMessages
         outgoing = OutgoingLines(request, watch: watch, stop: stop)
     }
 
     var source: SourceName { feed.source }
     var features: AdapterFeatures { feed.features }
     /// How the feed ended. It is also `stopped` if the feed never started.
-    var end: OrderedSource.End { noted.withLock { $0 } }
+    var end: OrderedSource.End { recordedEnd.withLock { $0 } }
     /// The number of lines that could not be sent.
     var unsent: Int { outgoing.unsent }
 
@@ -56,8 +56,8 @@ final class ConnectSource: Adapter {
             intake: intake,
             watch: watch,
             keepsConnections: keepsConnections,
-            answers: answers,
-            isOver: isOver
+            onAnswer: onAnswer,
+            discardsMessages: discardsMessages
         )
         // Cancelled and awaited when the feed has ended.
         async let _ = outgoing.run()
@@ -65,12 +65,12 @@ final class ConnectSource: Adapter {
             try await feed.run(into: watched)
         } catch {
             // A close frame without a code ends a connection normally too (RFC 6455, 7.1.5).
-            guard (error as? WebSocketChatError)?.ending == .closed(code: nil) else {
-                noted.withLock { $0 = .failed(error) }
+            guard (error as? WebSocketChatError)?.disconnectReason == .closed(code: nil) else {
+                recordedEnd.withLock { $0 = .failed(error) }
                 throw error
             }
         }
-        if !Task.isCancelled { noted.withLock { $0 = .complete } }
+        if !Task.isCancelled { recordedEnd.withLock { $0 = .complete } }
     }
 }
 
@@ -81,15 +81,15 @@ struct ConnectIntake: Intake {
     /// Whether connection events are kept from the supervisor.
     let keepsConnections: Bool
     /// Receives the outcomes of sent messages. If `nil`, outcomes are treated like other messages.
-    let answers: (@Sendable (Bytes) -> Void)?
+    let onAnswer: (@Sendable (Bytes) -> Void)?
     /// Returns whether messages are discarded, because stdout has no reader.
-    let isOver: @Sendable () -> Bool
+    let discardsMessages: @Sendable () -> Bool
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
-        if isOver() { return letGo(batch, to: sink) }
+        if discardsMessages() { return discard(batch, to: sink) }
         var taken = 0
         while taken < batch.count {
-            let end = batch[taken...].firstIndex(where: isOurs) ?? batch.count
+            let end = batch[taken...].firstIndex(where: isInternal) ?? batch.count
             if end > taken {
                 let count = intake.submit(Array(batch[taken..<end]), to: sink)
                 taken += count
@@ -106,20 +106,20 @@ struct ConnectIntake: Intake {
         do throws(SourceClosed) {
             try await intake.room()
         } catch {
-            guard isOver() else { throw error }
+            guard discardsMessages() else { throw error }
         }
     }
 
-    private func letGo(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
+    private func discard(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
         for arrival in batch { sink.settle(arrival.token, .abandoned(.stop)) }
         return batch.count
     }
 
-    private func isOurs(_ arrival: Arrival) -> Bool {
-        isNotice(arrival) || isAnswer(arrival)
+    private func isInternal(_ arrival: Arrival) -> Bool {
+        isConnectionEvent(arrival) || isAnswer(arrival)
     }
 
-    private func isNotice(_ arrival: Arrival) -> Bool {
+    private func isConnectionEvent(_ arrival: Arrival) -> Bool {
         // Only the adapter's own actions have this envelope. A message of the peer never has it.
         guard arrival.envelope == .handler, let action = try? arrival.reading.get() else { return false }
         return action.name == .chatConnected || action.name == .chatClosed
@@ -127,7 +127,7 @@ struct ConnectIntake: Intake {
 
     /// Returns whether the arrival is an answer of Signalbox: `{"id", "outcome", ...}`.
     private func isAnswer(_ arrival: Arrival) -> Bool {
-        guard answers != nil, arrival.envelope == .standard, case .failure = arrival.reading,
+        guard onAnswer != nil, arrival.envelope == .standard, case .failure = arrival.reading,
             let body = try? Body(json: arrival.original)
         else { return false }
         return (try? body.decode(Answer.self)) != nil
@@ -145,8 +145,8 @@ struct ConnectIntake: Intake {
 
     /// - Returns: Whether the arrival was taken.
     private func take(_ arrival: Arrival, to sink: any SettlementSink) -> Bool {
-        guard isNotice(arrival) else {
-            answers?(arrival.original)
+        guard isConnectionEvent(arrival) else {
+            onAnswer?(arrival.original)
             sink.settle(arrival.token, .handled(reply: nil))
             return true
         }

@@ -9,7 +9,7 @@ final class OutgoingLines: Sendable {
     /// The delay before a retry if the server reads too slowly.
     private static let pause: Duration = .milliseconds(5)
     /// The time the server has to answer a close frame.
-    private static let farewell: Duration = .seconds(5)
+    private static let closeTimeout: Duration = .seconds(5)
 
     private let request: OutgoingRequest
     private let watch: ConnectionWatch
@@ -33,30 +33,30 @@ final class OutgoingLines: Sendable {
         guard request.closesAfterInput, let connection = await watch.connection() else { return }
         connection.close()
         // The server's close ends the run. If it does not come, the run is stopped.
-        guard (try? await Task.sleep(for: OutgoingLines.farewell)) != nil else { return }
+        guard (try? await Task.sleep(for: OutgoingLines.closeTimeout)) != nil else { return }
         stop()
     }
 
     private func sendInput() async {
-        let reader = PieceReader(.standardInput)
+        let reader = ChunkReader(.standardInput)
         var splitter = LineSplitter(limit: ConnectRequest.limits.bytes)
         while !Task.isCancelled {
-            let piece: [UInt8]
+            let chunk: [UInt8]
             do throws(SystemError) {
-                piece = try await reader.next()
+                chunk = try await reader.next()
             } catch {
-                DiagnosticOutput.shared.tell("stdin cannot be read: \(error)")
+                DiagnosticOutput.shared.report("stdin cannot be read: \(error)")
                 refused.add(1, ordering: .relaxed)
                 return
             }
-            guard !piece.isEmpty else { break }
-            for line in splitter.lines(in: piece) { await send(line) }
+            guard !chunk.isEmpty else { break }
+            for line in splitter.lines(in: chunk) { await send(line) }
         }
         if !Task.isCancelled, let last = splitter.lastLine() { await send(last) }
     }
 
     private func send(_ line: InputLine) async {
-        guard !line.isCut else { return refuse("a line is longer than \(ConnectRequest.limits.bytes) bytes") }
+        guard !line.isTruncated else { return refuse("a line is longer than \(ConnectRequest.limits.bytes) bytes") }
         await send(line.bytes)
     }
 
@@ -81,7 +81,7 @@ final class OutgoingLines: Sendable {
     }
 
     private func refuse(_ reason: String) {
-        DiagnosticOutput.shared.tell(reason)
+        DiagnosticOutput.shared.report(reason)
         refused.add(1, ordering: .relaxed)
     }
 }

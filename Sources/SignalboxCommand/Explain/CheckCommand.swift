@@ -49,8 +49,8 @@ struct CheckProgram {
             try? await output.write(writesJSON ? finding.jsonLine : finding.line)
         }
         let lost = await output.finish()
-        if let lost { DiagnosticOutput.shared.tell("\(lost)") }
-        DiagnosticOutput.shared.tell(summary(of: findings))
+        if let lost { DiagnosticOutput.shared.report("\(lost)") }
+        DiagnosticOutput.shared.report(summary(of: findings))
         await DiagnosticOutput.shared.flush()
         if lost != nil { return .outputFailed }
         if findings.contains(where: { $0.problem.code == .unreadableFile }) { return .unreadableFile }
@@ -59,7 +59,7 @@ struct CheckProgram {
     }
 
     private static func findings(in file: String) -> [CheckFinding] {
-        do throws(CommandRefusal) {
+        do throws(CommandFailure) {
             let text = try ConfigurationFile.content(of: file)
             return ConfigurationReader.findings(in: text).map { CheckFinding(file: file, problem: $0) }
         } catch {
@@ -90,9 +90,9 @@ struct CheckFinding: Sendable, Hashable {
 
     /// `FILE:LINE:COLUMN: SEVERITY: PATH: MESSAGE [CODE]` with a newline: the format of compilers, which editors parse.
     var line: [UInt8] {
-        let place = "\(file):\(problem.line):\(problem.column): \(problem.severity.rawValue): "
+        let prefix = "\(file):\(problem.line):\(problem.column): \(problem.severity.rawValue): "
         let path = problem.path.isEmpty ? "" : "\(problem.path): "
-        return Array((LineEscape.escaped("\(place)\(path)\(problem.message)") + " [\(problem.code.rawValue)]\n").utf8)
+        return Array((LineEscape.escaped("\(prefix)\(path)\(problem.message)") + " [\(problem.code.rawValue)]\n").utf8)
     }
 
     /// One JSON object with a newline: `file`, `line`, `column`, `path`, `severity`, `code`, `message`, `suggestion`.

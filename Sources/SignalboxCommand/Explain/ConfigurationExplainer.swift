@@ -22,15 +22,15 @@ struct ConfigurationExplainer {
 
     /// Returns the source with the given name, or the only one if the name is `nil`.
     ///
-    /// - Throws: ``CommandRefusal`` if there is no such source, or if there are several and no name is given.
-    func source(_ name: String?) throws(CommandRefusal) -> SourceSection {
+    /// - Throws: ``CommandFailure`` if there is no such source, or if there are several and no name is given.
+    func source(_ name: String?) throws(CommandFailure) -> SourceSection {
         let sources = configuration.sources.map { ($0.name.text, $0) }
         return try SourceChoice(kind: "source", none: "it has no sources", file: file).one(name, of: sources)
     }
 
     /// Returns the explanation of a message.
     ///
-    /// - Throws: ``CommandRefusal``, or an error from setting up the configuration.
+    /// - Throws: ``CommandFailure``, or an error from setting up the configuration.
     func line(about bytes: [UInt8], _ facts: MessageFacts, of source: SourceSection) throws -> ExplanationLine {
         let message = try ExplainedMessage(bytes, facts, of: source, in: configuration)
         return try line(about: message)
@@ -38,20 +38,20 @@ struct ConfigurationExplainer {
 
     /// Returns the explanation of a link for the named source, or for the first source with a matching route.
     ///
-    /// - Throws: ``CommandRefusal``, or an error from setting up the configuration.
+    /// - Throws: ``CommandFailure``, or an error from setting up the configuration.
     func line(about link: String, of name: String?) async throws -> ExplanationLine {
         let sources = try linkSources(name)
-        let takers = sources.filter { $0.links.takes(link) }
+        let takers = sources.filter { $0.links.accepts(link) }
         if takers.count > 1 {
             let names = takers.dropFirst().map(\.section.name.text).joined(separator: ", ")
-            DiagnosticOutput.shared.tell("\(file): also a link of \(names); choose with --source")
+            DiagnosticOutput.shared.report("\(file): also a link of \(names); choose with --source")
         }
         var answer: ExplanationLine
         if let (section, links) = takers.first ?? (sources.count == 1 ? sources.first : nil) {
             let message = try ExplainedMessage(link: link, links, of: section, in: configuration)
             answer = try line(about: message)
         } else {
-            answer = ExplanationLine(untaken: untaken(link, sources))
+            answer = ExplanationLine(unmatched: unmatched(link, sources))
         }
         answer.link = InputLine(link)
         answer.navigation = try await navigation(about: link)
@@ -63,7 +63,7 @@ struct ConfigurationExplainer {
             configuration: configuration,
             printing: .diagnostics,
             logger: logger,
-            ledgers: LedgerTable(opensFiles: false)
+            appendLogs: AppendLogTable(opensFiles: false)
         )
         let supervisor = try builder.supervisor(onOutcome: nil)
         let source = message.source
@@ -72,7 +72,7 @@ struct ConfigurationExplainer {
             features: try features(of: source),
             window: source.window,
             rateLimit: source.rateLimit,
-            repeats: source.repeats
+            deduplication: source.deduplication
         )
         return ExplanationLine(message, supervisor.explain(message.arrival), plugins: configuration.plugins)
     }
@@ -82,7 +82,7 @@ struct ConfigurationExplainer {
         let (name, limits) = (source.name, configuration.limits)
         switch source.kind {
         case .mqtt(let mqtt):
-            let push = mqtt.push(from: name, limits: limits, holdLimit: configuration.holdLimit)
+            let push = mqtt.push(from: name, limits: limits, ackDeadline: configuration.ackDeadline)
             return try MQTTPushAdapter(push, logger: logger).features
         case .script(let script):
             let page = script.page(from: name, scripts: [], limits: limits)
@@ -100,7 +100,7 @@ struct ConfigurationExplainer {
 extension ConfigurationExplainer {
     private typealias LinkSection = (section: SourceSection, links: LinksSection)
 
-    private func linkSources(_ name: String?) throws(CommandRefusal) -> [LinkSection] {
+    private func linkSources(_ name: String?) throws(CommandFailure) -> [LinkSection] {
         let sources = configuration.sources.compactMap { section -> (name: String, value: LinkSection)? in
             guard case .links(let links) = section.kind else { return nil }
             return (section.name.text, (section, links))
@@ -109,7 +109,7 @@ extension ConfigurationExplainer {
         return [try SourceChoice(kind: "links source", none: "no source has links", file: file).one(name, of: sources)]
     }
 
-    private func untaken(_ link: String, _ sources: [LinkSection]) -> Outcome.Rejection {
+    private func unmatched(_ link: String, _ sources: [LinkSection]) -> Outcome.Rejection {
         guard let first = sources.first, case .failure(let rejection) = first.links.routes.match(link).reading else {
             return Outcome.Rejection(.unknownAction, detail: "no source of the configuration has links")
         }
@@ -117,16 +117,16 @@ extension ConfigurationExplainer {
         return Outcome.Rejection(rejection.reason, detail: "none of the sources \(names) takes it: \(rejection.detail)")
     }
 
-    private func navigation(about link: String) async throws(CommandRefusal) -> VerdictLine? {
+    private func navigation(about link: String) async throws(CommandFailure) -> VerdictLine? {
         guard let navigation = configuration.navigation else { return nil }
-        let router = try NavigateProgram.rehearsal(of: navigation, file: file)
+        let router = try NavigateProgram.dryRun(of: navigation, file: file)
         return VerdictLine(InputLine(link), await router.decide(link, kind: .link, frame: .main))
     }
 }
 
 extension LinksSection {
     /// Returns whether a route matches the link or the fallback accepts it.
-    fileprivate func takes(_ link: String) -> Bool {
+    fileprivate func accepts(_ link: String) -> Bool {
         let match = routes.match(link)
         if case .success = match.reading { return true }
         return match.pattern != nil
@@ -137,6 +137,6 @@ extension InputLine {
     /// Creates a line from an argument, truncated to the maximum length of a URL.
     fileprivate init(_ link: String) {
         let bytes = Array(link.utf8.prefix(URLText.maximumLength))
-        self.init(bytes, isCut: bytes.count < link.utf8.count)
+        self.init(bytes, isTruncated: bytes.count < link.utf8.count)
     }
 }

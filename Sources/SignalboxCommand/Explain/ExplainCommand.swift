@@ -142,9 +142,9 @@ enum ExplainProgram {
             await DiagnosticOutput.shared.flush()
             return line.isCalled ? .done : .notAsExpected
         } catch let failure as OutputFailure {
-            return await CommandRefusal(.outputFailed, "\(failure)").told()
+            return await CommandFailure(.outputFailed, "\(failure)").report()
         } catch {
-            return await CommandRefusal(error).told()
+            return await CommandFailure(error).report()
         }
     }
 
@@ -224,8 +224,8 @@ enum MessageInput: Sendable, Hashable {
 
     /// Returns all bytes, even if they exceed the limit of a message.
     ///
-    /// - Throws: ``CommandRefusal`` if they cannot be read, or exceed ``FileContent/payloadLimit``.
-    func bytes() async throws(CommandRefusal) -> [UInt8] {
+    /// - Throws: ``CommandFailure`` if they cannot be read, or exceed ``FileContent/payloadLimit``.
+    func bytes() async throws(CommandFailure) -> [UInt8] {
         let name: String
         let read: Result<[UInt8], FileReadError>
         switch self {
@@ -240,21 +240,21 @@ enum MessageInput: Sendable, Hashable {
         do throws(FileReadError) {
             return try read.get()
         } catch {
-            throw CommandRefusal(.unreadableFile, "\(name): cannot be read: \(error)")
+            throw CommandFailure(.unreadableFile, "\(name): cannot be read: \(error)")
         }
     }
 
     /// Returns the link. Input from stdin is read without its line ending.
     ///
-    /// - Throws: ``CommandRefusal`` if the link cannot be read or is not UTF-8.
-    func link() async throws(CommandRefusal) -> String {
+    /// - Throws: ``CommandFailure`` if the link cannot be read or is not UTF-8.
+    func link() async throws(CommandFailure) -> String {
         var bytes = try await bytes()
         if self == .standardInput, bytes.last == UInt8(ascii: "\n") {
             bytes.removeLast()
             if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw CommandRefusal(.invalidConfiguration, "stdin: the URL is not UTF-8")
+            throw CommandFailure(.invalidConfiguration, "stdin: the URL is not UTF-8")
         }
         return text
     }

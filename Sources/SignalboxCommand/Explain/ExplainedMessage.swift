@@ -15,19 +15,23 @@ struct ExplainedMessage {
 
     /// Creates a message as the source's adapter would.
     ///
-    /// - Throws: ``CommandRefusal`` if the source has no such messages.
+    /// - Throws: ``CommandFailure`` if the source has no such messages.
     init(
         _ bytes: [UInt8],
         _ facts: MessageFacts,
         of source: SourceSection,
         in configuration: RunConfiguration
-    ) throws(CommandRefusal) {
+    ) throws(CommandFailure) {
         try ExplainedMessage.check(facts, of: source)
         let arrival: Arrival?
         switch source.kind {
         case .mqtt(let mqtt):
             let topic = try ExplainedMessage.topic(facts, of: source)
-            let push = mqtt.push(from: source.name, limits: configuration.limits, holdLimit: configuration.holdLimit)
+            let push = mqtt.push(
+                from: source.name,
+                limits: configuration.limits,
+                ackDeadline: configuration.ackDeadline
+            )
             arrival = push.arrival(of: bytes, on: topic, retained: facts.isRetained, qos: facts.qos ?? 1)
             route = mqtt.allTopics.first { $0.pattern.match(topic) != nil }?.pattern.text
         case .script:
@@ -35,7 +39,7 @@ struct ExplainedMessage {
             route = nil
         case .links:
             let advice = "'\(source.name)' is a source of links; give a link with --url"
-            throw CommandRefusal(.usage, advice)
+            throw CommandFailure(.usage, advice)
         case .feed(let feed):
             let known = ChatFacts(
                 role: .feed,
@@ -58,13 +62,13 @@ struct ExplainedMessage {
 
     /// Creates a link.
     ///
-    /// - Throws: ``CommandRefusal`` if no arrival is made.
+    /// - Throws: ``CommandFailure`` if no arrival is made.
     init(
         link: String,
         _ links: LinksSection,
         of source: SourceSection,
         in configuration: RunConfiguration
-    ) throws(CommandRefusal) {
+    ) throws(CommandFailure) {
         let arrival = links.routes.arrival(of: link, from: source.name, limits: configuration.limits)
         self.arrival = try ExplainedMessage.made(arrival)
         self.source = source
@@ -72,7 +76,7 @@ struct ExplainedMessage {
     }
 
     /// Checks that every given option applies to the kind of the source.
-    private static func check(_ facts: MessageFacts, of source: SourceSection) throws(CommandRefusal) {
+    private static func check(_ facts: MessageFacts, of source: SourceSection) throws(CommandFailure) {
         let (kind, wrong) =
             switch source.kind {
             case .mqtt: ("a broker", facts.pageOptions + facts.originOptions + facts.chatOptions + facts.frameOptions)
@@ -82,24 +86,24 @@ struct ExplainedMessage {
             case .chat: ("a chat", facts.brokerOptions + facts.pageOptions)
             }
         guard let option = wrong.first else { return }
-        throw CommandRefusal(.usage, "\(option) is about messages of another kind; '\(source.name)' is \(kind)")
+        throw CommandFailure(.usage, "\(option) is about messages of another kind; '\(source.name)' is \(kind)")
     }
 
     /// Returns the facts of a client that the server would accept.
-    private static func client(_ facts: MessageFacts, of chat: ChatSection) throws(CommandRefusal) -> ChatFacts {
+    private static func client(_ facts: MessageFacts, of chat: ChatSection) throws(CommandFailure) -> ChatFacts {
         let names = chat.principals.map(\.name)
         if let principal = facts.principal, !names.contains(principal) {
             let advice = NameSuggestion.advice(for: principal, among: names)
-            throw CommandRefusal(.usage, "--principal: there is no such principal\(advice)")
+            throw CommandFailure(.usage, "--principal: there is no such principal\(advice)")
         }
         if let origin = facts.origin, !chat.origins.contains(origin) {
-            throw CommandRefusal(
+            throw CommandFailure(
                 .usage,
                 "--origin: no client of this origin may connect; 'origins' lists those that may"
             )
         }
         if facts.principal == nil, let first = names.first {
-            throw CommandRefusal(.usage, "every client here is a principal; say which, such as --principal \(first)")
+            throw CommandFailure(.usage, "every client here is a principal; say which, such as --principal \(first)")
         }
         return ChatFacts(
             role: .server,
@@ -111,15 +115,15 @@ struct ExplainedMessage {
         )
     }
 
-    private static func made(_ arrival: Arrival?) throws(CommandRefusal) -> Arrival {
-        guard let arrival else { throw CommandRefusal(.unavailable, "no arrival was made") }
+    private static func made(_ arrival: Arrival?) throws(CommandFailure) -> Arrival {
+        guard let arrival else { throw CommandFailure(.unavailable, "no arrival was made") }
         return arrival
     }
 
-    private static func topic(_ facts: MessageFacts, of source: SourceSection) throws(CommandRefusal) -> TopicName {
+    private static func topic(_ facts: MessageFacts, of source: SourceSection) throws(CommandFailure) -> TopicName {
         guard let topic = facts.topic else {
             let advice = "'\(source.name)' has messages of a broker; say on which topic with --topic"
-            throw CommandRefusal(.usage, advice)
+            throw CommandFailure(.usage, advice)
         }
         return topic
     }
@@ -129,7 +133,7 @@ struct ExplainedMessage {
         _ facts: MessageFacts,
         of source: SourceSection,
         limits: MessageLimits
-    ) throws(CommandRefusal) -> Arrival? {
+    ) throws(CommandFailure) -> Arrival? {
         let frame: ScriptFacts.Knowledge =
             switch facts.frame {
             case .main, nil: .yes
@@ -160,17 +164,17 @@ extension ExplainedMessage {
 
 extension OrderKey {
     /// The maximum number of characters of a key that are shown.
-    private static let mostShown = 64
+    private static let maximumShown = 64
 
     /// The value, truncated to the maximum.
     fileprivate var shown: String {
         let whole =
             switch self {
             case .absent: "absent"
-            case .text(let text): String(decoding: JSONText.string(text), as: UTF8.self)
+            case .text(let text): String(decoding: EscapedJSON.string(text), as: UTF8.self)
             case .value(let json): String(decoding: json, as: UTF8.self)
             }
-        return whole.count > OrderKey.mostShown ? "\(whole.prefix(OrderKey.mostShown))…" : whole
+        return whole.count > OrderKey.maximumShown ? "\(whole.prefix(OrderKey.maximumShown))…" : whole
     }
 }
 
@@ -180,8 +184,8 @@ struct ExplainedFrame {
     let isBinary: Bool
     let frames: WebSocketFrames
 
-    /// - Throws: ``CommandRefusal`` if the source would not accept the message, or would read several from it.
-    func arrival(from origin: Origin, _ limits: MessageLimits) throws(CommandRefusal) -> Arrival? {
+    /// - Throws: ``CommandFailure`` if the source would not accept the message, or would read several from it.
+    func arrival(from origin: Origin, _ limits: MessageLimits) throws(CommandFailure) -> Arrival? {
         let (envelope, payload) = try reading()
         var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: limits)
         bytes.withUnsafeBytes {
@@ -190,10 +194,10 @@ struct ExplainedFrame {
         return batch.take().first
     }
 
-    private func reading() throws(CommandRefusal) -> (Envelope, PayloadKind) {
+    private func reading() throws(CommandFailure) -> (Envelope, PayloadKind) {
         if isBinary {
             guard let action = frames.binary else {
-                throw CommandRefusal(
+                throw CommandFailure(
                     .usage,
                     "binary messages close the connection with 1003: 'frames' names no 'binary'"
                 )
@@ -205,7 +209,7 @@ struct ExplainedFrame {
         case .envelope(let envelope):
             let first = bytes.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
             guard first != UInt8(ascii: "[") else {
-                throw CommandRefusal(.usage, "an array is a batch of messages; give one of them")
+                throw CommandFailure(.usage, "an array is a batch of messages; give one of them")
             }
             return (.payload(envelope), .json)
         }

@@ -38,7 +38,7 @@ struct ExplanationLine {
     }
 
     /// Creates the explanation of a link that no source accepts.
-    init(untaken rejection: Outcome.Rejection) {
+    init(unmatched rejection: Outcome.Rejection) {
         (message, action, envelope) = (nil, nil, nil)
         isCalled = false
         code = rejection.reason.description

@@ -3,12 +3,12 @@ import Foundation
 import SignalboxCore
 import SignalboxRoutes
 
-/// Reads a file or pipe piece by piece on a dispatch queue, so that the cooperative pool never waits for the writer.
+/// Reads a file or pipe in chunks on a dispatch queue, so that the cooperative pool never waits for the writer.
 ///
 /// Allows one reader at a time.
-struct PieceReader: Sendable {
-    /// The maximum size of a piece, in bytes.
-    static let pieceSize = 64 << 10
+struct ChunkReader: Sendable {
+    /// The maximum size of a chunk, in bytes.
+    static let chunkSize = 64 << 10
 
     private let descriptor: InputDescriptor
     private let queue = DispatchQueue(label: "signalbox.input")
@@ -21,25 +21,25 @@ struct PieceReader: Sendable {
     /// Opens a file. Waits until a FIFO has a writer.
     ///
     /// - Throws: The error of `open(2)`, or `ECANCELED` if the task is cancelled first.
-    static func opening(_ path: String) async throws(SystemError) -> PieceReader {
+    static func opening(_ path: String) async throws(SystemError) -> ChunkReader {
         let opened: Result<InputDescriptor, SystemError> = await waiting(
             on: DispatchQueue(label: "signalbox.input"),
             whenCancelled: .failure(.cancelled)
         ) {
             Result { () throws(SystemError) in try InputDescriptor(path: path) }
         }
-        return PieceReader(try opened.get())
+        return ChunkReader(try opened.get())
     }
 
-    /// Waits for the next piece and returns it.
+    /// Waits for the next chunk and returns it.
     ///
     /// - Returns: No bytes at the end, and when the task is cancelled. Bytes read after cancellation are lost.
     func next() async throws(SystemError) -> [UInt8] {
-        let piece: Result<[UInt8], SystemError> = await PieceReader.waiting(on: queue, whenCancelled: .success([])) {
+        let chunk: Result<[UInt8], SystemError> = await ChunkReader.waiting(on: queue, whenCancelled: .success([])) {
             [descriptor] in
-            Result { () throws(SystemError) in try descriptor.read(upTo: PieceReader.pieceSize) }
+            Result { () throws(SystemError) in try descriptor.read(upTo: ChunkReader.chunkSize) }
         }
-        return try piece.get()
+        return try chunk.get()
     }
 
     /// Runs blocking work on the queue. Cancellation ends the wait, but not the work on the queue's thread.
@@ -48,12 +48,12 @@ struct PieceReader: Sendable {
         whenCancelled cancelled: Value,
         _ work: @escaping @Sendable () -> Value
     ) async -> Value {
-        let answer = FirstAnswer<Value>()
+        let result = OneShot<Value>()
         return await withTaskCancellationHandler {
-            queue.async { answer.give(work()) }
-            return await withCheckedContinuation { answer.wait($0) }
+            queue.async { result.send(work()) }
+            return await withCheckedContinuation { result.wait($0) }
         } onCancel: {
-            answer.give(cancelled)
+            result.send(cancelled)
         }
     }
 }
@@ -61,14 +61,14 @@ struct PieceReader: Sendable {
 /// A file that is open for reading and closed on deinitialization.
 final class InputDescriptor: Sendable {
     let number: Int32
-    private let isOurs: Bool
+    private let ownsNumber: Bool
 
     /// The process's stdin, which stays open.
-    static let standardInput = InputDescriptor(number: STDIN_FILENO, isOurs: false)
+    static let standardInput = InputDescriptor(number: STDIN_FILENO, ownsNumber: false)
 
-    private init(number: Int32, isOurs: Bool) {
+    private init(number: Int32, ownsNumber: Bool) {
         self.number = number
-        self.isOurs = isOurs
+        self.ownsNumber = ownsNumber
     }
 
     /// Opens a file. Blocks while a FIFO has no writer. Not for the cooperative pool.
@@ -77,7 +77,7 @@ final class InputDescriptor: Sendable {
     convenience init(path: String) throws(SystemError) {
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else { throw SystemError.last }
-        self.init(number: number, isOurs: true)
+        self.init(number: number, ownsNumber: true)
     }
 
     /// Checks that a file can probably be opened, without waiting for a FIFO's writer.
@@ -94,7 +94,7 @@ final class InputDescriptor: Sendable {
     }
 
     deinit {
-        if isOurs { close(number) }
+        if ownsNumber { close(number) }
     }
 
     /// Waits for the next bytes and returns them, or none at the end. Blocks. Not for the cooperative pool.
@@ -103,11 +103,11 @@ final class InputDescriptor: Sendable {
     func read(upTo limit: Int) throws(SystemError) -> [UInt8] {
         while true {
             var count = 0
-            let piece = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
+            let chunk = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
                 count = Foundation.read(number, buffer.baseAddress, buffer.count)
                 initialized = max(count, 0)
             }
-            if count >= 0 { return piece }
+            if count >= 0 { return chunk }
             // Another program may have made a shared terminal or pipe non-blocking.
             if errno == EAGAIN {
                 var entry = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
@@ -119,7 +119,7 @@ final class InputDescriptor: Sendable {
     }
 }
 
-/// Splits input into lines, piece by piece, and keeps at most `limit` bytes of each line.
+/// Splits input into lines, chunk by chunk, and keeps at most `limit` bytes of each line.
 ///
 /// A line ends with a line feed, or a carriage return and a line feed. Input after the last line ending is a line too,
 /// unless it is empty.
@@ -135,16 +135,16 @@ struct LineSplitter {
         self.limit = limit
     }
 
-    /// Returns the lines that end in this piece.
-    mutating func lines(in piece: [UInt8]) -> [InputLine] {
+    /// Returns the lines that end in this chunk.
+    mutating func lines(in chunk: [UInt8]) -> [InputLine] {
         var lines: [InputLine] = []
         var start = 0
-        while let end = piece[start...].firstIndex(of: UInt8(ascii: "\n")) {
-            keep(piece[start..<end])
+        while let end = chunk[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            keep(chunk[start..<end])
             lines.append(takeLine())
             start = end + 1
         }
-        keep(piece[start...])
+        keep(chunk[start...])
         return lines
     }
 
@@ -166,10 +166,10 @@ struct LineSplitter {
             length = 0
         }
         if isEnded, length == pending.count, pending.last == UInt8(ascii: "\r") { pending.removeLast() }
-        let isCut = length > limit + 1 || pending.count > limit
+        let isTruncated = length > limit + 1 || pending.count > limit
         // Copied, because an array made of a slice may share its memory. A short line could keep a long one's memory.
         let kept = pending.withUnsafeBufferPointer { Array($0.prefix(limit)) }
-        return InputLine(kept, isCut: isCut)
+        return InputLine(kept, isTruncated: isTruncated)
     }
 }
 
@@ -178,21 +178,21 @@ struct InputLine: Sendable, Hashable {
     /// The line without its ending, truncated if it is too long.
     let bytes: [UInt8]
     /// Whether the line was truncated.
-    let isCut: Bool
+    let isTruncated: Bool
 
     /// - Parameters:
     ///   - bytes: The line without its ending.
-    ///   - isCut: Whether the line was truncated.
-    init(_ bytes: [UInt8], isCut: Bool = false) {
+    ///   - isTruncated: Whether the line was truncated.
+    init(_ bytes: [UInt8], isTruncated: Bool = false) {
         self.bytes = bytes
-        self.isCut = isCut
+        self.isTruncated = isTruncated
     }
 
     /// Returns the line as text.
     ///
     /// - Throws: `tooLong` for a truncated line, `notUTF8` with the offset of the first invalid byte.
     func text() throws(URLTextError) -> String {
-        guard !isCut else {
+        guard !isTruncated else {
             throw URLTextError(.tooLong, at: bytes.count, "at most \(bytes.count) bytes expected")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
@@ -203,7 +203,7 @@ struct InputLine: Sendable, Hashable {
 
     /// The line as a command repeats it. A character split by truncation is left out.
     var content: Bytes {
-        guard isCut else { return Bytes(bytes) }
+        guard isTruncated else { return Bytes(bytes) }
         let whole = InputLine.firstInvalidByte(of: bytes)
         return Bytes(bytes.count - whole < 4 ? Array(bytes[..<whole]) : bytes)
     }
@@ -211,7 +211,7 @@ struct InputLine: Sendable, Hashable {
     /// The line for a terminal. Input that is not UTF-8 is shown as its number of bytes.
     var shown: String {
         let content = content
-        return content.text.map { isCut ? "\($0)…" : $0 } ?? "(\(content.count) bytes)"
+        return content.text.map { isTruncated ? "\($0)…" : $0 } ?? "(\(content.count) bytes)"
     }
 
     private static func firstInvalidByte(of bytes: [UInt8]) -> Int {

@@ -18,7 +18,7 @@ struct JSONObject {
     mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
         begin(name)
-        JSONText.append(text, to: &bytes)
+        EscapedJSON.append(text, to: &bytes)
     }
 
     /// Adds an integer.
@@ -35,7 +35,7 @@ struct JSONObject {
 
     /// Adds an array of strings.
     mutating func add(_ name: String, texts: [String]) {
-        addList(name, texts) { text, bytes in JSONText.append(text, to: &bytes) }
+        addList(name, texts) { text, bytes in EscapedJSON.append(text, to: &bytes) }
     }
 
     /// Adds an array of objects, each written by the closure.
@@ -66,7 +66,7 @@ struct JSONObject {
 
     private mutating func begin(_ name: String) {
         if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-        JSONText.append(name, to: &bytes)
+        EscapedJSON.append(name, to: &bytes)
         bytes.append(UInt8(ascii: ":"))
     }
 
@@ -116,7 +116,7 @@ extension JSONObject {
         if body.bytes.isEmpty {
             add("body", json: Array("null".utf8))
         } else if body.kind == .json {
-            add("body", json: JSONText.compact(body.bytes))
+            add("body", json: EscapedJSON.compact(body.bytes))
         } else {
             add("body", content: body.bytes)
         }
@@ -124,7 +124,7 @@ extension JSONObject {
 }
 
 /// JSON text that stays on one line and cannot control a terminal.
-enum JSONText {
+enum EscapedJSON {
     private static let digits = Array("0123456789abcdef".utf8)
 
     /// Returns a quoted string. Control characters, line separators and direction characters are escaped as `\uXXXX`.

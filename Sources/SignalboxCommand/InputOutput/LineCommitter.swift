@@ -59,11 +59,11 @@ final class LineCommitter: Sendable {
     /// - Returns: `false` if the time limit expired first.
     @discardableResult
     func flush(within limit: Duration) async -> Bool {
-        let answer = FirstAnswer<Bool>()
-        queue.async { answer.give(true) }
+        let result = OneShot<Bool>()
+        queue.async { result.send(true) }
         // On another queue, because a stalled reader may block this one.
-        DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { answer.give(false) }
-        return await withCheckedContinuation { answer.wait($0) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { result.send(false) }
+        return await withCheckedContinuation { result.wait($0) }
     }
 
     /// Enqueues the line unless too much waits.

@@ -19,7 +19,10 @@ final class StandardOutput: Sendable {
     ///   - limit: The maximum number of bytes that wait to be written.
     init(descriptor: OutputDescriptor = .standardOutput, limit: Int = 16 << 20) {
         isTerminal = descriptor.isTerminal
-        let (failures, teller) = AsyncStream.makeStream(of: OutputFailure.self, bufferingPolicy: .bufferingOldest(1))
+        let (failures, continuation) = AsyncStream.makeStream(
+            of: OutputFailure.self,
+            bufferingPolicy: .bufferingOldest(1)
+        )
         self.failures = failures
         committer = LineCommitter(name: "signalbox.stdout", limit: limit) { [failure] (bytes) throws(OutputFailure) in
             if let earlier = failure.value { throw earlier }
@@ -27,8 +30,8 @@ final class StandardOutput: Sendable {
                 try descriptor.write(bytes)
             } catch {
                 let reason = error.code == EPIPE ? OutputFailure.closed : .system(error.description)
-                failure.note(reason)
-                teller.yield(reason)
+                failure.record(reason)
+                continuation.yield(reason)
                 throw reason
             }
         }
@@ -93,7 +96,7 @@ final class DiagnosticOutput: Sendable {
     }
 
     /// Writes a message about the program itself, on one line after the program's name.
-    func tell(_ line: String) {
+    func report(_ line: String) {
         offer("signalbox: \(LineEscape.escaped(line))\n")
     }
 
@@ -114,7 +117,7 @@ final class FirstFailure: Sendable {
     var value: OutputFailure? { stored.withLock { $0 } }
 
     /// Records the failure unless there is an earlier one.
-    func note(_ failure: OutputFailure) {
+    func record(_ failure: OutputFailure) {
         stored.withLock { if $0 == nil { $0 = failure } }
     }
 }

@@ -113,7 +113,7 @@ extension CommandStatus {
 }
 
 /// The reason a command fails, and its exit status.
-struct CommandRefusal: Error, Sendable, CustomStringConvertible {
+struct CommandFailure: Error, Sendable, CustomStringConvertible {
     /// The exit status.
     let status: CommandStatus
     /// The errors, one per line.
@@ -127,10 +127,10 @@ struct CommandRefusal: Error, Sendable, CustomStringConvertible {
         description = lines
     }
 
-    /// Creates a refusal for an error from setting up a configuration.
+    /// Creates a failure for an error from setting up a configuration.
     init(_ error: any Error) {
         switch error {
-        case let refusal as CommandRefusal: self = refusal
+        case let failure as CommandFailure: self = failure
         case is NamedFileError: self.init(.unreadableFile, "\(error)")
         case let error as JSBridgeError where error.code == .invalidConfiguration:
             self.init(.invalidConfiguration, "\(error)")
@@ -143,19 +143,19 @@ struct CommandRefusal: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Creates a refusal for the error of a source that gave up while the program ran.
+    /// Creates a failure for the error of a source that gave up while the program ran.
     init(givingUp error: any Error) {
-        let isDeaf =
+        let cannotListen =
             (error as? WebSocketChatError)?.code == .notListening
             || (error as? BrowserBridgeError)?.code == .notListening
-        self.init(isDeaf ? .cannotListen : .unavailable, "\(error)")
+        self.init(cannotListen ? .cannotListen : .unavailable, "\(error)")
     }
 
     /// Reports the errors on stderr.
     ///
     /// - Returns: The status, after the lines are written.
-    func told() async -> CommandStatus {
-        for line in description.split(separator: "\n") { DiagnosticOutput.shared.tell(String(line)) }
+    func report() async -> CommandStatus {
+        for line in description.split(separator: "\n") { DiagnosticOutput.shared.report(String(line)) }
         await DiagnosticOutput.shared.flush()
         return status
     }

@@ -19,7 +19,7 @@ enum TerminalText {
 
     /// Returns a body: compact JSON, escaped text, or the number of other bytes.
     static func body(_ body: RawBody) -> String {
-        if body.kind == .json { return String(decoding: JSONText.compact(body.bytes), as: UTF8.self) }
+        if body.kind == .json { return String(decoding: EscapedJSON.compact(body.bytes), as: UTF8.self) }
         guard let text = body.bytes.text else { return "(\(body.bytes.count) bytes)" }
         return LineEscape.escaped(text)
     }

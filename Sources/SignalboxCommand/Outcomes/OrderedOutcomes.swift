@@ -7,7 +7,7 @@ import Synchronization
 /// A window bounds the pending lines. An arrival occupies a slot from its submission until its line and all earlier
 /// lines are handed to stdout. While the window is full, further arrivals are refused.
 final class OrderedOutcomes: Sendable {
-    private enum Place {
+    private enum Slot {
         case waiting(bytes: Int)
         case settled(json: [UInt8], shown: [UInt8], isHandled: Bool)
 
@@ -21,7 +21,7 @@ final class OrderedOutcomes: Sendable {
 
     private struct State {
         /// The pending lines. An entry keeps its index until it is removed.
-        var places: ArraySlice<Place> = []
+        var slots: ArraySlice<Slot> = []
         var positions: [ArrivalKey: Int] = [:]
         var bytes = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -33,25 +33,25 @@ final class OrderedOutcomes: Sendable {
     private let window: WindowLimits
     private let output: StandardOutput
     private let limit: Int?
-    private let enough: @Sendable () -> Void
+    private let onCountReached: @Sendable () -> Void
 
     /// - Parameters:
     ///   - window: The limits on pending lines, including those that wait for an earlier line.
     ///   - output: The destination of the lines.
     ///   - recorded: The lines to compare with, if any.
     ///   - limit: The maximum number of lines to write.
-    ///   - enough: Called when the last of these lines is handed to stdout; must not block.
+    ///   - onCountReached: Called when the last of these lines is handed to stdout; must not block.
     init(
         window: WindowLimits,
         output: StandardOutput,
         recorded: RecordedRun?,
         limit: Int? = nil,
-        enough: @escaping @Sendable () -> Void = {}
+        onCountReached: @escaping @Sendable () -> Void = {}
     ) {
         self.window = window
         self.output = output
         self.limit = limit
-        self.enough = enough
+        self.onCountReached = onCountReached
         state = Mutex(State(summary: OutcomeSummary(recorded: recorded)))
     }
 
@@ -63,12 +63,12 @@ final class OrderedOutcomes: Sendable {
     /// Reserves slots for the first arrivals of a batch. Must not be called concurrently.
     ///
     /// - Returns: The number of arrivals that have a slot.
-    func take(_ batch: [Arrival]) -> Int {
+    func reserveSlots(for batch: [Arrival]) -> Int {
         state.withLock { state in
             for (count, arrival) in batch.enumerated() {
-                guard hasPlace(for: arrival, state) else { return count }
-                state.positions[ArrivalKey(arrival)] = state.places.endIndex
-                state.places.append(.waiting(bytes: arrival.originalLength))
+                guard hasSlot(for: arrival, state) else { return count }
+                state.positions[ArrivalKey(arrival)] = state.slots.endIndex
+                state.slots.append(.waiting(bytes: arrival.originalLength))
                 state.bytes += arrival.originalLength
             }
             return batch.count
@@ -76,25 +76,25 @@ final class OrderedOutcomes: Sendable {
     }
 
     /// Releases the slots reserved last, for arrivals that were not submitted.
-    func giveBack(_ arrivals: ArraySlice<Arrival>) {
+    func releaseSlots(of arrivals: ArraySlice<Arrival>) {
         state.withLock { state in
             for arrival in arrivals {
                 state.positions[ArrivalKey(arrival)] = nil
-                state.bytes -= state.places.popLast()?.bytes ?? 0
+                state.bytes -= state.slots.popLast()?.bytes ?? 0
             }
         }
     }
 
     /// Records the outcome of an arrival, and writes every line that no longer waits for an earlier one.
-    func note(_ settled: SettledArrival) {
+    func record(_ settled: SettledArrival) {
         let line = OutcomeLine(settled)
         let json = line.recordLine
         let shown = output.isTerminal ? line.terminalLine : json
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             guard let position = state.positions.removeValue(forKey: ArrivalKey(settled.arrival)) else { return [] }
             state.bytes += json.count - settled.arrival.originalLength
-            state.places[position] = .settled(json: json, shown: shown, isHandled: settled.outcome.isHandled)
-            writeFirsts(&state)
+            state.slots[position] = .settled(json: json, shown: shown, isHandled: settled.outcome.isHandled)
+            writeReadyLines(&state)
             guard hasRoom(state) else { return [] }
             defer { state.waiters = [] }
             return state.waiters
@@ -105,21 +105,21 @@ final class OrderedOutcomes: Sendable {
     /// Returns when a quarter of the window is free. Pending arrivals settle in bounded time.
     func room() async {
         await withCheckedContinuation { continuation in
-            let mayGoOn = state.withLock { state in
+            let hasRoomNow = state.withLock { state in
                 if hasRoom(state) { return true }
                 state.waiters.append(continuation)
                 return false
             }
-            if mayGoOn { continuation.resume() }
+            if hasRoomNow { continuation.resume() }
         }
     }
 
     /// Writes the leading settled lines. The caller holds the lock, so that concurrent calls cannot reorder lines.
-    private func writeFirsts(_ state: inout State) {
-        while case .settled(let json, let shown, let isHandled)? = state.places.first {
+    private func writeReadyLines(_ state: inout State) {
+        while case .settled(let json, let shown, let isHandled)? = state.slots.first {
             // A slice keeps removed elements alive until its storage is reallocated.
-            state.places[state.places.startIndex] = .waiting(bytes: 0)
-            state.places.removeFirst()
+            state.slots[state.slots.startIndex] = .waiting(bytes: 0)
+            state.slots.removeFirst()
             state.bytes -= json.count
             // Beyond the limit, outcomes only reflect that the source is closing.
             guard limit.map({ state.written < $0 }) ?? true else { continue }
@@ -127,18 +127,18 @@ final class OrderedOutcomes: Sendable {
             state.summary.compare(json.dropLast())
             output.offer(shown)
             state.written += 1
-            if state.written == limit { enough() }
+            if state.written == limit { onCountReached() }
         }
     }
 
-    private func hasPlace(for arrival: Arrival, _ state: State) -> Bool {
-        guard state.places.count < window.arrivals else { return false }
+    private func hasSlot(for arrival: Arrival, _ state: State) -> Bool {
+        guard state.slots.count < window.arrivals else { return false }
         // With a quarter of the window free, an arrival of any size is accepted, so that `room()` ensures progress.
         return hasRoom(state) || state.bytes + arrival.originalLength <= window.bytes
     }
 
     private func hasRoom(_ state: State) -> Bool {
-        state.places.count <= window.arrivals / 4 * 3 && state.bytes <= window.bytes / 4 * 3
+        state.slots.count <= window.arrivals / 4 * 3 && state.bytes <= window.bytes / 4 * 3
     }
 }
 
@@ -172,7 +172,7 @@ final class OrderedSource: Adapter {
 
     private let adapter: any Adapter
     private let outcomes: OrderedOutcomes
-    private let noted = Mutex(End.stopped)
+    private let recordedEnd = Mutex(End.stopped)
 
     init(_ adapter: any Adapter, outcomes: OrderedOutcomes) {
         self.adapter = adapter
@@ -183,16 +183,16 @@ final class OrderedSource: Adapter {
     var features: AdapterFeatures { adapter.features }
 
     /// The end of the run; `stopped` if the run never started.
-    var end: End { noted.withLock { $0 } }
+    var end: End { recordedEnd.withLock { $0 } }
 
     func run(into intake: any Intake) async throws {
         do {
             try await adapter.run(into: OrderedIntake(intake: intake, outcomes: outcomes))
         } catch {
-            noted.withLock { $0 = .failed(error) }
+            recordedEnd.withLock { $0 = .failed(error) }
             throw error
         }
-        if !Task.isCancelled { noted.withLock { $0 = .complete } }
+        if !Task.isCancelled { recordedEnd.withLock { $0 = .complete } }
     }
 }
 
@@ -202,10 +202,10 @@ struct OrderedIntake: Intake {
     let outcomes: OrderedOutcomes
 
     func submit(_ batch: [Arrival], to sink: any SettlementSink) -> Int {
-        let placed = outcomes.take(batch)
-        guard placed > 0 else { return 0 }
-        let taken = intake.submit(placed == batch.count ? batch : Array(batch[..<placed]), to: sink)
-        outcomes.giveBack(batch[taken..<placed])
+        let reserved = outcomes.reserveSlots(for: batch)
+        guard reserved > 0 else { return 0 }
+        let taken = intake.submit(reserved == batch.count ? batch : Array(batch[..<reserved]), to: sink)
+        outcomes.releaseSlots(of: batch[taken..<reserved])
         return taken
     }
 

@@ -50,7 +50,7 @@ struct OutcomeLine {
             object.add("original", content: settled.arrival.original)
         }
         object.add(settled.outcome)
-        if let reply { object.add("reply", json: JSONText.compact(reply)) }
+        if let reply { object.add("reply", json: EscapedJSON.compact(reply)) }
         return object.line
     }
 
@@ -63,7 +63,9 @@ struct OutcomeLine {
             TerminalText.column(action?.name.text ?? "(unreadable)", width: 16),
             TerminalText.column(senderID ?? "", width: 8),
             TerminalText.column(TerminalText.body(body ?? original), width: 32),
-            LineEscape.escaped(reply.map { "-> " + String(decoding: JSONText.compact($0), as: UTF8.self) } ?? reason),
+            LineEscape.escaped(
+                reply.map { "-> " + String(decoding: EscapedJSON.compact($0), as: UTF8.self) } ?? reason
+            ),
         ]
         return TerminalText.line(columns)
     }

@@ -51,18 +51,18 @@ struct RecordedRun: Sendable {
     mutating func compare(_ line: ArraySlice<UInt8>) {
         let wanted = count < expected.count ? expected[count] : nil
         count += 1
-        if wanted.map({ $0.elementsEqual(line) }) != true { note(wanted, Array(line)) }
+        if wanted.map({ $0.elementsEqual(line) }) != true { recordDifference(wanted, Array(line)) }
     }
 
     /// Ends the comparison: the expected lines that remain are missing.
     mutating func end() {
         while count < expected.count {
             count += 1
-            note(expected[count - 1], nil)
+            recordDifference(expected[count - 1], nil)
         }
     }
 
-    private mutating func note(_ wanted: [UInt8]?, _ got: [UInt8]?) {
+    private mutating func recordDifference(_ wanted: [UInt8]?, _ got: [UInt8]?) {
         differences += 1
         guard shown.count < RecordedRun.shownDifferences else { return }
         shown.append(RunDifference(line: count, expected: wanted, got: got))

@@ -16,32 +16,33 @@ struct SingleSourceRun {
     /// The number of lines after which the source is stopped.
     var count: Int?
     /// Called when the last of these lines is handed to stdout; must not block.
-    var onEnough: @Sendable () -> Void = {}
+    var onCountReached: @Sendable () -> Void = {}
     /// Yields when the source must stop for another reason.
     var stop = AsyncStream<Void> { _ in }
     /// The lines to compare with.
     var recorded: RecordedRun?
     let logger: Logger
 
-    /// Runs the source to its end. All diagnostics, including those of `judge`, are flushed before it returns.
+    /// Runs the source to its end. All diagnostics, including those of `exitStatus`, are flushed before it returns.
     ///
-    /// - Parameter judge: Returns the exit status for the report.
-    /// - Throws: ``LedgerError`` or `RegistrationError` if the supervisor cannot be set up.
-    func status(_ judge: (SingleSourceReport) -> CommandStatus) async throws -> CommandStatus {
+    /// - Parameter exitStatus: Returns the exit status for the report.
+    /// - Throws: ``AppendLogError`` or `RegistrationError` if the supervisor cannot be set up.
+    func status(_ exitStatus: (SingleSourceReport) -> CommandStatus) async throws -> CommandStatus {
         let (ends, stopper) = AsyncStream.makeStream(of: Void.self)
-        let outcomes = OrderedOutcomes(window: window, output: output, recorded: recorded, limit: count) { [onEnough] in
-            onEnough()
+        let outcomes = OrderedOutcomes(window: window, output: output, recorded: recorded, limit: count) {
+            [onCountReached] in
+            onCountReached()
             stopper.yield()
         }
         let source = OrderedSource(adapter, outcomes: outcomes)
         let builder = SupervisorBuilder(configuration: configuration, printing: .diagnostics, logger: logger)
-        let supervisor = try builder.supervisor { outcomes.note($0) }
+        let supervisor = try builder.supervisor { outcomes.record($0) }
         try supervisor.add(source, window: window)
         let signals = await SignalWatch.begin()
-        let late = SignalNote()
+        let interruption = InterruptionRecord()
         let timer = Task { [timeout] in
             guard let timeout, (try? await Task.sleep(for: timeout)) != nil else { return }
-            _ = late.isFirst(.timeout)
+            _ = interruption.record(.timeout)
             stopper.yield()
         }
         let session = SupervisorSession(supervisor: supervisor, output: output, logger: logger)
@@ -53,11 +54,11 @@ struct SingleSourceRun {
             session: end,
             source: source.end,
             lost: await output.finish(),
-            interruption: late.first ?? signals.first,
+            interruption: interruption.first ?? signals.first,
             written: outcomes.written,
             summary: outcomes.summary
         )
-        let status = judge(report)
+        let status = exitStatus(report)
         await DiagnosticOutput.shared.flush()
         // Until this point, a second signal ends the process immediately.
         withExtendedLifetime(signals) {}
@@ -81,18 +82,18 @@ struct SingleSourceReport {
     let summary: OutcomeSummary
 
     /// Reports a premature end on stderr and returns its status, or returns `nil` if the source ended by itself.
-    func early(_ whatEnded: String) -> CommandStatus? {
+    func earlyEndStatus(_ whatEnded: String) -> CommandStatus? {
         if case .failed(let error) = session {
-            DiagnosticOutput.shared.tell("\(error)")
+            DiagnosticOutput.shared.report("\(error)")
             return .unavailable
         }
         if let lost {
-            DiagnosticOutput.shared.tell("\(lost)")
+            DiagnosticOutput.shared.report("\(lost)")
             return .outputFailed
         }
         guard case .stopped = source else { return nil }
         let reason = interruption ?? .unavailable
-        DiagnosticOutput.shared.tell(
+        DiagnosticOutput.shared.report(
             reason == .timeout ? "the time passed before \(whatEnded)" : "ended before \(whatEnded)"
         )
         return reason

@@ -6,12 +6,12 @@ import Synchronization
 /// only after that. The actions of a batch share one fsync.
 struct FilePlugin: BatchPlugin {
     let action: ActionName
-    let ledger: Ledger
+    let log: AppendLog
 
     func callAsActions(_ batch: [(info: RawBody, context: ActionContext)]) async throws {
         var lines: [UInt8] = []
         for (info, context) in batch { lines += ActionRecord(body: info, context: context).jsonLine }
-        try await ledger.append(lines)
+        try await log.append(lines)
     }
 }
 
@@ -32,24 +32,24 @@ struct FileLinePlugin: Plugin {
 /// Waiting lines go to the disk with one write and one fsync. After a failed write the file is truncated to whole
 /// lines. After a failed fsync the content of the disk is unknown, so every further write is refused until the
 /// program restarts.
-final class Ledger: Sendable {
+final class AppendLog: Sendable {
     /// The identity of the file.
     let identity: FileIdentity
     private let committer: LineCommitter
 
     /// Opens or creates the file with access for its owner only, and locks it against other processes.
     ///
-    /// - Throws: ``LedgerError`` if the file cannot be opened, is locked by another process, or is not a regular file
-    ///   with a single hard link that only this user can read and write.
-    init(path: String) throws(LedgerError) {
-        let file = try LedgerFile(path: path)
+    /// - Throws: ``AppendLogError`` if the file cannot be opened, is locked by another process, or is not a regular
+    ///   file with a single hard link that only this user can read and write.
+    init(path: String) throws(AppendLogError) {
+        let file = try AppendLogFile(path: path)
         identity = file.identity
         committer = LineCommitter(name: "signalbox.file") { (bytes) throws(OutputFailure) in
             try file.append(bytes)
         }
     }
 
-    /// A ledger without a file, to which nothing can be appended, for plugins that are never called.
+    /// An append log without a file, to which nothing can be appended, for plugins that are never called.
     init() {
         identity = FileIdentity(stat())
         committer = LineCommitter(name: "signalbox.file") { (_) throws(OutputFailure) in throw .closed }
@@ -64,55 +64,55 @@ final class Ledger: Sendable {
     }
 }
 
-/// The ledgers by file, whatever path the configuration uses, because a second ledger could not lock the file. A file
+/// The append logs by file, whatever path the configuration uses, because a second one could not lock the file. A file
 /// stays open as long as a plugin uses it.
-final class LedgerTable: Sendable {
+final class AppendLogTable: Sendable {
     private struct Entry {
-        weak var ledger: Ledger?
+        weak var log: AppendLog?
     }
 
     private let opensFiles: Bool
-    private let ledgers = Mutex<[FileIdentity: Entry]>([:])
+    private let logs = Mutex<[FileIdentity: Entry]>([:])
 
     /// - Parameter opensFiles: Whether to open files; `false` if no plugin is ever called.
     init(opensFiles: Bool = true) {
         self.opensFiles = opensFiles
     }
 
-    /// Returns the ledger of the file, and opens the file if necessary.
-    func ledger(at path: String) throws(LedgerError) -> Ledger {
-        guard opensFiles else { return Ledger() }
-        return try ledgers.withLock { (ledgers) throws(LedgerError) in
-            if let known = FileIdentity(path: path).flatMap({ ledgers[$0]?.ledger }) { return known }
-            let ledger = try Ledger(path: path)
-            ledgers = ledgers.filter { $0.value.ledger != nil }
-            ledgers[ledger.identity] = Entry(ledger: ledger)
-            return ledger
+    /// Returns the append log of the file, and opens the file if necessary.
+    func log(at path: String) throws(AppendLogError) -> AppendLog {
+        guard opensFiles else { return AppendLog() }
+        return try logs.withLock { (logs) throws(AppendLogError) in
+            if let known = FileIdentity(path: path).flatMap({ logs[$0]?.log }) { return known }
+            let log = try AppendLog(path: path)
+            logs = logs.filter { $0.value.log != nil }
+            logs[log.identity] = Entry(log: log)
+            return log
         }
     }
 }
 
-/// The open file of a ``Ledger``. Its methods block and are called on the ledger's own queue.
-final class LedgerFile: Sendable {
+/// The open file of a ``AppendLog``. Its methods block and are called on the log's own queue.
+final class AppendLogFile: Sendable {
     /// The identity of the file.
     let identity: FileIdentity
     private let descriptor: Int32
     /// The failure after which the content of the disk is unknown.
     private let broken = Mutex<OutputFailure?>(nil)
 
-    init(path: String) throws(LedgerError) {
+    init(path: String) throws(AppendLogError) {
         // Opening a FIFO by mistake must not wait for its other end; O_NONBLOCK does not affect regular files.
         let flags = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
         descriptor = open(path, flags, 0o600)
         guard descriptor >= 0 else {
             let error = SystemError.last
-            throw LedgerError(
+            throw AppendLogError(
                 path,
-                LedgerFile.isLink(path) ? "it is a symbolic link; name its target" : error.description
+                AppendLogFile.isLink(path) ? "it is a symbolic link; name its target" : error.description
             )
         }
-        do throws(LedgerError) {
-            identity = try LedgerFile.prepare(descriptor, path)
+        do throws(AppendLogError) {
+            identity = try AppendLogFile.prepare(descriptor, path)
         } catch {
             close(descriptor)
             throw error
@@ -135,42 +135,42 @@ final class LedgerFile: Sendable {
         do throws(SystemError) {
             try OutputDescriptor(number: descriptor).write(lines)
         } catch {
-            if ftruncate(descriptor, end) != 0 { refuseFromNowOn("\(error), and a part of a line was left") }
+            if ftruncate(descriptor, end) != 0 { failPermanently("\(error), and a part of a line was left") }
             throw .system(error.description)
         }
-        guard LedgerFile.makeDurable(descriptor) else {
+        guard AppendLogFile.sync(descriptor) else {
             let failure = SystemError.last.description
-            refuseFromNowOn("an earlier fsync failed (\(failure)); check the disk and start again")
+            failPermanently("an earlier fsync failed (\(failure)); check the disk and start again")
             throw .system(failure)
         }
         // A file without a hard link is deleted when it is closed.
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
-            throw .system("the ledger's file was removed; restart the program to create a new one")
+            throw .system("the file of the append log was removed; restart the program to create a new one")
         }
     }
 
-    private func refuseFromNowOn(_ why: String) {
-        broken.withLock { $0 = .system(why) }
+    private func failPermanently(_ reason: String) {
+        broken.withLock { $0 = .system(reason) }
     }
 
-    private static func prepare(_ descriptor: Int32, _ path: String) throws(LedgerError) -> FileIdentity {
+    private static func prepare(_ descriptor: Int32, _ path: String) throws(AppendLogError) -> FileIdentity {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw LedgerError(path, SystemError.last.description) }
+        guard fstat(descriptor, &status) == 0 else { throw AppendLogError(path, SystemError.last.description) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw LedgerError(path, "it is not a regular file; 'use: print' writes to stdout")
+            throw AppendLogError(path, "it is not a regular file; 'use: print' writes to stdout")
         }
-        if let fault = strangerFault(status) { throw LedgerError(path, fault) }
+        if let reason = unsafeFileReason(status) { throw AppendLogError(path, reason) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw LedgerError(path, "another process has it open as a ledger")
+            throw AppendLogError(path, "another process has it open as an append log")
         }
-        try endTornLine(descriptor, path, size: status.st_size)
-        try makeEntryDurable(path)
+        try terminateTornLine(descriptor, path, size: status.st_size)
+        try syncFolder(path)
         return FileIdentity(status)
     }
 
     /// Returns why the file is unsafe, or `nil`. Another user may own it, be able to read it, or have planted it.
-    private static func strangerFault(_ status: stat) -> String? {
+    private static func unsafeFileReason(_ status: stat) -> String? {
         if status.st_uid != geteuid() {
             return "user \(status.st_uid) owns it, and this process runs as user \(geteuid()); name another file"
         }
@@ -186,31 +186,33 @@ final class LedgerFile: Sendable {
 
     /// Ends a partial last line with a newline, so that the next line is whole. A process killed during a write may
     /// have left such a line; its message was never acknowledged.
-    private static func endTornLine(_ descriptor: Int32, _ path: String, size: off_t) throws(LedgerError) {
+    private static func terminateTornLine(_ descriptor: Int32, _ path: String, size: off_t) throws(AppendLogError) {
         guard size > 0 else { return }
         var last: UInt8 = 0
-        guard pread(descriptor, &last, 1, size - 1) == 1 else { throw LedgerError(path, SystemError.last.description) }
+        guard pread(descriptor, &last, 1, size - 1) == 1 else {
+            throw AppendLogError(path, SystemError.last.description)
+        }
         guard last != UInt8(ascii: "\n") else { return }
         do {
             try OutputDescriptor(number: descriptor).write([UInt8(ascii: "\n")])
         } catch {
-            throw LedgerError(path, "\(error)")
+            throw AppendLogError(path, "\(error)")
         }
     }
 
     /// Syncs the folder, because a new file survives a power failure only if its directory entry is on the disk.
-    private static func makeEntryDurable(_ path: String) throws(LedgerError) {
+    private static func syncFolder(_ path: String) throws(AppendLogError) {
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let descriptor = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY)
-        guard descriptor >= 0 else { throw LedgerError(path, SystemError.last.description) }
+        guard descriptor >= 0 else { throw AppendLogError(path, SystemError.last.description) }
         defer { close(descriptor) }
-        guard LedgerFile.makeDurable(descriptor) else { throw LedgerError(path, SystemError.last.description) }
+        guard AppendLogFile.sync(descriptor) else { throw AppendLogError(path, SystemError.last.description) }
     }
 
     /// Flushes the file to the disk. On Darwin, fsync(2) leaves data in the drive's cache, so fcntl(2)'s F_FULLFSYNC
     /// comes first; some file systems do not support it.
-    private static func makeDurable(_ descriptor: Int32) -> Bool {
+    private static func sync(_ descriptor: Int32) -> Bool {
         #if canImport(Darwin)
         if fcntl(descriptor, F_FULLFSYNC) == 0 { return true }
         guard [ENOTSUP, EINVAL, ENOTTY].contains(errno) else { return false }
@@ -237,8 +239,8 @@ struct FileIdentity: Sendable, Hashable {
     }
 }
 
-/// The reason that a file cannot be used as a ledger.
-struct LedgerError: Error, Sendable, Hashable, CustomStringConvertible {
+/// The reason that a file cannot be used as an append log.
+struct AppendLogError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file and the reason.
     let description: String
 

@@ -53,7 +53,7 @@ struct ReplyPlugin: SyncPlugin {
 /// Throws an error at each call, to test the handling of failures.
 struct FailPlugin: SyncPlugin {
     /// The error that each call throws.
-    struct Fault: RetryableError, CustomStringConvertible {
+    struct DeliberateFailure: RetryableError, CustomStringConvertible {
         let isRetryable: Bool
         let description = "the plugin 'fail' always fails"
     }
@@ -63,7 +63,7 @@ struct FailPlugin: SyncPlugin {
     let isRetryable: Bool
 
     func callAsAction(_ info: RawBody, context: ActionContext) throws {
-        throw Fault(isRetryable: isRetryable)
+        throw DeliberateFailure(isRetryable: isRetryable)
     }
 }
 
@@ -95,7 +95,7 @@ struct PublishPlugin: Plugin {
             throw PublishFailure(reason: "the source \(section.source) is not run here", isRetryable: false)
         }
         let payload = info.kind == .json ? Array(context.action.body.json) : Array(info.bytes)
-        var message = MQTTMessage(payload, to: topic, quality: section.quality, retain: section.retain)
+        var message = MQTTMessage(payload, to: topic, qos: section.qos, retain: section.retain)
         if info.kind == .json, publisher.configuration.version == .v5 { message.contentType = "application/json" }
         do throws(MQTTPublishError) {
             _ = try await publisher.publish(message)
@@ -133,7 +133,7 @@ final class PublisherTable: Sendable {
     }
 
     /// Stores the publisher of a source that starts, in place of an earlier one.
-    func note(_ publisher: MQTTPublisher, of source: SourceName) {
+    func store(_ publisher: MQTTPublisher, of source: SourceName) {
         publishers.withLock { $0[source] = publisher }
     }
 }

@@ -19,7 +19,7 @@ struct BroadcastPlugin: SyncPlugin {
     }
 
     func callAsAction(_ info: RawBody, context: ActionContext) throws -> Answer {
-        guard let connection = context.chat else { throw PluginDeclined.notByConnection }
+        guard let connection = context.chat else { throw PluginDeclined.noConnection }
         guard info.kind != .bytes else { throw PluginDeclined("bytes are no body of an envelope") }
         let report = connection.broadcast(action, context.action.body.json, to: try choice.tag(of: context))
         return Answer(sent: report.sent, refused: report.refused)
@@ -39,7 +39,7 @@ struct TagPlugin: SyncPlugin {
     }
 
     func callAsAction(_ info: RawBody, context: ActionContext) throws {
-        guard let connection = context.chat else { throw PluginDeclined.notByConnection }
+        guard let connection = context.chat else { throw PluginDeclined.noConnection }
         let tag = try choice.tag(of: context)
         guard joins else { return connection.leave(tag) }
         guard connection.join(tag) else {
@@ -81,12 +81,12 @@ struct EchoPlugin: SyncPlugin {
     }
 
     private static func connection(of context: ActionContext) throws(PluginDeclined) -> ChatConnection {
-        guard let connection = context.chat else { throw .notByConnection }
+        guard let connection = context.chat else { throw .noConnection }
         return connection
     }
 }
 
 extension PluginDeclined {
     /// The rejection of an action that did not arrive on a WebSocket connection.
-    static let notByConnection = PluginDeclined("the action came by no connection of a chat or feed")
+    static let noConnection = PluginDeclined("the action came by no connection of a chat or feed")
 }

@@ -8,10 +8,10 @@ struct ConfigurationChange: Sendable {
     /// Plugins by action.
     let plugins: NameChanges<ActionName>
     /// Changes that take effect only after a restart of the program.
-    let waiting: [WaitingChange]
-    /// Secrets that other users can read, and could not under the old configuration.
-    let exposures: [ConfigurationProblem]
-    /// The configuration after the change: the new one without the ``waiting`` changes.
+    let deferred: [DeferredChange]
+    /// The warnings to log that the old configuration did not have.
+    let warnings: [ConfigurationProblem]
+    /// The configuration after the change: the new one without the ``deferred`` changes.
     let next: RunConfiguration
 
     /// Whether the change leaves every source and plugin as it is.
@@ -22,9 +22,9 @@ struct ConfigurationChange: Sendable {
     ///   - new: The configuration to apply.
     ///   - hasReadInput: Whether any source has read stdin since the program started, even if that source was removed.
     init(from old: RunConfiguration, to new: RunConfiguration, hasReadInput: Bool) {
-        var (next, waiting) = (new, [WaitingChange]())
-        if hasReadInput { ConfigurationChange.keepInput(of: old, in: &next, &waiting) }
-        ConfigurationChange.keepBounds(of: old, in: &next, &waiting)
+        var (next, deferred) = (new, [DeferredChange]())
+        if hasReadInput { ConfigurationChange.keepInput(of: old, in: &next, &deferred) }
+        ConfigurationChange.keepBounds(of: old, in: &next, &deferred)
         sources = NameChanges(
             from: old.sources.map { ($0.name, RunningSource(section: $0, limits: old.limits(of: $0, next))) },
             to: next.sources.map { ($0.name, RunningSource(section: $0, limits: next.limits)) }
@@ -33,9 +33,9 @@ struct ConfigurationChange: Sendable {
             from: old.plugins.map { ($0.action, $0.resolved(in: old)) },
             to: next.plugins.map { ($0.action, $0.resolved(in: next)) }
         )
-        self.waiting = waiting
-        exposures = new.exposures.filter { exposure in
-            !old.exposures.contains { $0.path == exposure.path && $0.code == exposure.code }
+        self.deferred = deferred
+        warnings = new.warnings.filter { warning in
+            !old.warnings.contains { $0.path == warning.path && $0.code == warning.code }
         }
         self.next = next
     }
@@ -44,15 +44,15 @@ struct ConfigurationChange: Sendable {
     private static func keepInput(
         of old: RunConfiguration,
         in next: inout RunConfiguration,
-        _ waiting: inout [WaitingChange]
+        _ deferred: inout [DeferredChange]
     ) {
         next.sources = next.sources.compactMap { source in
             let before = old.sources.first { $0.name == source.name }
             guard source.readsInput else { return source }
             if before == source, old.limits == next.limits { return source }
             let advice = "stdin is read once, and was"
-            waiting.append(
-                WaitingChange(
+            deferred.append(
+                DeferredChange(
                     key: "sources.\(source.name)",
                     reason: before == nil ? "\(advice); the source is left out" : "\(advice); the source stays as it is"
                 )
@@ -64,16 +64,16 @@ struct ConfigurationChange: Sendable {
     private static func keepBounds(
         of old: RunConfiguration,
         in next: inout RunConfiguration,
-        _ waiting: inout [WaitingChange]
+        _ deferred: inout [DeferredChange]
     ) {
         func keep<Value: Equatable>(_ key: String, _ path: WritableKeyPath<RunConfiguration, Value>) {
             guard old[keyPath: path] != next[keyPath: path] else { return }
             next[keyPath: path] = old[keyPath: path]
-            waiting.append(WaitingChange(key: key, reason: "it is a bound of the whole program"))
+            deferred.append(DeferredChange(key: key, reason: "it is a bound of the whole program"))
         }
         keep("dead_letters.count", \.deadLetters.count)
         keep("dead_letters.bytes", \.deadLetters.bytes)
-        keep("hold_limit", \.holdLimit)
+        keep("ack_deadline", \.ackDeadline)
         keep("drain_limit", \.drainLimit)
         keep("log_lines_per_second", \.logLinesPerSecond)
     }
@@ -138,7 +138,7 @@ struct NameChanges<Name: Hashable & Sendable>: Sendable, Hashable {
 }
 
 /// A part of a new configuration that a running program cannot apply.
-struct WaitingChange: Sendable, Hashable {
+struct DeferredChange: Sendable, Hashable {
     /// The configuration key, such as `dead_letters.count`.
     let key: String
     /// The reason the change needs a restart.

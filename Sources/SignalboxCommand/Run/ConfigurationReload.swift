@@ -26,7 +26,7 @@ final class ConfigurationReload: Sendable {
     ///   - file: The path of the configuration.
     ///   - serving: The options of `serve`, if any.
     ///   - supervisor: Runs the configuration of the builder.
-    ///   - builder: The builder that made the supervisor. Later configurations use its ledgers.
+    ///   - builder: The builder that made the supervisor. Later configurations use its append logs.
     init(file: String, serving: ServeRequest?, supervisor: Supervisor, builder: SupervisorBuilder) {
         self.file = file
         self.serving = serving
@@ -61,7 +61,7 @@ final class ConfigurationReload: Sendable {
             return
         }
         do {
-            try await prepared.carryOut(in: supervisor)
+            try await prepared.apply(to: supervisor)
         } catch {
             state.withLock { $0.counts.refused += 1 }
             let problem = ReloadProblem(error, key: "", in: file)
@@ -69,11 +69,11 @@ final class ConfigurationReload: Sendable {
             return
         }
         state.withLock { state in
-            state.counts.taken += 1
+            state.counts.applied += 1
             state.running = prepared.change.next
             state.hasReadInput = state.hasReadInput || state.running.sources.contains(where: \.readsInput)
         }
-        tell(of: prepared.change)
+        logChange(prepared.change)
     }
 
     private func prepare() async throws(ReloadRefusal) -> PreparedChange {
@@ -93,18 +93,18 @@ final class ConfigurationReload: Sendable {
 
     private func read() throws(ReloadRefusal) -> RunConfiguration {
         let text: String
-        do throws(CommandRefusal) {
+        do throws(CommandFailure) {
             text = try ConfigurationFile.content(of: file)
         } catch {
             throw ReloadRefusal(problems: [ReloadProblem(error, key: "", in: file)])
         }
-        let (configuration, findings) = ConfigurationReader.reviewed(text)
+        let (configuration, findings) = ConfigurationReader.lint(text)
         guard var configuration else {
             let mistakes = findings.filter { $0.severity == .error }
             throw ReloadRefusal(problems: mistakes.map { ReloadProblem($0, in: file) })
         }
-        configuration.exposures = findings.filter(\.code.isExposure)
-        do throws(CommandRefusal) {
+        configuration.warnings = findings.filter { $0.code.logMessage != nil }
+        do throws(CommandFailure) {
             try serving?.apply(to: &configuration, file: file)
         } catch {
             throw ReloadRefusal(problems: [ReloadProblem(error, key: "", in: file)])
@@ -112,16 +112,14 @@ final class ConfigurationReload: Sendable {
         return configuration
     }
 
-    private func tell(of change: ConfigurationChange) {
-        for waiting in change.waiting {
+    private func logChange(_ change: ConfigurationChange) {
+        for deferred in change.deferred {
             logger.warning(
                 "a change of the configuration needs a restart",
-                metadata: ["key": "\(waiting.key)", "why": "\(waiting.reason)"]
+                metadata: ["key": "\(deferred.key)", "reason": "\(deferred.reason)"]
             )
         }
-        for exposure in change.exposures {
-            logger.warning("secret exposed", metadata: exposure.metadata(in: file))
-        }
+        logger.warn(of: change.warnings, in: file)
         var metadata: Logger.Metadata = ["file": "\(file)"]
         for (field, names) in [
             ("sourcesAdded", change.sources.added.map(\.text)), ("sourcesChanged", change.sources.changed.map(\.text)),
@@ -135,13 +133,23 @@ final class ConfigurationReload: Sendable {
     }
 }
 
+extension Logger {
+    /// Logs the warnings about a configuration file that have a log message.
+    func warn(of findings: [ConfigurationProblem], in file: String) {
+        for finding in findings {
+            guard let message = finding.code.logMessage else { continue }
+            warning("\(message)", metadata: finding.metadata(in: file))
+        }
+    }
+}
+
 /// A change that is ready to apply: its sources are created and its files are open.
 struct PreparedChange {
     let change: ConfigurationChange
     private let builder: SupervisorBuilder
     private let adapters: [SourceAdapter]
     /// Keeps the files of plugins open until the plugins hold them.
-    private let ledgers: [Ledger]
+    private let appendLogs: [AppendLog]
 
     /// - Parameters:
     ///   - change: The change to prepare.
@@ -151,32 +159,32 @@ struct PreparedChange {
     init(_ change: ConfigurationChange, with builder: SupervisorBuilder, file: String) throws(ReloadRefusal) {
         self.change = change
         self.builder = builder
-        var (problems, adapters, ledgers) = ([ReloadProblem](), [SourceAdapter](), [Ledger]())
-        let begun = Set(change.sources.added + change.sources.changed)
-        for source in change.next.sources where begun.contains(source.name) {
+        var (problems, adapters, appendLogs) = ([ReloadProblem](), [SourceAdapter](), [AppendLog]())
+        let started = Set(change.sources.added + change.sources.changed)
+        for source in change.next.sources where started.contains(source.name) {
             do {
                 adapters.append(try builder.adapter(of: source))
             } catch {
                 problems.append(ReloadProblem(error, key: "sources.\(source.name)", in: file))
             }
         }
-        for plugin in PreparedChange.begun(change) {
+        for plugin in PreparedChange.addedOrChanged(change) {
             guard case .file(let path) = plugin.use else { continue }
-            do throws(LedgerError) {
-                ledgers.append(try builder.ledgers.ledger(at: path))
+            do throws(AppendLogError) {
+                appendLogs.append(try builder.appendLogs.log(at: path))
             } catch {
                 problems.append(ReloadProblem(error, key: "path of the plugin '\(plugin.action)'", in: file))
             }
         }
         guard problems.isEmpty else { throw ReloadRefusal(problems: problems) }
-        (self.adapters, self.ledgers) = (adapters, ledgers)
+        (self.adapters, self.appendLogs) = (adapters, appendLogs)
     }
 
     /// Applies the change. Removed and changed sources drain first, under the plugins that their messages were sent to.
     /// Then all plugins change in one step, and then new and changed sources start.
     ///
     /// - Throws: `RegistrationError` `closed` if the supervisor has started to drain.
-    func carryOut(in supervisor: Supervisor) async throws {
+    func apply(to supervisor: Supervisor) async throws {
         try await supervisor.whileSourcesChange {
             await withTaskGroup(of: Void.self) { group in
                 for source in change.sources.removed + change.sources.changed {
@@ -186,18 +194,18 @@ struct PreparedChange {
             try supervisor.reconfigure {
                 for action in change.plugins.removed { try supervisor.remove(action) }
                 let replaced = Set(change.plugins.changed)
-                for plugin in PreparedChange.begun(change) {
+                for plugin in PreparedChange.addedOrChanged(change) {
                     try builder.register(plugin, in: supervisor, replacing: replaced.contains(plugin.action))
                 }
             }
             for adapter in adapters { try builder.add(adapter, to: supervisor) }
         }
-        withExtendedLifetime(ledgers) {}
+        withExtendedLifetime(appendLogs) {}
     }
 
-    private static func begun(_ change: ConfigurationChange) -> [PluginSection] {
-        let begun = Set(change.plugins.added + change.plugins.changed)
-        return change.next.plugins.filter { begun.contains($0.action) }
+    private static func addedOrChanged(_ change: ConfigurationChange) -> [PluginSection] {
+        let actions = Set(change.plugins.added + change.plugins.changed)
+        return change.next.plugins.filter { actions.contains($0.action) }
     }
 }
 
@@ -210,7 +218,7 @@ struct ReloadRefusal: Error, Sendable, Hashable {
 /// A reason a new configuration was refused.
 struct ReloadProblem: Error, Sendable, Hashable {
     /// The location: `FILE:LINE:COLUMN`, or the file if the position is unknown.
-    let place: String
+    let location: String
     /// The key, such as `plugins[0].use`, or empty for the whole file.
     let key: String
     /// The machine-readable code of the problem, if it has one.
@@ -220,7 +228,7 @@ struct ReloadProblem: Error, Sendable, Hashable {
 
     /// Creates a problem that `signalbox check` reports too.
     init(_ problem: ConfigurationProblem, in file: String) {
-        place = "\(file):\(problem.line):\(problem.column)"
+        location = "\(file):\(problem.line):\(problem.column)"
         key = problem.path
         code = problem.code
         message = problem.message
@@ -230,7 +238,7 @@ struct ReloadProblem: Error, Sendable, Hashable {
     ///
     /// - Parameter key: The affected key of the configuration.
     init(_ error: any Error, key: String, in file: String) {
-        place = file
+        location = file
         self.key = key
         code = nil
         message = "\(error)"
@@ -239,7 +247,7 @@ struct ReloadProblem: Error, Sendable, Hashable {
     /// The metadata of the problem's log line.
     var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = [
-            "at": "\(place)", "problem": "\(message)",
+            "at": "\(location)", "problem": "\(message)",
             "advice": "the old configuration goes on; correct this and send SIGHUP again",
         ]
         if !key.isEmpty { metadata["key"] = "\(key)" }
@@ -251,12 +259,12 @@ struct ReloadProblem: Error, Sendable, Hashable {
 /// The number of configuration reloads, by result.
 struct ReloadCounts: Sendable, Hashable {
     /// The new configuration is in use.
-    var taken = 0
+    var applied = 0
     /// The old configuration stays in use.
     var refused = 0
 
     /// A part of the last line of a run, or `nil` if no reload was requested.
     var description: String? {
-        taken + refused == 0 ? nil : "configuration read anew \(taken + refused), of these refused \(refused)"
+        applied + refused == 0 ? nil : "configuration read anew \(applied + refused), of these refused \(refused)"
     }
 }

@@ -31,10 +31,10 @@ struct LinkAdapter: Adapter {
 
 /// The links of a configured source: those listed in it, then the lines of a file, then those of stdin. Single-pass.
 ///
-/// Reads only after the previous links were taken, so that a slow supervisor slows the writer.
+/// Reads only after the previous links were accepted, so that a slow supervisor slows the writer.
 final class LinkFeed: AsyncSequence, Sendable {
     private let section: LinksSection
-    private let noted = Mutex<NamedFileError?>(nil)
+    private let recordedFailure = Mutex<NamedFileError?>(nil)
 
     /// - Parameter section: The location of the links.
     init(_ section: LinksSection) {
@@ -42,41 +42,41 @@ final class LinkFeed: AsyncSequence, Sendable {
     }
 
     /// The error that ended reading before the end of a file or stdin, if any.
-    var failure: NamedFileError? { noted.withLock { $0 } }
+    var failure: NamedFileError? { recordedFailure.withLock { $0 } }
 
     func makeAsyncIterator() -> AsyncIterator {
-        var places: [AsyncIterator.Place] = []
-        if let file = section.file { places.append(.file(file)) }
-        if section.standardInput { places.append(.standardInput) }
-        return AsyncIterator(feed: self, waiting: section.urls[...], places: places[...])
+        var inputs: [AsyncIterator.Input] = []
+        if let file = section.file { inputs.append(.file(file)) }
+        if section.standardInput { inputs.append(.standardInput) }
+        return AsyncIterator(feed: self, pending: section.urls[...], inputs: inputs[...])
     }
 
     /// Returns the links one by one.
     struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate enum Place {
+        fileprivate enum Input {
             case file(String)
             case standardInput
         }
 
         fileprivate let feed: LinkFeed
-        fileprivate var waiting: ArraySlice<String>
-        fileprivate var places: ArraySlice<Place>
+        fileprivate var pending: ArraySlice<String>
+        fileprivate var inputs: ArraySlice<Input>
         private var lines: LinkLines?
 
-        fileprivate init(feed: LinkFeed, waiting: ArraySlice<String>, places: ArraySlice<Place>) {
+        fileprivate init(feed: LinkFeed, pending: ArraySlice<String>, inputs: ArraySlice<Input>) {
             self.feed = feed
-            self.waiting = waiting
-            self.places = places
+            self.pending = pending
+            self.inputs = inputs
         }
 
         /// Waits for the next link and returns it. Returns `nil` at the end and when the task is cancelled.
         mutating func next() async -> String? {
             while !Task.isCancelled {
-                if let link = waiting.popFirst() { return link }
+                if let link = pending.popFirst() { return link }
                 do throws(NamedFileError) {
-                    guard try await readOn() else { return nil }
+                    guard try await readMore() else { return nil }
                 } catch {
-                    if !Task.isCancelled { feed.noted.withLock { $0 = error } }
+                    if !Task.isCancelled { feed.recordedFailure.withLock { $0 = error } }
                     return nil
                 }
             }
@@ -84,15 +84,15 @@ final class LinkFeed: AsyncSequence, Sendable {
         }
 
         /// - Returns: `false` if no input is left.
-        private mutating func readOn() async throws(NamedFileError) -> Bool {
+        private mutating func readMore() async throws(NamedFileError) -> Bool {
             if lines == nil {
-                switch places.popFirst() {
+                switch inputs.popFirst() {
                 case nil: return false
                 case .file(let path)?: lines = try await LinkLines(path: path)
                 case .standardInput?: lines = .standardInput
                 }
             }
-            if let more = try await lines?.more() { waiting = more[...] } else { lines = nil }
+            if let more = try await lines?.nextLines() { pending = more[...] } else { lines = nil }
             return true
         }
     }
@@ -104,40 +104,40 @@ struct LinkLines {
     private static let lineLimit = URLText.maximumLength + 4
 
     private let name: String
-    private let reader: PieceReader
+    private let reader: ChunkReader
     private var splitter = LineSplitter(limit: lineLimit)
     private var isAtEnd = false
 
     /// The lines of stdin.
-    static var standardInput: LinkLines { LinkLines(name: "stdin", reader: PieceReader(.standardInput)) }
+    static var standardInput: LinkLines { LinkLines(name: "stdin", reader: ChunkReader(.standardInput)) }
 
     /// Opens a file, or a FIFO after waiting for its writer.
     ///
     /// - Parameter path: The path, relative to the working directory.
     init(path: String) async throws(NamedFileError) {
         do throws(SystemError) {
-            self.init(name: path, reader: try await PieceReader.opening(path))
+            self.init(name: path, reader: try await ChunkReader.opening(path))
         } catch {
             throw NamedFileError(path: path, reason: "cannot be read: \(error)")
         }
     }
 
-    private init(name: String, reader: PieceReader) {
+    private init(name: String, reader: ChunkReader) {
         self.name = name
         self.reader = reader
     }
 
-    /// Returns the lines completed by the next piece, possibly none, or `nil` after the last piece.
-    mutating func more() async throws(NamedFileError) -> [String]? {
+    /// Returns the lines completed by the next chunk, possibly none, or `nil` after the last chunk.
+    mutating func nextLines() async throws(NamedFileError) -> [String]? {
         guard !isAtEnd else { return nil }
-        let piece: [UInt8]
+        let chunk: [UInt8]
         do throws(SystemError) {
-            piece = try await reader.next()
+            chunk = try await reader.next()
         } catch {
             throw NamedFileError(path: name, reason: "cannot be read: \(error)")
         }
-        isAtEnd = piece.isEmpty
-        let lines = isAtEnd ? [splitter.lastLine()].compactMap { $0 } : splitter.lines(in: piece)
+        isAtEnd = chunk.isEmpty
+        let lines = isAtEnd ? [splitter.lastLine()].compactMap { $0 } : splitter.lines(in: chunk)
         return lines.filter { !$0.bytes.isEmpty }.map(LinkLines.link)
     }
 

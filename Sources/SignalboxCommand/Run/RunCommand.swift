@@ -30,7 +30,7 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "Write what became of each arrival to stdout, one JSON object a line, with the dead letters.")
     var outcomes = false
 
-    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.info
 
     func run() async throws {
@@ -49,7 +49,7 @@ struct RunProgram {
     let reload: ConfigurationReload
     let hangups: HangupWatch
     /// Reports where chats listen, for `serve`.
-    let listening: ListeningNotes?
+    let listening: ListenAddressReporter?
 
     /// Reads the file, runs until stopped, and returns the exit status. All diagnostics are written when it returns.
     ///
@@ -61,19 +61,17 @@ struct RunProgram {
         let hangups = await HangupWatch.begin()
         do {
             var configuration = try ConfigurationFile.read(file, for: .run)
-            for exposure in configuration.exposures {
-                logger.warning("secret exposed", metadata: exposure.metadata(in: file))
-            }
+            logger.warn(of: configuration.warnings, in: file)
             try serving?.apply(to: &configuration, file: file)
             let output = StandardOutput()
-            let listening = serving.map { _ in ListeningNotes(level: logger.logLevel) }
+            let listening = serving.map { _ in ListenAddressReporter(level: logger.logLevel) }
             var builder = SupervisorBuilder(configuration: configuration, printing: .output(output), logger: logger)
             if let listening { builder.onChat = { listening.expect($0) } }
-            var told: (@Sendable (SettledArrival) -> Void)?
-            if outcomes { told = { output.offer(OutcomeLine($0).runLine) } }
-            let supervisor = try builder.supervisor(onOutcome: told)
+            var onOutcome: (@Sendable (SettledArrival) -> Void)?
+            if outcomes { onOutcome = { output.offer(OutcomeLine($0).runLine) } }
+            let supervisor = try builder.supervisor(onOutcome: onOutcome)
             try builder.addSources(to: supervisor)
-            listening?.begin()
+            listening?.finishStartup()
             let reload = ConfigurationReload(file: file, serving: serving, supervisor: supervisor, builder: builder)
             let program = RunProgram(
                 supervisor: supervisor,
@@ -86,7 +84,7 @@ struct RunProgram {
             )
             return await program.run()
         } catch {
-            return await CommandRefusal(error).told()
+            return await CommandFailure(error).report()
         }
     }
 
@@ -101,19 +99,19 @@ struct RunProgram {
         }
         switch end {
         case .finished: logger.info("drained")
-        case .failed(let error): DiagnosticOutput.shared.tell("\(error)")
+        case .failed(let error): DiagnosticOutput.shared.report("\(error)")
         }
         let lost = await output.finish()
-        if let lost { DiagnosticOutput.shared.tell("\(lost)") }
+        if let lost { DiagnosticOutput.shared.report("\(lost)") }
         let report = supervisor.report
         let lostLetters = outcomes ? 0 : report.deadLetters
-        if lostLetters > 0 { DiagnosticOutput.shared.tell(RunProgram.loss(of: lostLetters)) }
+        if lostLetters > 0 { DiagnosticOutput.shared.report(RunProgram.loss(of: lostLetters)) }
         let summary = RunSummary(report: report, droppedLines: output.droppedLines, reloads: reload.counts)
-        DiagnosticOutput.shared.tell(summary.description)
+        DiagnosticOutput.shared.report(summary.description)
         await DiagnosticOutput.shared.flush()
         // Until here a second signal ends the program, regardless of what it waits for.
         withExtendedLifetime((signals, hangups)) {}
-        if case .failed(let error) = end { return CommandRefusal(givingUp: error).status }
+        if case .failed(let error) = end { return CommandFailure(givingUp: error).status }
         guard lost == nil else { return .outputFailed }
         guard report.isClean else { return .drainIncomplete }
         return lostLetters > 0 ? .deadLettersLost : .done

@@ -38,7 +38,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "Wait at most this time for the outcome: \(TimeoutOption.form).")
     var timeout: String?
 
-    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.warning
 
     func validate() throws {
@@ -96,17 +96,21 @@ enum SendProgram {
                 timeout: request.timeout,
                 logger: logger
             )
-            return try await run.status { judge($0, request, configuration) }
+            return try await run.status { exitStatus($0, request, configuration) }
         } catch {
-            return await CommandRefusal(error).told()
+            return await CommandFailure(error).report()
         }
     }
 
-    private static func judge(_ report: SingleSourceReport, _ request: SendRequest, _ configuration: RunConfiguration)
+    private static func exitStatus(
+        _ report: SingleSourceReport,
+        _ request: SendRequest,
+        _ configuration: RunConfiguration
+    )
         -> CommandStatus
     {
-        if let advice = advice(request, configuration) { DiagnosticOutput.shared.tell(advice) }
-        if let status = report.early("the action had an outcome") { return status }
+        if let advice = advice(request, configuration) { DiagnosticOutput.shared.report(advice) }
+        if let status = report.earlyEndStatus("the action had an outcome") { return status }
         return report.summary.settled == 1 && report.summary.notHandled == 0 ? .done : .notAsExpected
     }
 
@@ -135,8 +139,8 @@ enum BodyInput: Sendable {
 
     /// Returns the body's bytes. They are empty only if no body was given.
     ///
-    /// - Throws: ``CommandRefusal`` if the given body is empty, larger than the limit or unreadable.
-    func bytes(limit: Int) async throws(CommandRefusal) -> [UInt8] {
+    /// - Throws: ``CommandFailure`` if the given body is empty, larger than the limit or unreadable.
+    func bytes(limit: Int) async throws(CommandFailure) -> [UInt8] {
         let bytes: [UInt8]
         switch self {
         case .none: return []
@@ -145,11 +149,11 @@ enum BodyInput: Sendable {
             do throws(FileReadError) {
                 bytes = try await FileContent.waiting { FileContent.read(STDIN_FILENO, limit: limit) }.get()
             } catch {
-                throw CommandRefusal(.invalidConfiguration, "the body on stdin cannot be read: \(error)")
+                throw CommandFailure(.invalidConfiguration, "the body on stdin cannot be read: \(error)")
             }
         }
         guard !bytes.isEmpty else {
-            throw CommandRefusal(.invalidConfiguration, "the body is empty; leave --body out, or write null")
+            throw CommandFailure(.invalidConfiguration, "the body is empty; leave --body out, or write null")
         }
         return bytes
     }
@@ -162,16 +166,16 @@ struct InternalAdapter: Adapter {
     /// - Parameters:
     ///   - body: JSON, or empty for null.
     ///   - limits: The limits of the message.
-    init(_ action: ActionName, id: ActionID?, body: [UInt8], limits: MessageLimits) throws(CommandRefusal) {
+    init(_ action: ActionName, id: ActionID?, body: [UInt8], limits: MessageLimits) throws(CommandFailure) {
         var batch = ArrivalBatch(pool: ArrivalPool(maximumKept: 0), limits: limits)
         let origin = Origin(source: SourceSection.internalName, facts: InternalFacts())
         let naming = RouteNaming(action: action, id: id)
         body.withUnsafeBytes {
             batch.append($0, token: 0, origin: origin, receivedAt: .now, envelope: .route(naming))
         }
-        guard let arrival = batch.take().first else { throw CommandRefusal(.unavailable, "no action was made") }
+        guard let arrival = batch.take().first else { throw CommandFailure(.unavailable, "no action was made") }
         if case .failure(let rejection) = arrival.reading {
-            throw CommandRefusal(.invalidConfiguration, "the body is no JSON that can be sent: \(rejection.detail)")
+            throw CommandFailure(.invalidConfiguration, "the body is no JSON that can be sent: \(rejection.detail)")
         }
         self.arrival = arrival
     }

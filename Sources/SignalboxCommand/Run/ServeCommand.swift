@@ -36,7 +36,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Write what became of each arrival to stdout, one JSON object a line, with the dead letters.")
     var outcomes = false
 
-    @Option(help: "What is told on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The log level on stderr: \(LogChoice.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel = LogChoice.info
 
     func run() async throws {
@@ -63,28 +63,28 @@ struct ServeRequest: Sendable, Hashable {
     /// Checks that there is a chat to serve, and applies the options to it.
     ///
     /// - Parameter file: The path of the configuration, for error messages.
-    /// - Throws: ``CommandRefusal`` if there is no chat, or if an option is set and there are several chats.
-    func apply(to configuration: inout RunConfiguration, file: String) throws(CommandRefusal) {
-        let places = configuration.sources.indices.filter { configuration.sources[$0].isChat }
-        guard let place = places.first else {
+    /// - Throws: ``CommandFailure`` if there is no chat, or if an option is set and there are several chats.
+    func apply(to configuration: inout RunConfiguration, file: String) throws(CommandFailure) {
+        let indices = configuration.sources.indices.filter { configuration.sources[$0].isChat }
+        guard let index = indices.first else {
             let example = "chat: { chat: { port: 8080, principals: { NAME: { env: VARIABLE } } } }"
             let advice = "add one below 'sources', such as \(example)"
-            throw CommandRefusal(.invalidConfiguration, "\(file): no source is a chat; \(advice)")
+            throw CommandFailure(.invalidConfiguration, "\(file): no source is a chat; \(advice)")
         }
         guard !isEmpty else { return }
-        guard places.count == 1, case .chat(var section) = configuration.sources[place].kind else {
-            let names = places.map { configuration.sources[$0].name.text }.joined(separator: ", ")
-            let words = "--address and --port are about one chat, and there are several: \(names); write them there"
-            throw CommandRefusal(.usage, words)
+        guard indices.count == 1, case .chat(var section) = configuration.sources[index].kind else {
+            let names = indices.map { configuration.sources[$0].name.text }.joined(separator: ", ")
+            let message = "--address and --port are about one chat, and there are several: \(names); write them there"
+            throw CommandFailure(.usage, message)
         }
         section.address = address ?? section.address
         section.port = port ?? section.port
         do throws(WebSocketChatError) {
-            try section.validate(as: configuration.sources[place].name)
+            try section.validate(as: configuration.sources[index].name)
         } catch {
-            throw CommandRefusal(.usage, "\(error)")
+            throw CommandFailure(.usage, "\(error)")
         }
-        configuration.sources[place].kind = .chat(section)
+        configuration.sources[index].kind = .chat(section)
     }
 }
 
@@ -93,7 +93,7 @@ extension SourceSection {
 }
 
 /// Reports on stderr where the chats of a program listen, as soon as they do.
-final class ListeningNotes: Sendable {
+final class ListenAddressReporter: Sendable {
     private struct Expected {
         let server: WebSocketServer
         let isFirst: Bool
@@ -104,7 +104,7 @@ final class ListeningNotes: Sendable {
     private let failing: AsyncStream<Void>.Continuation
     private let servers: AsyncStream<Expected>
     private let expecting: AsyncStream<Expected>.Continuation
-    private let hasBegun = Atomic(false)
+    private let hasStarted = Atomic(false)
     private let level: Logger.Level
 
     /// - Parameter level: The minimum level that is logged.
@@ -116,24 +116,24 @@ final class ListeningNotes: Sendable {
 
     /// Adds a chat that is about to start.
     func expect(_ server: WebSocketServer) {
-        expecting.yield(Expected(server: server, isFirst: !hasBegun.load(ordering: .relaxed)))
+        expecting.yield(Expected(server: server, isFirst: !hasStarted.load(ordering: .relaxed)))
     }
 
-    /// Ends the first configuration. A later chat that cannot listen does not end the program.
-    func begin() {
-        hasBegun.store(true, ordering: .relaxed)
+    /// Ends the start-up with the first configuration. A later chat that cannot listen does not end the program.
+    func finishStartup() {
+        hasStarted.store(true, ordering: .relaxed)
     }
 
     /// Reports the address of each chat until the task is cancelled.
     func serve() async {
         await withDiscardingTaskGroup { group in
             for await expected in servers {
-                group.addTask { await self.tell(of: expected) }
+                group.addTask { await self.report(expected) }
             }
         }
     }
 
-    private func tell(of expected: Expected) async {
+    private func report(_ expected: Expected) async {
         let server = expected.server
         guard let port = await server.port() else {
             if expected.isFirst { failing.yield() }
@@ -141,8 +141,8 @@ final class ListeningNotes: Sendable {
         }
         // At `info` and below, the adapter logs the address.
         guard level > .info else { return }
-        let place = ListeningNotes.url(of: server.configuration, port: port)
-        DiagnosticOutput.shared.tell("source \(server.source): listening on \(place)")
+        let url = ListenAddressReporter.url(of: server.configuration, port: port)
+        DiagnosticOutput.shared.report("source \(server.source): listening on \(url)")
     }
 
     private static func url(of configuration: WebSocketServerConfiguration, port: UInt16) -> String {

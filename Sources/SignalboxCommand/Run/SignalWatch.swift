@@ -7,49 +7,49 @@ import Synchronization
 /// It is handled on a dispatch queue, so that it works even if every thread of the cooperative pool is busy.
 final class SignalWatch: Sendable {
     /// Yields at the first signal.
-    let firsts: AsyncStream<Void>
-    private let noted: SignalNote
+    let stopRequests: AsyncStream<Void>
+    private let interruption: InterruptionRecord
     private let signals: [WatchedSignal]
 
-    private init(firsts: AsyncStream<Void>, noted: SignalNote, signals: [WatchedSignal]) {
-        self.firsts = firsts
-        self.noted = noted
+    private init(stopRequests: AsyncStream<Void>, interruption: InterruptionRecord, signals: [WatchedSignal]) {
+        self.stopRequests = stopRequests
+        self.interruption = interruption
         self.signals = signals
     }
 
     /// Returns once both signals are handled. Until then they end the process.
     static func begin() async -> SignalWatch {
-        let (firsts, teller) = AsyncStream.makeStream(of: Void.self)
+        let (stopRequests, continuation) = AsyncStream.makeStream(of: Void.self)
         let queue = DispatchQueue(label: "signalbox.signals")
-        let noted = SignalNote()
+        let interruption = InterruptionRecord()
         var signals: [WatchedSignal] = []
         for (number, status) in [(SIGTERM, CommandStatus.terminated), (SIGINT, .interrupted)] {
             let watched = await WatchedSignal.begin(number, on: queue) {
-                if noted.isFirst(status) { teller.yield() } else { _exit(status.rawValue) }
+                if interruption.record(status) { continuation.yield() } else { _exit(status.rawValue) }
             }
             signals.append(watched)
         }
-        return SignalWatch(firsts: firsts, noted: noted, signals: signals)
+        return SignalWatch(stopRequests: stopRequests, interruption: interruption, signals: signals)
     }
 
     /// The exit status of the first signal, or `nil` before it arrives.
-    var first: CommandStatus? { noted.first }
+    var first: CommandStatus? { interruption.first }
 }
 
 /// The first event that ends a program early: a signal or its timeout.
-final class SignalNote: Sendable {
-    private let noted = Mutex<CommandStatus?>(nil)
+final class InterruptionRecord: Sendable {
+    private let status = Mutex<CommandStatus?>(nil)
 
     /// The exit status of the event, or `nil` before it occurs.
-    var first: CommandStatus? { noted.withLock { $0 } }
+    var first: CommandStatus? { status.withLock { $0 } }
 
     /// Records the event with this exit status, unless another was recorded before.
     ///
     /// - Returns: Whether the event is the first.
-    func isFirst(_ status: CommandStatus) -> Bool {
-        noted.withLock { noted in
-            guard noted == nil else { return false }
-            noted = status
+    func record(_ new: CommandStatus) -> Bool {
+        status.withLock { status in
+            guard status == nil else { return false }
+            status = new
             return true
         }
     }
@@ -68,11 +68,14 @@ final class HangupWatch: Sendable {
 
     /// Returns once the signal is handled. It is ignored until then, because the configuration has not been read yet.
     static func begin() async -> HangupWatch {
-        let (requests, teller) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (requests, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         // The default action ends the process.
         signal(SIGHUP, SIG_IGN)
         let queue = DispatchQueue(label: "signalbox.hangup")
-        return HangupWatch(requests: requests, watched: await WatchedSignal.begin(SIGHUP, on: queue) { teller.yield() })
+        return HangupWatch(
+            requests: requests,
+            watched: await WatchedSignal.begin(SIGHUP, on: queue) { continuation.yield() }
+        )
     }
 }
 
@@ -87,14 +90,14 @@ final class WatchedSignal: Sendable {
     /// Returns once the signal is handled. Dispatch registers the handler on its own thread, which may take a while.
     /// Until then the previous disposition applies, and a signal that is ignored meanwhile is lost.
     ///
-    /// - Parameter heard: Called on the queue, at least once for any number of pending signals.
+    /// - Parameter onSignal: Called on the queue, at least once for any number of pending signals.
     static func begin(
         _ number: Int32,
         on queue: DispatchQueue,
-        _ heard: @escaping @Sendable () -> Void
+        _ onSignal: @escaping @Sendable () -> Void
     ) async -> WatchedSignal {
         let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-        source.setEventHandler(handler: heard)
+        source.setEventHandler(handler: onSignal)
         let watched = WatchedSignal(source)
         await withCheckedContinuation { continuation in
             watched.source.withLock { source in

@@ -12,7 +12,7 @@ struct SupervisorBuilder {
     let printing: PrintTarget
     let logger: Logger
     /// The open files of the `file` plugins, kept across configurations.
-    var ledgers = LedgerTable()
+    var appendLogs = AppendLogTable()
     /// The thread that serves all feeds, kept across configurations.
     var thread = WebSocketThread()
     /// The publishers of the `publish` plugins, kept across configurations.
@@ -26,7 +26,7 @@ struct SupervisorBuilder {
             configuration: configuration,
             printing: printing,
             logger: logger,
-            ledgers: ledgers,
+            appendLogs: appendLogs,
             thread: thread,
             publishers: publishers,
             onChat: onChat
@@ -36,11 +36,11 @@ struct SupervisorBuilder {
     /// Returns a supervisor with the plugins and without sources.
     ///
     /// - Parameter onOutcome: Called with the outcome of each arrival. Must not block.
-    /// - Throws: ``LedgerError`` or `RegistrationError` if a plugin could not be set up.
+    /// - Throws: ``AppendLogError`` or `RegistrationError` if a plugin could not be set up.
     func supervisor(onOutcome: (@Sendable (SettledArrival) -> Void)?) throws -> Supervisor {
         var bounds = SupervisorConfiguration()
         bounds.timeout = configuration.timeout
-        bounds.holdLimit = configuration.holdLimit
+        bounds.ackDeadline = configuration.ackDeadline
         bounds.drainLimit = configuration.drainLimit
         bounds.logLinesPerSecond = configuration.logLinesPerSecond
         bounds.deadLetters = configuration.deadLetters
@@ -61,7 +61,7 @@ struct SupervisorBuilder {
     ///
     /// - Throws: `RegistrationError` if the supervisor already has the source or is closing.
     func add(_ adapter: SourceAdapter, to supervisor: Supervisor) throws {
-        if let publisher = adapter.publisher { publishers.note(publisher, of: adapter.section.name) }
+        if let publisher = adapter.publisher { publishers.store(publisher, of: adapter.section.name) }
         try adapter.add(to: supervisor)
         if let server = adapter.server { onChat(server) }
     }
@@ -76,36 +76,41 @@ struct SupervisorBuilder {
     /// Registers the plugin of a section.
     ///
     /// - Parameter replacing: Whether the plugin replaces another one.
-    /// - Throws: ``LedgerError`` or `RegistrationError` if the plugin could not be set up.
+    /// - Throws: ``AppendLogError`` or `RegistrationError` if the plugin could not be set up.
     func register(_ section: PluginSection, in supervisor: Supervisor, replacing: Bool = false) throws {
         let action = section.action
-        let place = PluginPlace(supervisor: supervisor, section: section, timeout: configuration.timeout, replacing)
+        let registration = PluginRegistration(
+            supervisor: supervisor,
+            section: section,
+            timeout: configuration.timeout,
+            replacing
+        )
         switch section.use {
-        case .log: try place.take(LogPlugin(action: action))
-        case .print: try place.take(PrintPlugin(action: action, target: printing))
-        case .fail(let isRetryable): try place.take(FailPlugin(action: action, isRetryable: isRetryable))
-        case .suspend: try place.take(SuspendPlugin(action: action))
-        case .reply(let value): try place.take(ReplyPlugin(action: action, value: value))
-        case .echo: try place.take(EchoPlugin(action: action))
-        case .broadcast(let tag): try place.take(BroadcastPlugin(action: action, tag: tag))
-        case .join(let tag): try place.take(TagPlugin(action: action, tag: tag, joins: true))
-        case .leave(let tag): try place.take(TagPlugin(action: action, tag: tag, joins: false))
+        case .log: try registration.register(LogPlugin(action: action))
+        case .print: try registration.register(PrintPlugin(action: action, target: printing))
+        case .fail(let isRetryable): try registration.register(FailPlugin(action: action, isRetryable: isRetryable))
+        case .suspend: try registration.register(SuspendPlugin(action: action))
+        case .reply(let value): try registration.register(ReplyPlugin(action: action, value: value))
+        case .echo: try registration.register(EchoPlugin(action: action))
+        case .broadcast(let tag): try registration.register(BroadcastPlugin(action: action, tag: tag))
+        case .join(let tag): try registration.register(TagPlugin(action: action, tag: tag, joins: true))
+        case .leave(let tag): try registration.register(TagPlugin(action: action, tag: tag, joins: false))
         case .publish(let section):
-            try place.take(PublishPlugin(action: action, section: section, publishers: publishers))
+            try registration.register(PublishPlugin(action: action, section: section, publishers: publishers))
         case .file(let path):
-            let plugin = FilePlugin(action: action, ledger: try ledgers.ledger(at: path))
+            let plugin = FilePlugin(action: action, log: try appendLogs.log(at: path))
             // A batch contains many keys, so that one call cannot be ordered by key.
             if case .key = section.order {
-                try place.take(FileLinePlugin(file: plugin))
+                try registration.register(FileLinePlugin(file: plugin))
             } else {
-                try place.take(plugin)
+                try registration.register(plugin)
             }
         }
     }
 }
 
 /// A plugin registration of a configuration: its access rule and its options.
-struct PluginPlace {
+struct PluginRegistration {
     private let supervisor: Supervisor
     private let rule: AccessRule
     private let options: PluginOptions<RawBody>
@@ -128,19 +133,19 @@ struct PluginPlace {
         )
     }
 
-    func take<P: Plugin>(_ plugin: P) throws where P.Info == RawBody, P.Reply == Void {
+    func register<P: Plugin>(_ plugin: P) throws where P.Info == RawBody, P.Reply == Void {
         try supervisor.register(plugin, from: rule, options: options, replacing: isReplacing)
     }
 
-    func take<P: SyncPlugin>(_ plugin: P) throws where P.Info == RawBody, P.Reply == Void {
+    func register<P: SyncPlugin>(_ plugin: P) throws where P.Info == RawBody, P.Reply == Void {
         try supervisor.register(plugin, from: rule, options: options, replacing: isReplacing)
     }
 
-    func take<P: SyncPlugin>(_ plugin: P) throws where P.Info == RawBody, P.Reply: Encodable {
+    func register<P: SyncPlugin>(_ plugin: P) throws where P.Info == RawBody, P.Reply: Encodable {
         try supervisor.register(plugin, from: rule, options: options, replacing: isReplacing)
     }
 
-    func take<P: BatchPlugin>(_ plugin: P) throws where P.Info == RawBody {
+    func register<P: BatchPlugin>(_ plugin: P) throws where P.Info == RawBody {
         try supervisor.register(plugin, from: rule, options: options, replacing: isReplacing)
     }
 }
@@ -166,8 +171,8 @@ struct SourceAdapter {
             let push = mqtt.push(
                 from: name,
                 limits: limits,
-                holdLimit: configuration.holdLimit,
-                ledger: configuration.firstLedger
+                ackDeadline: configuration.ackDeadline,
+                appendLog: configuration.firstAppendLog
             )
             let made = try MQTTPushAdapter(push, logger: logger)
             adapter = made
@@ -197,7 +202,7 @@ struct SourceAdapter {
             adapter,
             window: section.window,
             rateLimit: section.rateLimit,
-            repeats: section.repeats
+            deduplication: section.deduplication
         )
     }
 }

@@ -16,7 +16,7 @@ struct SupervisorSession {
 
     private enum Event: Sendable {
         case ended(End)
-        case stopAsked
+        case stopRequested
         case nothing
     }
 
@@ -38,7 +38,7 @@ struct SupervisorSession {
         let services = ServiceGroup(configuration: ServiceGroupConfiguration(services: [service], logger: quiet))
         return await withTaskGroup(of: Event.self) { group in
             group.addTask { .ended(await SupervisorSession.end(of: services)) }
-            group.addTask { await SupervisorSession.first(of: signals.firsts) }
+            group.addTask { await SupervisorSession.first(of: signals.stopRequests) }
             group.addTask { await SupervisorSession.first(of: stop) }
             group.addTask { await SupervisorSession.failure(of: output) }
             group.addTask {
@@ -52,7 +52,7 @@ struct SupervisorSession {
     private static func follow(_ group: inout TaskGroup<Event>, _ services: ServiceGroup) async -> End {
         while let event = await group.next() {
             switch event {
-            case .stopAsked: await services.triggerGracefulShutdown()
+            case .stopRequested: await services.triggerGracefulShutdown()
             case .ended(let end):
                 group.cancelAll()
                 return end
@@ -72,12 +72,12 @@ struct SupervisorSession {
     }
 
     private static func first(of stream: AsyncStream<Void>) async -> Event {
-        for await _ in stream { return .stopAsked }
+        for await _ in stream { return .stopRequested }
         return .nothing
     }
 
     private static func failure(of output: StandardOutput) async -> Event {
-        for await _ in output.failures { return .stopAsked }
+        for await _ in output.failures { return .stopRequested }
         return .nothing
     }
 }

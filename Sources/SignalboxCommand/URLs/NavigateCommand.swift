@@ -70,7 +70,7 @@ enum NavigateProgram {
         do {
             router = try chain(in: request.config)
         } catch {
-            return await error.told()
+            return await error.report()
         }
         let output = StandardOutput()
         return await URLLines(input: request.input, output: output).status { line in
@@ -82,22 +82,22 @@ enum NavigateProgram {
         }
     }
 
-    private static func chain(in file: String) throws(CommandRefusal) -> NavigationRouter {
+    private static func chain(in file: String) throws(CommandFailure) -> NavigationRouter {
         let configuration = try ConfigurationFile.read(file, for: .navigation)
         guard let navigation = configuration.navigation else {
-            throw CommandRefusal(.invalidConfiguration, "\(file): it has no navigation chain")
+            throw CommandFailure(.invalidConfiguration, "\(file): it has no navigation chain")
         }
-        return try rehearsal(of: navigation, file: file)
+        return try dryRun(of: navigation, file: file)
     }
 
     /// Returns the navigation chain with openers that do nothing.
     ///
     /// - Parameter file: The path of the configuration, for error messages.
-    static func rehearsal(of navigation: NavigationSection, file: String) throws(CommandRefusal) -> NavigationRouter {
+    static func dryRun(of navigation: NavigationSection, file: String) throws(CommandFailure) -> NavigationRouter {
         do throws(NavigationChainError) {
-            return try navigation.rehearsal()
+            return try navigation.dryRun()
         } catch {
-            throw CommandRefusal(.invalidConfiguration, "\(file): \(error)")
+            throw CommandFailure(.invalidConfiguration, "\(file): \(error)")
         }
     }
 

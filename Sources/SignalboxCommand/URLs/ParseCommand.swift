@@ -81,18 +81,18 @@ enum ParseProgram {
     static func status(of request: ParseRequest) async -> CommandStatus {
         let routes: AppRoutes?
         do {
-            routes = try request.routes.map { path throws(CommandRefusal) in
+            routes = try request.routes.map { path throws(CommandFailure) in
                 try ConfigurationFile.routes(path, source: request.source)
             }
         } catch {
-            return await error.told()
+            return await error.report()
         }
         let output = StandardOutput()
         return await URLLines(input: request.input, output: output).status { line in
             let parsed = ParsedURL(line, base: request.base, routes: routes)
             return URLLines.Line(
                 bytes: output.isTerminal ? parsed.terminalLine : parsed.jsonLine,
-                isBad: !parsed.isGood
+                isBad: !parsed.isValid
             )
         }
     }
@@ -122,7 +122,7 @@ struct ParsedURL {
     }
 
     /// Whether the URL and its query are valid and, if there are routes, it leads to an action.
-    var isGood: Bool { error == nil && routed?.isAction ?? true }
+    var isValid: Bool { error == nil && routed?.isAction ?? true }
 
     /// One JSON object with a newline.
     var jsonLine: [UInt8] {
@@ -139,13 +139,13 @@ struct ParsedURL {
             let reason = LineEscape.escaped("refused: \(error?.description ?? "")")
             return TerminalText.line([TerminalText.column(input.shown, width: 48), reason])
         }
-        var columns = [TerminalText.column(url.text, width: 48), TerminalText.column(place(of: url), width: 32)]
+        var columns = [TerminalText.column(url.text, width: 48), TerminalText.column(location(of: url), width: 32)]
         if let error { columns.append(LineEscape.escaped("query: \(error)")) }
         if let routed { columns.append(routed.column) }
         return TerminalText.line(columns)
     }
 
-    private func place(of url: URLText) -> String {
+    private func location(of url: URLText) -> String {
         ([url.host].compactMap { $0 } + url.segments).joined(separator: "  ")
     }
 

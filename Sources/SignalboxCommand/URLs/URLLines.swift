@@ -39,9 +39,9 @@ struct URLLines {
                 if !lines.isEmpty { try await output.write(lines) }
             }
         } catch let failure as OutputFailure {
-            return await CommandRefusal(.outputFailed, "\(failure)").told()
+            return await CommandFailure(.outputFailed, "\(failure)").report()
         } catch {
-            return await CommandRefusal(error).told()
+            return await CommandFailure(error).report()
         }
         return bad ? .notAsExpected : .done
     }
@@ -64,27 +64,27 @@ enum URLInput: Sendable, Hashable {
 
     /// Passes the lines to the closure in order, in batches of all available lines. Waits for each call.
     ///
-    /// - Throws: ``CommandRefusal`` if stdin cannot be read, and any error of the closure.
+    /// - Throws: ``CommandFailure`` if stdin cannot be read, and any error of the closure.
     func forEachBatch(_ take: ([InputLine]) async throws -> Void) async throws {
         switch self {
         case .arguments(let texts): try await take(texts.map { InputLine(Array($0.utf8)) })
         case .standardInput:
-            let reader = PieceReader(.standardInput)
+            let reader = ChunkReader(.standardInput)
             var splitter = LineSplitter(limit: URLText.maximumLength)
             while true {
-                let piece = try await URLInput.next(of: reader)
-                guard !piece.isEmpty else { break }
-                try await take(splitter.lines(in: piece))
+                let chunk = try await URLInput.next(of: reader)
+                guard !chunk.isEmpty else { break }
+                try await take(splitter.lines(in: chunk))
             }
             if let last = splitter.lastLine() { try await take([last]) }
         }
     }
 
-    private static func next(of reader: PieceReader) async throws(CommandRefusal) -> [UInt8] {
+    private static func next(of reader: ChunkReader) async throws(CommandFailure) -> [UInt8] {
         do throws(SystemError) {
             return try await reader.next()
         } catch {
-            throw CommandRefusal(.unreadableFile, "stdin cannot be read: \(error)")
+            throw CommandFailure(.unreadableFile, "stdin cannot be read: \(error)")
         }
     }
 }
@@ -122,6 +122,6 @@ extension JSONObject {
     /// Adds a line that is not a URL, unchanged.
     mutating func add(_ input: InputLine) {
         add("input", content: input.content)
-        if input.isCut { add("inputCut", true) }
+        if input.isTruncated { add("inputCut", true) }
     }
 }

@@ -47,7 +47,7 @@ struct VerdictLine {
             case .decided(let decision):
                 object.add("policy", decision.policy.rawValue)
                 object.add("reason", decision.reason)
-            case .failed(let words): object.add("reason", words)
+            case .failed(let reason): object.add("reason", reason)
             default: break
             }
         }

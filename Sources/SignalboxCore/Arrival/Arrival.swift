@@ -59,7 +59,7 @@ public struct Arrival: Sendable {
     /// routing decision for the first applies to all of them.
     ///
     /// - Precondition: `range` is not empty, and its first arrival is readable.
-    package static func endOfAlike(_ arrivals: [Arrival], in range: Range<Int>) -> Int {
+    package static func endOfMatchingRun(_ arrivals: [Arrival], in range: Range<Int>) -> Int {
         let first = arrivals[range.lowerBound]
         return first.storage.bytes.withUnsafeBytes { bytes in
             first.storage.records.withUnsafeBufferPointer { records in
@@ -108,10 +108,10 @@ extension Arrival {
     }
 
     /// Whether any arrival of the batch has a deadline.
-    package var isAmongDeadlines: Bool { !storage.tables.deadlines.isEmpty }
+    package var batchHasDeadlines: Bool { !storage.tables.deadlines.isEmpty }
 
     /// Whether the sender supplied an id. Valid only for a readable arrival.
-    package var hasSendersID: Bool { storage.records[Int(index)].idKey != .assigned }
+    package var hasSenderID: Bool { storage.records[Int(index)].idKey != .assigned }
 
     /// Calls `body` with the sender's id in place. The bytes are empty without an id.
     package func withIDBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
@@ -126,8 +126,8 @@ extension Arrival {
     /// envelopes. The sender sets it, so it is not an origin. Valid only for a readable arrival.
     package var eventSource: String? {
         let record = storage.records[Int(index)]
-        guard record.envelope == .cloudEvents, record.aside != ArrivalRecord.none else { return nil }
-        let event = BodyView(storage: storage, root: record.aside, position: record.aside)
+        guard record.envelope == .cloudEvents, record.metadata != ArrivalRecord.none else { return nil }
+        let event = BodyView(storage: storage, root: record.metadata, position: record.metadata)
         guard let source = event.member("source") else { return nil }
         return event.text(of: event.node(at: source))
     }

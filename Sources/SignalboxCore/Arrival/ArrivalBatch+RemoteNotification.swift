@@ -183,7 +183,7 @@ struct NotificationWriter {
 
     private func error(_ code: BodyError.Code, _ detail: String) -> BodyError {
         guard let first = path.first else { return BodyError(code, detail: detail) }
-        let place = BodyPath.text(Array(path.dropFirst()), root: BodyPath.shown(first.stringValue))
-        return BodyError(code, path: place, detail: detail)
+        let location = BodyPath.text(Array(path.dropFirst()), root: BodyPath.shown(first.stringValue))
+        return BodyError(code, path: location, detail: detail)
     }
 }

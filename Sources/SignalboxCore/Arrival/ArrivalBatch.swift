@@ -65,7 +65,7 @@ public struct ArrivalBatch: ~Copyable {
             buffers.rollBack(to: mark)
             record.setName(0, length: 0)
             record.setID(0, length: 0, key: .assigned)
-            record.aside = ArrivalRecord.none
+            record.metadata = ArrivalRecord.none
             record.rejection = tables.append(Outcome.Rejection(.malformed, error))
         }
         buffers.records.append(record)
@@ -159,7 +159,7 @@ public final class ArrivalPool: Sendable {
         return buffers
     }
 
-    func giveBack(_ buffers: consuming BatchBuffers) {
+    func recycle(_ buffers: consuming BatchBuffers) {
         guard buffers.footprint <= maximumBytes else { return }
         let returned = buffers
         kept.withLock { kept in

@@ -32,7 +32,7 @@ package final class BatchStorage: Sendable {
     }
 
     deinit {
-        pool?.giveBack(BatchBuffers(bytes: bytes, nodes: nodes, records: records))
+        pool?.recycle(BatchBuffers(bytes: bytes, nodes: nodes, records: records))
     }
 }
 
@@ -124,12 +124,12 @@ package struct BatchBuffers: Sendable {
     /// Parses all bytes from `start` as one JSON text.
     ///
     /// - Returns: The position of its root.
-    mutating func parse(from start: Int, depth: Int) throws(BodyFault) -> Int {
-        guard start < bytes.count else { throw BodyFault(code: .unexpectedEnd, position: start) }
-        makeRoom(for: NodeTape.mostNodes(length: bytes.count - start, depth: depth))
+    mutating func parse(from start: Int, depth: Int) throws(BodyParserError) -> Int {
+        guard start < bytes.count else { throw BodyParserError(code: .unexpectedEnd, position: start) }
+        makeRoom(for: NodeTape.maximumNodes(length: bytes.count - start, depth: depth))
         let root = nodeCount
-        nodeCount = try bytes.withUnsafeBufferPointer { source throws(BodyFault) in
-            try nodes.withUnsafeMutableBufferPointer { room throws(BodyFault) in
+        nodeCount = try bytes.withUnsafeBufferPointer { source throws(BodyParserError) in
+            try nodes.withUnsafeMutableBufferPointer { room throws(BodyParserError) in
                 let text = ByteScan(source, end: source.count)
                 return try BodyParser.parse(text, from: start, onto: NodeTape(room), used: root, depth: depth)
             }
@@ -170,8 +170,8 @@ extension BatchBuffers {
         return append(text(of: node))
     }
 
-    func checkText(from start: Int) throws(BodyFault) {
-        try bytes.withUnsafeBufferPointer { source throws(BodyFault) in
+    func checkText(from start: Int) throws(BodyParserError) {
+        try bytes.withUnsafeBufferPointer { source throws(BodyParserError) in
             try ByteScan(source, end: source.count).checkText(from: start)
         }
     }
@@ -198,7 +198,7 @@ package struct ArrivalRecord: Sendable {
     package var idKey = IDKey.assigned
     package var envelope = EnvelopeKind.none
     /// The node that the envelope keeps separate from the body, or ``none``.
-    package var aside: UInt32 = none
+    package var metadata: UInt32 = none
 
     package init(token: UInt64, receivedAt: WallTime, origin: UInt32) {
         self.token = token
@@ -251,7 +251,7 @@ extension ArrivalTables {
 
     /// Returns the position of a sender. Consecutive arrivals with the same object share one entry.
     mutating func position(of sender: any Sender) -> UInt32 {
-        if let lastSender, lastSender.isOf(sender) { return UInt32(senders.count - 1) }
+        if let lastSender, lastSender.matches(sender) { return UInt32(senders.count - 1) }
         senders.append(sender)
         lastSender = SenderIdentity(sender)
         return UInt32(senders.count - 1)
@@ -284,7 +284,7 @@ struct SenderIdentity {
         reference = SenderIdentity.firstWord(of: sender)
     }
 
-    func isOf(_ sender: any Sender) -> Bool {
+    func matches(_ sender: any Sender) -> Bool {
         SenderIdentity.firstWord(of: sender) == reference && ObjectIdentifier(Swift.type(of: sender)) == type
     }
 

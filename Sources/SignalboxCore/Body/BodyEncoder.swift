@@ -13,9 +13,9 @@ public enum BodyWriter {
     /// - Precondition: `depth` is in its range.
     public static func write(_ value: some Encodable, depth: Int = 64) throws(BodyError) -> Bytes {
         precondition((1...512).contains(depth), "a depth limit is 1 to 512")
-        let root = WrittenNode()
+        let root = EncodedNode()
         do {
-            try BodyEncoder(node: root, place: WritePlace(limit: depth)).write(value)
+            try BodyEncoder(node: root, position: EncodingPosition(limit: depth)).write(value)
         } catch let error as BodyError {
             throw error
         } catch EncodingError.invalidValue(_, let context) {
@@ -31,18 +31,18 @@ public enum BodyWriter {
 
 /// An encoder for one value and its node.
 struct BodyEncoder: Encoder {
-    let node: WrittenNode
-    let place: WritePlace
+    let node: EncodedNode
+    let position: EncodingPosition
 
-    var codingPath: [any CodingKey] { place.codingPath }
+    var codingPath: [any CodingKey] { position.codingPath }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        KeyedEncodingContainer(KeyedWriter<Key>(node: node, place: place))
+        KeyedEncodingContainer(KeyedWriter<Key>(node: node, position: position))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        UnkeyedWriter(node: node, place: place)
+        UnkeyedWriter(node: node, position: position)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer {
@@ -50,10 +50,10 @@ struct BodyEncoder: Encoder {
     }
 
     func write(_ value: some Encodable) throws {
-        try place.checkDepth()
+        try position.checkDepth()
         if let string = value as? String { return node.set(string: string) }
         if let scalar = value as? any BodyScalar { return try write(scalar.bodyLiteral) }
-        try value.encode(to: BodyEncoder(node: node, place: place.calling()))
+        try value.encode(to: BodyEncoder(node: node, position: position.calling()))
     }
 
     private func write(_ literal: BodyLiteral) throws(BodyError) {
@@ -61,20 +61,20 @@ struct BodyEncoder: Encoder {
         case .text(let text): node.set(string: text)
         case .number(let number):
             guard BodyEncoder.isNumber(number) else {
-                throw place.error(.invalidValue, "a number of RFC 8259 expected")
+                throw position.error(.invalidValue, "a number of RFC 8259 expected")
             }
             node.set(literal: number)
         }
     }
 
     func write(literal: String) throws(BodyError) {
-        try place.checkDepth()
+        try position.checkDepth()
         node.set(literal: literal)
     }
 
     func write<Number: BinaryFloatingPoint & CustomStringConvertible>(number: Number) throws(BodyError) {
         guard let literal = BodyEncoder.literal(of: number) else {
-            throw place.error(.nonfiniteNumber, "a finite number expected")
+            throw position.error(.nonfiniteNumber, "a finite number expected")
         }
         try write(literal: literal)
     }
@@ -118,19 +118,19 @@ extension BodyEncoder: SingleValueEncodingContainer {
 
 /// An encoding container for an object's members.
 struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
-    private let node: WrittenNode
-    private let place: WritePlace
+    private let node: EncodedNode
+    private let position: EncodingPosition
 
-    init(node: WrittenNode, place: WritePlace) {
+    init(node: EncodedNode, position: EncodingPosition) {
         self.node = node
-        self.place = place
+        self.position = position
         node.makeObject()
     }
 
-    var codingPath: [any CodingKey] { place.codingPath }
+    var codingPath: [any CodingKey] { position.codingPath }
 
     private func member(_ key: any CodingKey) -> BodyEncoder {
-        BodyEncoder(node: node.appendMember(key.stringValue), place: place.below(key))
+        BodyEncoder(node: node.appendMember(key.stringValue), position: position.below(key))
     }
 
     func nestedContainer<NestedKey: CodingKey>(
@@ -164,21 +164,21 @@ struct KeyedWriter<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
 /// An encoding container for an array's elements.
 struct UnkeyedWriter: UnkeyedEncodingContainer {
-    private let node: WrittenNode
-    private let place: WritePlace
+    private let node: EncodedNode
+    private let position: EncodingPosition
 
-    init(node: WrittenNode, place: WritePlace) {
+    init(node: EncodedNode, position: EncodingPosition) {
         self.node = node
-        self.place = place
+        self.position = position
         node.makeArray()
     }
 
-    var codingPath: [any CodingKey] { place.codingPath }
+    var codingPath: [any CodingKey] { position.codingPath }
     var count: Int { node.count }
 
     private func element() -> BodyEncoder {
         let key = BodyCodingKey(intValue: node.count)
-        return BodyEncoder(node: node.appendElement(), place: place.below(key))
+        return BodyEncoder(node: node.appendElement(), position: position.below(key))
     }
 
     func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) -> KeyedEncodingContainer<NestedKey> {
@@ -207,8 +207,8 @@ struct UnkeyedWriter: UnkeyedEncodingContainer {
 }
 
 /// A position in a reply: a link to its parent, and its depth.
-final class WritePlace {
-    private let parent: WritePlace?
+final class EncodingPosition {
+    private let parent: EncodingPosition?
     private let key: (any CodingKey)?
     /// The number of open arrays and objects.
     private let depth: Int
@@ -224,7 +224,7 @@ final class WritePlace {
         self.limit = limit
     }
 
-    private init(parent: WritePlace, key: (any CodingKey)?, depth: Int, calls: Int) {
+    private init(parent: EncodingPosition, key: (any CodingKey)?, depth: Int, calls: Int) {
         self.parent = parent
         self.key = key
         self.depth = depth
@@ -234,23 +234,23 @@ final class WritePlace {
 
     var codingPath: [any CodingKey] {
         var path: [any CodingKey] = []
-        var place: WritePlace? = self
-        while let current = place {
+        var position: EncodingPosition? = self
+        while let current = position {
             if let key = current.key { path.append(key) }
-            place = current.parent
+            position = current.parent
         }
         return path.reversed()
     }
 
     /// Returns the position of `key` inside the array or object opened here.
-    func below(_ key: any CodingKey) -> WritePlace {
-        WritePlace(parent: self, key: key, depth: depth + 1, calls: calls)
+    func below(_ key: any CodingKey) -> EncodingPosition {
+        EncodingPosition(parent: self, key: key, depth: depth + 1, calls: calls)
     }
 
     /// Returns the position inside a call of `encode(to:)`.
-    func calling() throws(BodyError) -> WritePlace {
+    func calling() throws(BodyError) -> EncodingPosition {
         guard calls < limit * 4 else { throw error(.tooDeep, "a value that ends expected") }
-        return WritePlace(parent: self, key: nil, depth: depth, calls: calls + 1)
+        return EncodingPosition(parent: self, key: nil, depth: depth, calls: calls + 1)
     }
 
     /// Throws if the position is too deep. Checked for every value written inside a container.

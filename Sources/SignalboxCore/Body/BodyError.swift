@@ -43,58 +43,58 @@ extension BodyError: CustomStringConvertible {
 extension BodyError {
     /// The kinds of error. Later versions may add more.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        private enum Word: String {
+        private enum Name: String {
             case tooLarge, tooDeep, invalidSyntax, unexpectedEnd, invalidUTF8, invalidEscape, loneSurrogate
             case controlCharacter, duplicateKey
             case typeMismatch, missingMember, valueMissing, invalidValue
             case notAnInteger, integerOutOfRange, inexactNumber, numberOutOfRange, nonfiniteNumber
         }
-        private let word: Word
+        private let name: Name
 
         /// The message has more bytes than ``MessageLimits/bytes``.
-        public static let tooLarge = Code(word: .tooLarge)
+        public static let tooLarge = Code(name: .tooLarge)
         /// More arrays and objects are open at once than ``MessageLimits/depth``, or a reply is nested too deeply.
-        public static let tooDeep = Code(word: .tooDeep)
+        public static let tooDeep = Code(name: .tooDeep)
         /// A byte is not allowed at its position by RFC 8259. Includes a byte order mark.
-        public static let invalidSyntax = Code(word: .invalidSyntax)
+        public static let invalidSyntax = Code(name: .invalidSyntax)
         /// The message ends before the JSON text does.
-        public static let unexpectedEnd = Code(word: .unexpectedEnd)
+        public static let unexpectedEnd = Code(name: .unexpectedEnd)
         /// The bytes are not valid UTF-8 (RFC 3629).
-        public static let invalidUTF8 = Code(word: .invalidUTF8)
+        public static let invalidUTF8 = Code(name: .invalidUTF8)
         /// A backslash precedes a character that RFC 8259 section 7 does not allow there.
-        public static let invalidEscape = Code(word: .invalidEscape)
+        public static let invalidEscape = Code(name: .invalidEscape)
         /// An escape encodes half of a surrogate pair.
-        public static let loneSurrogate = Code(word: .loneSurrogate)
+        public static let loneSurrogate = Code(name: .loneSurrogate)
         /// A string contains an unescaped character below U+0020.
-        public static let controlCharacter = Code(word: .controlCharacter)
+        public static let controlCharacter = Code(name: .controlCharacter)
         /// Two members of one object have names that are equal as `String`s.
-        public static let duplicateKey = Code(word: .duplicateKey)
+        public static let duplicateKey = Code(name: .duplicateKey)
         /// The value has a different JSON type than requested.
-        public static let typeMismatch = Code(word: .typeMismatch)
+        public static let typeMismatch = Code(name: .typeMismatch)
         /// An object lacks a requested member.
-        public static let missingMember = Code(word: .missingMember)
+        public static let missingMember = Code(name: .missingMember)
         /// `null`, or the end of an array, occurs where a value is required.
-        public static let valueMissing = Code(word: .valueMissing)
+        public static let valueMissing = Code(name: .valueMissing)
         /// The value has the right JSON type, but the Swift type rejects it.
-        public static let invalidValue = Code(word: .invalidValue)
+        public static let invalidValue = Code(name: .invalidValue)
         /// A number has a fraction or an exponent where an integer is required.
-        public static let notAnInteger = Code(word: .notAnInteger)
+        public static let notAnInteger = Code(name: .notAnInteger)
         /// An integer does not fit the requested integer type.
-        public static let integerOutOfRange = Code(word: .integerOutOfRange)
+        public static let integerOutOfRange = Code(name: .integerOutOfRange)
         /// The requested floating-point type cannot represent an integer literal exactly.
-        public static let inexactNumber = Code(word: .inexactNumber)
+        public static let inexactNumber = Code(name: .inexactNumber)
         /// A number exceeds the largest finite value of the requested floating-point type.
-        public static let numberOutOfRange = Code(word: .numberOutOfRange)
+        public static let numberOutOfRange = Code(name: .numberOutOfRange)
         /// A reply contains an infinity or a NaN, which JSON cannot represent.
-        public static let nonfiniteNumber = Code(word: .nonfiniteNumber)
+        public static let nonfiniteNumber = Code(name: .nonfiniteNumber)
 
         /// The code's name in logs and replies, such as `duplicateKey`.
-        public var description: String { word.rawValue }
+        public var description: String { name.rawValue }
     }
 }
 
 /// An error of the parser before it becomes a ``BodyError``. Trivial, so throwing it allocates nothing.
-struct BodyFault: Error {
+struct BodyParserError: Error {
     let code: BodyError.Code
     /// The position in the parsed buffer.
     let position: Int

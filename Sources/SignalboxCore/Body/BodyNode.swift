@@ -87,7 +87,7 @@ struct NodeTape {
 
     /// Returns the maximum number of nodes in a text of `length` bytes. Scalars in an array are the densest at two
     /// bytes each; each unclosed container adds one node.
-    static func mostNodes(length: Int, depth: Int) -> Int {
+    static func maximumNodes(length: Int, depth: Int) -> Int {
         length / 2 + depth + 2
     }
 

@@ -17,7 +17,7 @@ struct BodyCodingKey: CodingKey {
 extension BodyView {
     /// The maximum number of members or elements skipped in a search. A type that tries several forms creates an error
     /// per attempt, so unbounded searches would be quadratic in the message's size.
-    private static let mostPassed = 1_000
+    private static let maximumSkipped = 1_000
 
     /// The path from the root, found by walking the index, because decoding does not track paths. The last component is
     /// `?` when the search reaches its limit.
@@ -41,7 +41,7 @@ extension BodyView {
             for key in BodyMembers(of: self) {
                 if contains(target, in: key + 1) { return member(key) }
                 passed += 1
-                guard passed < BodyView.mostPassed else { return unknown }
+                guard passed < BodyView.maximumSkipped else { return unknown }
             }
         case .array where isFlat:
             return (BodyCodingKey(intValue: Int(target - position) - 1), target)
@@ -49,7 +49,7 @@ extension BodyView {
             for (index, element) in BodyElements(of: self).enumerated() {
                 if contains(target, in: element) { return (BodyCodingKey(intValue: index), element) }
                 passed += 1
-                guard passed < BodyView.mostPassed else { return unknown }
+                guard passed < BodyView.maximumSkipped else { return unknown }
             }
         default: break
         }

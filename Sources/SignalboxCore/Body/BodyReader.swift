@@ -57,9 +57,9 @@ public struct BodyReader: ~Copyable {
         _ name: StaticString,
         _ read: (borrowing BodyReader) throws(BodyError) -> Value
     ) throws(BodyError) -> Value {
-        let place = try member(name)
-        guard place.node.is(.object) else { throw place.mismatch("an object") }
-        return try read(BodyReader(view: place))
+        let found = try member(name)
+        guard found.node.is(.object) else { throw found.mismatch("an object") }
+        return try read(BodyReader(view: found))
     }
 
     /// Reads a member that is an array by calling `read` for each element.
@@ -76,10 +76,10 @@ public struct BodyReader: ~Copyable {
     ///   - name: The name of the invalid member.
     ///   - expected: A description of what was expected, such as `a positive amount expected`.
     public func invalid(_ name: StaticString, _ expected: StaticString) -> BodyError {
-        guard let place = find(name) else {
+        guard let found = find(name) else {
             return view.error(.invalidValue, "\(expected)", key: BodyCodingKey(stringValue: "\(name)"))
         }
-        return place.error(.invalidValue, "\(expected)")
+        return found.error(.invalidValue, "\(expected)")
     }
 
     @inline(__always)
@@ -165,11 +165,11 @@ extension BodyReader {
 
     @inline(__always)
     private func present(_ name: StaticString) throws(BodyError) -> BodyView? {
-        guard let place = find(name) else {
+        guard let found = find(name) else {
             guard view.node.is(.object) else { throw view.mismatch("an object") }
             return nil
         }
-        return place.isNull ? nil : place
+        return found.isNull ? nil : found
     }
 }
 

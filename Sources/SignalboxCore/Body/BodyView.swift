@@ -108,9 +108,9 @@ extension BodyView {
     private static func same(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, length: Int) -> Bool {
         var offset = 8
         while offset < length {
-            let place = min(offset, length &- 8)
-            let one = UnsafeRawPointer(left + place).loadUnaligned(as: UInt64.self)
-            let other = UnsafeRawPointer(right + place).loadUnaligned(as: UInt64.self)
+            let index = min(offset, length &- 8)
+            let one = UnsafeRawPointer(left + index).loadUnaligned(as: UInt64.self)
+            let other = UnsafeRawPointer(right + index).loadUnaligned(as: UInt64.self)
             guard one == other else { return false }
             offset &+= 8
         }

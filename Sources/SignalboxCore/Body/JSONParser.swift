@@ -19,7 +19,7 @@ struct BodyParser {
     /// Parses the bytes from `start` to the end of `text` as one JSON text.
     ///
     /// - Parameters:
-    ///   - tape: The destination of the nodes, from position `used`. See ``NodeTape/mostNodes(length:depth:)``.
+    ///   - tape: The destination of the nodes, from position `used`. See ``NodeTape/maximumNodes(length:depth:)``.
     /// - Returns: The number of nodes on the tape afterwards. The root is the node at `used`.
     static func parse(
         _ text: ByteScan,
@@ -27,7 +27,7 @@ struct BodyParser {
         onto tape: NodeTape,
         used: Int,
         depth: Int
-    ) throws(BodyFault) -> Int {
+    ) throws(BodyParserError) -> Int {
         var parser = BodyParser(text: text, tape: tape, maximumDepth: depth, index: start, used: used)
         try parser.read()
         return parser.used
@@ -42,7 +42,7 @@ struct BodyParser {
     }
 
     @inline(__always)
-    private mutating func read() throws(BodyFault) {
+    private mutating func read() throws(BodyParserError) {
         skipSpace()
         values: while true {
             if isObject { try readKey() }
@@ -68,7 +68,7 @@ struct BodyParser {
     ///
     /// - Returns: Whether the text ended.
     @inline(__always)
-    private mutating func finishContainers() throws(BodyFault) -> Bool {
+    private mutating func finishContainers() throws(BodyParserError) -> Bool {
         while open >= 0 {
             skipSpace()
             let byte = text.byte(index)
@@ -88,8 +88,8 @@ struct BodyParser {
 
     /// - Returns: Whether the opened container has content.
     @inline(__always)
-    private mutating func begin(_ kind: BodyNode.Kind) throws(BodyFault) -> Bool {
-        guard depth < maximumDepth else { throw BodyFault(code: .tooDeep, position: index) }
+    private mutating func begin(_ kind: BodyNode.Kind) throws(BodyParserError) -> Bool {
+        guard depth < maximumDepth else { throw BodyParserError(code: .tooDeep, position: index) }
         depth &+= 1
         tape[used] = BodyNode(start: index, length: Int(members), next: open, bits: kind.bits)
         open = used
@@ -107,7 +107,7 @@ struct BodyParser {
     }
 
     @inline(__always)
-    private mutating func close() throws(BodyFault) {
+    private mutating func close() throws(BodyParserError) {
         index &+= 1
         let node = tape[open]
         let count = members & ~BodyParser.unusualKey
@@ -130,7 +130,7 @@ struct BodyParser {
     }
 
     @inline(__always)
-    private mutating func readKey() throws(BodyFault) {
+    private mutating func readKey() throws(BodyParserError) {
         guard text.byte(index) == UInt8(ascii: "\"") else { throw unexpected() }
         let start = index &+ 1
         let run = try text.key(from: start)
@@ -150,7 +150,7 @@ struct BodyParser {
     }
 
     @inline(__always)
-    private mutating func readWord() throws(BodyFault) {
+    private mutating func readWord() throws(BodyParserError) {
         let word = text.word(index)
         let start = index
         if word & 0xFFFF_FFFF == 0x6575_7274 {
@@ -185,8 +185,8 @@ struct BodyParser {
 
     /// Returns the error for an unexpected byte at the current position.
     @inline(never)
-    private func unexpected() -> BodyFault {
-        BodyFault(code: index < text.end ? .invalidSyntax : .unexpectedEnd, position: index)
+    private func unexpected() -> BodyParserError {
+        BodyParserError(code: index < text.end ? .invalidSyntax : .unexpectedEnd, position: index)
     }
 }
 
@@ -204,7 +204,7 @@ struct KeyCheck {
     private static let pairsLimit = 16
 
     @inline(__always)
-    func run(asStrings: Bool) throws(BodyFault) {
+    func run(asStrings: Bool) throws(BodyParserError) {
         guard !asStrings else { return try compareStrings() }
         guard mayRepeat() else { return }
         try compare()
@@ -228,7 +228,7 @@ struct KeyCheck {
     private func after(_ key: Int) -> Int { Int(tape[key &+ 1].next) }
 
     @inline(never)
-    private func compare() throws(BodyFault) {
+    private func compare() throws(BodyParserError) {
         if count <= KeyCheck.pairsLimit {
             try comparePairs()
         } else if try !compareInTable() {
@@ -236,12 +236,12 @@ struct KeyCheck {
         }
     }
 
-    private func comparePairs() throws(BodyFault) {
+    private func comparePairs() throws(BodyParserError) {
         var key = first
         while key < end {
             var earlier = first
             while earlier < key {
-                guard !isSame(earlier, key) else { throw fault(key) }
+                guard !isSame(earlier, key) else { throw error(for: key) }
                 earlier = after(earlier)
             }
             key = after(key)
@@ -256,7 +256,7 @@ struct KeyCheck {
     }
 
     /// - Returns: Whether the check completed; `false` if crafted keys crowd the table.
-    private func compareInTable() throws(BodyFault) -> Bool {
+    private func compareInTable() throws(BodyParserError) -> Bool {
         var bits = 6
         while 1 << bits < count * 2 { bits += 1 }
         let size = 1 << bits
@@ -267,7 +267,7 @@ struct KeyCheck {
         switch finding {
         case .distinct: return true
         case .crowded: return false
-        case .repeated(let key): throw fault(key)
+        case .repeated(let key): throw error(for: key)
         }
     }
 
@@ -294,18 +294,18 @@ struct KeyCheck {
     }
 
     @inline(never)
-    private func compareStrings() throws(BodyFault) {
+    private func compareStrings() throws(BodyParserError) {
         var seen = Set<String>(minimumCapacity: count)
         var key = first
         while key < end {
             let node = tape[key]
             let name = text.string(at: Int(node.start), length: Int(node.length), flags: node.bits)
-            guard seen.insert(name).inserted else { throw fault(key) }
+            guard seen.insert(name).inserted else { throw error(for: key) }
             key = after(key)
         }
     }
 
-    private func fault(_ key: Int) -> BodyFault {
-        BodyFault(code: .duplicateKey, position: Int(tape[key].start) - 1)
+    private func error(for key: Int) -> BodyParserError {
+        BodyParserError(code: .duplicateKey, position: Int(tape[key].start) - 1)
     }
 }

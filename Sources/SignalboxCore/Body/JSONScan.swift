@@ -81,7 +81,7 @@ extension ByteScan {
 
     /// Scans a string's content from the byte after the opening quote.
     @inline(__always)
-    func string(from start: Int) throws(BodyFault) -> StringRun {
+    func string(from start: Int) throws(BodyParserError) -> StringRun {
         let index = plainEnd(start)
         if byte(index) == UInt8(ascii: "\"") { return StringRun(end: index, flags: 0, hash: 0) }
         return try specialString(from: index)
@@ -89,7 +89,7 @@ extension ByteScan {
 
     /// Scans and hashes a member's name from the byte after the opening quote.
     @inline(__always)
-    func key(from start: Int) throws(BodyFault) -> StringRun {
+    func key(from start: Int) throws(BodyParserError) -> StringRun {
         var index = start
         var hash: UInt64 = 0
         var bits: UInt64
@@ -128,7 +128,7 @@ extension ByteScan {
     }
 
     @inline(never)
-    private func specialString(from start: Int) throws(BodyFault) -> StringRun {
+    private func specialString(from start: Int) throws(BodyParserError) -> StringRun {
         var index = start
         var flags: UInt32 = 0
         while true {
@@ -143,7 +143,7 @@ extension ByteScan {
             } else if first == UInt8(ascii: "\"") {
                 return StringRun(end: index, flags: flags, hash: 0)
             } else {
-                throw BodyFault(code: index < end ? .controlCharacter : .unexpectedEnd, position: index)
+                throw BodyParserError(code: index < end ? .controlCharacter : .unexpectedEnd, position: index)
             }
             index = plainEnd(index)
         }
@@ -154,11 +154,11 @@ extension ByteScan {
     /// Parses the escape whose backslash is at `index` (RFC 8259 section 7).
     ///
     /// - Returns: The character's scalar value, and the position after the escape or surrogate pair.
-    func escape(at index: Int) throws(BodyFault) -> (scalar: UInt32, end: Int) {
+    func escape(at index: Int) throws(BodyParserError) -> (scalar: UInt32, end: Int) {
         let letter = byte(index &+ 1)
         if letter == UInt8(ascii: "u") { return try unicodeEscape(at: index) }
         guard let scalar = ByteScan.shortEscape(letter) else {
-            throw BodyFault(code: index &+ 1 < end ? .invalidEscape : .unexpectedEnd, position: index)
+            throw BodyParserError(code: index &+ 1 < end ? .invalidEscape : .unexpectedEnd, position: index)
         }
         return (scalar, index &+ 2)
     }
@@ -175,28 +175,28 @@ extension ByteScan {
         }
     }
 
-    private func unicodeEscape(at index: Int) throws(BodyFault) -> (scalar: UInt32, end: Int) {
+    private func unicodeEscape(at index: Int) throws(BodyParserError) -> (scalar: UInt32, end: Int) {
         let unit = try hexUnit(index &+ 2, of: index)
         switch unit {
         case 0xD800...0xDBFF:
             guard byte(index &+ 6) == UInt8(ascii: "\\"), byte(index &+ 7) == UInt8(ascii: "u") else {
-                throw BodyFault(code: .loneSurrogate, position: index)
+                throw BodyParserError(code: .loneSurrogate, position: index)
             }
             let low = try hexUnit(index &+ 8, of: index &+ 6)
-            guard (0xDC00...0xDFFF).contains(low) else { throw BodyFault(code: .loneSurrogate, position: index) }
+            guard (0xDC00...0xDFFF).contains(low) else { throw BodyParserError(code: .loneSurrogate, position: index) }
             return (0x1_0000 + (unit - 0xD800) << 10 + (low - 0xDC00), index &+ 12)
         case 0xDC00...0xDFFF:
-            throw BodyFault(code: .loneSurrogate, position: index)
+            throw BodyParserError(code: .loneSurrogate, position: index)
         default:
             return (unit, index &+ 6)
         }
     }
 
-    private func hexUnit(_ start: Int, of escape: Int) throws(BodyFault) -> UInt32 {
+    private func hexUnit(_ start: Int, of escape: Int) throws(BodyParserError) -> UInt32 {
         var unit: UInt32 = 0
         for index in start..<start + 4 {
             guard let digit = ByteScan.hexDigit(byte(index)) else {
-                throw BodyFault(code: index < end ? .invalidEscape : .unexpectedEnd, position: escape)
+                throw BodyParserError(code: index < end ? .invalidEscape : .unexpectedEnd, position: escape)
             }
             unit = unit << 4 | digit
         }
@@ -260,7 +260,7 @@ extension UTF8 {
 extension ByteScan {
     /// Returns the position after the UTF-8 sequence at `index`, which begins with 0x80 or above (RFC 3629 section 4).
     @inline(__always)
-    func sequenceEnd(_ index: Int) throws(BodyFault) -> Int {
+    func sequenceEnd(_ index: Int) throws(BodyParserError) -> Int {
         let first = byte(index)
         let second = byte(index &+ 1)
         switch first {
@@ -284,14 +284,14 @@ extension ByteScan {
         default:
             break
         }
-        throw BodyFault(code: .invalidUTF8, position: index)
+        throw BodyParserError(code: .invalidUTF8, position: index)
     }
 
     @inline(__always)
     private func isTail(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
 
     /// Checks that a text payload is valid UTF-8.
-    func checkText(from start: Int) throws(BodyFault) {
+    func checkText(from start: Int) throws(BodyParserError) {
         var index = start
         while index < end {
             if word(index) & 0x8080_8080_8080_8080 == 0 {

@@ -82,13 +82,13 @@ package struct JSONText {
 }
 
 /// A JSON value under construction. Containers share their node, so every container for it adds to the same value.
-final class WrittenNode {
+final class EncodedNode {
     private enum Content {
         case nothing
         case literal(String)
         case string(String)
-        case array([WrittenNode])
-        case object([(name: String, node: WrittenNode)])
+        case array([EncodedNode])
+        case object([(name: String, node: EncodedNode)])
     }
 
     private var content = Content.nothing
@@ -110,21 +110,21 @@ final class WrittenNode {
         guard case .object = content else { return content = .object([]) }
     }
 
-    func appendElement() -> WrittenNode {
-        var elements: [WrittenNode] = []
+    func appendElement() -> EncodedNode {
+        var elements: [EncodedNode] = []
         if case .array(let present) = content { elements = present }
         content = .nothing
-        let node = WrittenNode()
+        let node = EncodedNode()
         elements.append(node)
         content = .array(elements)
         return node
     }
 
-    func appendMember(_ name: String) -> WrittenNode {
-        var members: [(name: String, node: WrittenNode)] = []
+    func appendMember(_ name: String) -> EncodedNode {
+        var members: [(name: String, node: EncodedNode)] = []
         if case .object(let present) = content { members = present }
         content = .nothing
-        let node = WrittenNode()
+        let node = EncodedNode()
         members.append((name, node))
         content = .object(members)
         return node
@@ -140,7 +140,7 @@ final class WrittenNode {
         case .literal(let literal): text.append(literal: literal)
         case .string(let string): text.append(string: string)
         case .array(let elements):
-            let depth = try WrittenNode.below(depth)
+            let depth = try EncodedNode.below(depth)
             text.append(UInt8(ascii: "["))
             for (index, element) in elements.enumerated() {
                 if index > 0 { text.append(UInt8(ascii: ",")) }
@@ -148,7 +148,7 @@ final class WrittenNode {
             }
             text.append(UInt8(ascii: "]"))
         case .object(let members):
-            try WrittenNode.write(members, to: &text, depth: WrittenNode.below(depth))
+            try EncodedNode.write(members, to: &text, depth: EncodedNode.below(depth))
         }
     }
 
@@ -159,7 +159,7 @@ final class WrittenNode {
 
     /// Writes the members sorted by name. The last member with a given name wins.
     private static func write(
-        _ members: [(name: String, node: WrittenNode)],
+        _ members: [(name: String, node: EncodedNode)],
         to text: inout JSONText,
         depth: Int
     ) throws(BodyError) {

@@ -136,17 +136,17 @@ struct UnkeyedBody: UnkeyedDecodingContainer {
 
     @inline(__always)
     private mutating func reading<Value>(_ read: (BodyView) throws -> Value) throws -> Value {
-        let place = try current()
-        let value = try read(place)
-        element = place.node.next
+        let next = try current()
+        let value = try read(next)
+        element = next.node.next
         currentIndex += 1
         return value
     }
 
     mutating func decodeNil() throws -> Bool {
-        let place = try current()
-        guard place.isNull else { return false }
-        element = place.node.next
+        let next = try current()
+        guard next.isNull else { return false }
+        element = next.node.next
         currentIndex += 1
         return true
     }

@@ -17,11 +17,11 @@ extension BodyView {
     @inline(__always)
     func string() throws(BodyError) -> String { try string(at: position) }
 
-    /// Returns the string at `place`. Creates a view only for an error, because a view retains the storage.
+    /// Returns the string at `index`. Creates a view only for an error, because a view retains the storage.
     @inline(__always)
-    func string(at place: UInt32) throws(BodyError) -> String {
-        let node = node(at: place)
-        guard node.is(.string) || node.is(.routeText) || node.is(.text) else { throw at(place).mismatch("a string") }
+    func string(at index: UInt32) throws(BodyError) -> String {
+        let node = node(at: index)
+        guard node.is(.string) || node.is(.routeText) || node.is(.text) else { throw at(index).mismatch("a string") }
         return text(of: node)
     }
 
@@ -31,34 +31,34 @@ extension BodyView {
         try integer(type, at: position)
     }
 
-    /// Returns the integer at `place`.
+    /// Returns the integer at `index`.
     @inline(__always)
     func integer<Integer: FixedWidthInteger>(
         _ type: Integer.Type,
-        at place: UInt32
+        at index: UInt32
     ) throws(BodyError) -> Integer {
-        let magnitude = try magnitude(at: place)
+        let magnitude = try magnitude(at: index)
         let value =
             magnitude.isNegative
             ? Integer(exactly: 0 &- Int64(truncatingIfNeeded: magnitude.value)) : Integer(exactly: magnitude.value)
         guard let value, !magnitude.isNegative || magnitude.value <= Int64.min.magnitude else {
-            throw at(place).error(.integerOutOfRange, "\(type) expected")
+            throw at(index).error(.integerOutOfRange, "\(type) expected")
         }
         return value
     }
 
     @inline(__always)
-    private func magnitude(at place: UInt32) throws(BodyError) -> (value: UInt64, isNegative: Bool) {
-        let node = node(at: place)
+    private func magnitude(at index: UInt32) throws(BodyError) -> (value: UInt64, isNegative: Bool) {
+        let node = node(at: index)
         guard node.bits & ~BodyNode.negative == BodyNode.Kind.number.bits else {
-            return try at(place).unusualMagnitude()
+            return try at(index).unusualMagnitude()
         }
         let isNegative = node.has(BodyNode.negative)
         let digits = withText { text -> UInt64? in
             text.decimal(from: Int(node.start) + (isNegative ? 1 : 0), to: node.end)
         }
         guard let digits else {
-            throw at(place).error(.integerOutOfRange, "an integer of at most 64 bits expected")
+            throw at(index).error(.integerOutOfRange, "an integer of at most 64 bits expected")
         }
         return (digits, isNegative)
     }
@@ -194,7 +194,7 @@ extension ByteScan {
     /// - Returns: The position after the number, and its flags ``BodyNode/negative``, ``BodyNode/fraction`` and
     ///   ``BodyNode/exponent``.
     @inline(__always)
-    func number(from start: Int) throws(BodyFault) -> (end: Int, flags: UInt32) {
+    func number(from start: Int) throws(BodyParserError) -> (end: Int, flags: UInt32) {
         var index = start
         var flags: UInt32 = 0
         if byte(index) == UInt8(ascii: "-") {
@@ -221,11 +221,11 @@ extension ByteScan {
 
     /// Returns the position after one or more digits.
     @inline(__always)
-    private func digitsEnd(_ start: Int) throws(BodyFault) -> Int {
+    private func digitsEnd(_ start: Int) throws(BodyParserError) -> Int {
         var index = start
         while byte(index) &- UInt8(ascii: "0") <= 9 { index &+= 1 }
         guard index > start else {
-            throw BodyFault(code: index < end ? .invalidSyntax : .unexpectedEnd, position: index)
+            throw BodyParserError(code: index < end ? .invalidSyntax : .unexpectedEnd, position: index)
         }
         return index
     }

@@ -2,8 +2,8 @@
 ///
 /// A rule depends only on the origin. Rules about an adapter's facts belong to the adapter's module.
 ///
-/// An origin with ``LeastTrustedFacts`` is allowed only by a rule that names it. ``source(_:)`` names its source, a
-/// rule made by ``init(_:naming:permits:)`` names what it permits, and a composed rule names what any part names.
+/// An ``UntrustedOrigin`` is allowed only by a rule that names it. ``source(_:)`` names its source, a rule made by
+/// ``init(_:naming:permits:)`` names what it permits, and a composed rule names what any part names.
 public struct AccessRule: Sendable, CustomStringConvertible {
     /// A description of the rule for errors and explanations.
     public let description: String
@@ -17,8 +17,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
     /// Creates a rule about origins of any kind.
     ///
     /// The rule names no origin, because a closure may permit an origin or merely exclude others. On its own it never
-    /// allows an origin with ``LeastTrustedFacts``. Combined with a rule that names the origin, inside ``all(_:)``, it
-    /// narrows that rule. Use ``init(_:naming:permits:)`` to allow such origins.
+    /// allows an ``UntrustedOrigin``. Combined with a rule that names the origin, inside ``all(_:)``, it narrows that
+    /// rule. Use ``init(_:naming:permits:)`` to allow such origins.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, such as `lines of orders.txt`.
@@ -27,8 +27,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         self.init(description, permits: permits, permitsByName: { _ in false })
     }
 
-    /// Creates a rule about one adapter's facts. It names what it permits, even if the facts are ``LeastTrustedFacts``.
-    /// It never allows origins with other facts.
+    /// Creates a rule about one adapter's facts. It names what it permits, even an ``UntrustedOrigin``. It never allows
+    /// origins with other facts.
     ///
     /// - Parameters:
     ///   - description: A description of the rule, such as `link of scheme myapp`.
@@ -94,7 +94,7 @@ public struct AccessRule: Sendable, CustomStringConvertible {
 
     /// Returns a rule that allows an origin if all of `rules` do. An empty list allows none.
     ///
-    /// An origin with ``LeastTrustedFacts`` is allowed if at least one rule names it and no other rule excludes it.
+    /// An ``UntrustedOrigin`` is allowed if at least one rule names it and no other rule excludes it.
     public static func all(_ rules: [AccessRule]) -> AccessRule {
         let (permits, names) = (rules.map(\.permits), rules.map(\.permitsByName))
         let permitsAll: @Sendable (Origin) -> Bool = { origin in
@@ -109,8 +109,8 @@ public struct AccessRule: Sendable, CustomStringConvertible {
         )
     }
 
-    /// Returns a rule that allows an origin if `rule` does not. It names no origin, so it never allows
-    /// ``LeastTrustedFacts``.
+    /// Returns a rule that allows an origin if `rule` does not. It names no origin, so it never allows an
+    /// ``UntrustedOrigin``.
     ///
     /// To allow such an origin except where `rule` holds, put this rule and one that names the origin in ``all(_:)``.
     public static func not(_ rule: AccessRule) -> AccessRule {
@@ -138,8 +138,8 @@ extension AccessRule {
         of source: SourceName?,
         permits: @escaping @Sendable (Facts) -> Bool
     ) {
-        let place = source.map { " of source \($0)" } ?? ""
-        self.init(description + place, naming: facts) { from, facts in
+        let suffix = source.map { " of source \($0)" } ?? ""
+        self.init(description + suffix, naming: facts) { from, facts in
             (source == nil || from == source) && permits(facts)
         }
     }
@@ -154,7 +154,7 @@ enum AccessConnective: Sendable {
 }
 
 /// An access rule's decision about one origin, with the part of the rule that decided.
-public struct AccessAnswer: Sendable, Hashable, Encodable, CustomStringConvertible {
+public struct AccessDecision: Sendable, Hashable, Encodable, CustomStringConvertible {
     /// Whether an arrival from the origin may call the plugin.
     public let isAllowed: Bool
     /// The description of the part of the rule that decided.
@@ -162,7 +162,7 @@ public struct AccessAnswer: Sendable, Hashable, Encodable, CustomStringConvertib
     /// For `any` it is the first part that allows, for `all` the first that denies. If no single part decided, such as
     /// when no part allows, it is the composed rule itself.
     public let decidedBy: String
-    /// Whether access was denied only because the origin has ``LeastTrustedFacts`` and ``decidedBy`` does not name it.
+    /// Whether access was denied only because the origin is an ``UntrustedOrigin`` and ``decidedBy`` does not name it.
     public let lacksName: Bool
 
     /// The decision in one sentence, such as `refused by source push`.
@@ -175,25 +175,25 @@ public struct AccessAnswer: Sendable, Hashable, Encodable, CustomStringConvertib
 
 extension AccessRule {
     /// Returns the decision of ``allows(_:)`` with its reason. Slower, so use it for explanations only.
-    public func answer(to origin: Origin) -> AccessAnswer {
-        answer(to: origin, byName: origin.mustBeNamed)
+    public func decision(for origin: Origin) -> AccessDecision {
+        decision(for: origin, byName: origin.mustBeNamed)
     }
 
     /// - Parameter byName: Whether to allow only what the rule names.
-    private func answer(to origin: Origin, byName: Bool) -> AccessAnswer {
+    private func decision(for origin: Origin, byName: Bool) -> AccessDecision {
         let isAllowed = isAllowed(origin, byName)
-        if connective != .none, parts.count == 1 { return parts[0].answer(to: origin, byName: byName) }
+        if connective != .none, parts.count == 1 { return parts[0].decision(for: origin, byName: byName) }
         switch connective {
         case .none:
             return decided(isAllowed, lacksName: byName && permits(origin))
         case .any:
             if let first = parts.first(where: { $0.isAllowed(origin, byName) }) {
-                return first.answer(to: origin, byName: byName)
+                return first.decision(for: origin, byName: byName)
             }
             return decided(false, lacksName: byName && parts.contains { $0.permits(origin) })
         case .all:
             if let first = parts.first(where: { !$0.permits(origin) }) {
-                return first.answer(to: origin, byName: false)
+                return first.decision(for: origin, byName: false)
             }
             return decided(isAllowed, lacksName: byName && !parts.isEmpty)
         }
@@ -203,7 +203,7 @@ extension AccessRule {
         byName ? permitsByName(origin) : permits(origin)
     }
 
-    private func decided(_ isAllowed: Bool, lacksName: Bool) -> AccessAnswer {
-        AccessAnswer(isAllowed: isAllowed, decidedBy: description, lacksName: !isAllowed && lacksName)
+    private func decided(_ isAllowed: Bool, lacksName: Bool) -> AccessDecision {
+        AccessDecision(isAllowed: isAllowed, decidedBy: description, lacksName: !isAllowed && lacksName)
     }
 }

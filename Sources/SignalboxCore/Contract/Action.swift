@@ -38,16 +38,16 @@ public struct Action: Sendable {
 
     /// The `aps` object of an APNs payload (`alert`, `badge`, `content-available`), or `nil` for other envelopes. Error
     /// paths begin with `body`, which stands for `aps`.
-    public var aps: Body? { aside(of: .apns) }
+    public var aps: Body? { metadata(of: .apns) }
 
     /// The attributes of a CloudEvent (`source`, `type`, `time`, extensions), or `nil` for other envelopes. The sender
     /// sets them; base trust on ``origin`` alone. Error paths begin with `body`, which stands for the event.
-    public var cloudEventAttributes: Body? { aside(of: .cloudEvents) }
+    public var cloudEventAttributes: Body? { metadata(of: .cloudEvents) }
 
-    private func aside(of envelope: EnvelopeKind) -> Body? {
+    private func metadata(of envelope: EnvelopeKind) -> Body? {
         let record = record
-        guard record.envelope == envelope, record.aside != ArrivalRecord.none else { return nil }
-        return Body(storage: storage, node: record.aside)
+        guard record.envelope == envelope, record.metadata != ArrivalRecord.none else { return nil }
+        return Body(storage: storage, node: record.metadata)
     }
 
     /// The wall-clock time at which the adapter received the message.

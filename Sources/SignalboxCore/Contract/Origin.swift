@@ -13,7 +13,7 @@ public final class Origin: Sendable {
     public init(source: SourceName, facts: any OriginFacts) {
         self.source = source
         self.facts = facts
-        mustBeNamed = facts is any LeastTrustedFacts
+        mustBeNamed = facts is any UntrustedOrigin
     }
 }
 
@@ -38,7 +38,7 @@ extension OriginFacts {
 ///
 /// An access rule must name such an origin to allow it, by its source or by a rule about these facts. A rule that only
 /// excludes other origins, such as ``AccessRule/not(_:)``, does not name it.
-public protocol LeastTrustedFacts: OriginFacts {}
+public protocol UntrustedOrigin: OriginFacts {}
 
 /// Facts of a source whose messages can carry trace context, for example in a header or a property.
 ///

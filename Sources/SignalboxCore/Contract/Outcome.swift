@@ -65,8 +65,8 @@ extension Outcome {
             private init(code: Code) { self.code = code }
 
             /// Returns `nil` when no reason has this name.
-            package init?(_ word: String) {
-                guard let code = Code(rawValue: word) else { return nil }
+            package init?(_ name: String) {
+                guard let code = Code(rawValue: name) else { return nil }
                 self.code = code
             }
 
@@ -174,7 +174,7 @@ extension Outcome {
 extension Outcome {
     /// The reason why Signalbox released an arrival. It is not acknowledged, and the source redelivers it if it can.
     public struct Abandonment: Error, Sendable, Hashable, CustomStringConvertible {
-        private enum Code: String { case drain, stop, holdLimit, givenBack }
+        private enum Code: String { case drain, stop, ackDeadline, givenBack }
         private let code: Code
         /// A description of the cause. Empty when the code is sufficient.
         public let detail: String
@@ -189,15 +189,15 @@ extension Outcome {
         /// The program stopped immediately.
         public static let stop = Abandonment(code: .stop)
         /// The arrival reached its source's ack deadline.
-        public static let holdLimit = Abandonment(code: .holdLimit)
+        public static let ackDeadline = Abandonment(code: .ackDeadline)
         /// The plugin cannot work at present and requested redelivery (``RetryExhaustion/abandon``).
         ///
         /// - Parameter detail: A description of the failure.
         public static func givenBack(_ detail: String) -> Abandonment { Abandonment(code: .givenBack, detail: detail) }
 
         /// Returns `nil` when no abandonment has this name.
-        package init?(_ word: String) {
-            guard let code = Code(rawValue: word) else { return nil }
+        package init?(_ name: String) {
+            guard let code = Code(rawValue: name) else { return nil }
             self.init(code: code)
         }
 

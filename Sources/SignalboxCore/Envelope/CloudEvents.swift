@@ -14,7 +14,7 @@ extension EnvelopeReader {
         guard event.hasSource else { throw BodyError(.missingMember, path: "source") }
         record.body = UInt32(try body(of: event, in: &buffers))
         buffers.hide([event.data, event.dataBase64], of: root)
-        record.aside = UInt32(root)
+        record.metadata = UInt32(root)
     }
 
     /// Checked first, because other versions have other rules.
@@ -89,47 +89,47 @@ struct CloudEventMembers {
             case "data": data = value
             case "data_base64": dataBase64 = value
             default:
-                let place = Place(name: name, node: buffers.nodes[value], reader: reader)
-                try place.checkName(of: buffers.nodes[key])
-                if !place.node.is(.null) { try take(place, at: value, in: buffers) }
+                let attribute = Attribute(name: name, node: buffers.nodes[value], reader: reader)
+                try attribute.checkName(of: buffers.nodes[key])
+                if !attribute.node.is(.null) { try take(attribute, at: value, in: buffers) }
             }
             key = Int(buffers.nodes[value].next)
         }
     }
 
     private mutating func take(
-        _ place: Place,
+        _ attribute: Attribute,
         at value: Int,
         in buffers: borrowing BatchBuffers
     ) throws(BodyError) {
-        switch place.name {
+        switch attribute.name {
         case "type": type = value
         case "id":
             id = value
-            _ = try place.text(in: buffers)
+            _ = try attribute.text(in: buffers)
         case "source":
             hasSource = true
-            _ = try place.text(in: buffers)
+            _ = try attribute.text(in: buffers)
         case "specversion", "subject", "dataschema":
-            _ = try place.text(in: buffers)
+            _ = try attribute.text(in: buffers)
         case "time":
-            guard TimestampText.isTimestamp(try place.text(in: buffers)) else {
-                throw place.invalid("a date and time of RFC 3339 expected")
+            guard TimestampText.isTimestamp(try attribute.text(in: buffers)) else {
+                throw attribute.invalid("a date and time of RFC 3339 expected")
             }
         case "datacontenttype":
-            guard let media = MediaType(try place.text(in: buffers)) else {
-                throw place.invalid("a media type such as application/json expected")
+            guard let media = MediaType(try attribute.text(in: buffers)) else {
+                throw attribute.invalid("a media type such as application/json expected")
             }
             dataIsJSON = media.isJSON
         default:
-            try place.checkExtension(in: buffers)
+            try attribute.checkExtension(in: buffers)
         }
     }
 }
 
 extension CloudEventMembers {
     /// An attribute and its location.
-    private struct Place {
+    private struct Attribute {
         let name: String
         let node: BodyNode
         let reader: EnvelopeReader
@@ -175,7 +175,7 @@ extension CloudEventMembers {
         private func string(in buffers: borrowing BatchBuffers) throws(BodyError) -> String {
             guard node.is(.string) else { throw error(.typeMismatch, "a string expected") }
             let text = buffers.text(of: node)
-            guard text.unicodeScalars.allSatisfy(Place.isAllowed) else {
+            guard text.unicodeScalars.allSatisfy(Attribute.isAllowed) else {
                 throw invalid("text without control characters and noncharacters expected")
             }
             return text

@@ -283,7 +283,7 @@ extension EnvelopeReader {
         try readID(members, from: &buffers, into: &record)
         buffers.hide([members.action, members.id, members.uuid, aps], of: root)
         record.body = UInt32(root)
-        record.aside = UInt32(aps)
+        record.metadata = UInt32(aps)
     }
 }
 

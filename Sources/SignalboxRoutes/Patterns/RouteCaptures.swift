@@ -133,7 +133,7 @@ public struct CaptureKind: Sendable, Hashable, CustomStringConvertible {
 
 /// The content of a capture's braces, with the same syntax in URLs and topics.
 struct CaptureSyntax {
-    enum Fault: Error {
+    enum SyntaxError: Error {
         case notAlone, invalidName, unknownKind
     }
 
@@ -149,7 +149,7 @@ struct CaptureSyntax {
     /// Parses `{name}`, `{name:kind}` or `{name...}`.
     ///
     /// - Parameter text: A whole segment, level or value that contains at least one brace.
-    init<Text: BidirectionalCollection<UInt8>>(_ text: Text) throws(Fault) {
+    init<Text: BidirectionalCollection<UInt8>>(_ text: Text) throws(SyntaxError) {
         guard text.first == Self.open, text.last == Self.close else { throw .notAlone }
         let inner = text.dropFirst().dropLast()
         if inner.contains(where: Self.isBrace) { throw .notAlone }
@@ -182,13 +182,13 @@ struct CaptureSyntax {
 /// Nothing is trimmed, and there are no other forms. Decoding a capture from a body follows the same rules.
 package enum ScalarText {
     /// The maximum length of a signed 64-bit integer in bytes.
-    private static let mostBytes = 20
+    private static let maximumBytes = 20
 
     /// Returns the value of `-?(0|[1-9][0-9]*)`, or `nil` for any other text and for a value beyond a signed 64-bit
     /// integer. `-0` is 0. Reads at most 21 bytes.
     package static func int64(_ text: some Collection<UInt8>) -> Int64? {
-        var digits = text.prefix(mostBytes + 1)
-        guard digits.count <= mostBytes else { return nil }
+        var digits = text.prefix(maximumBytes + 1)
+        guard digits.count <= maximumBytes else { return nil }
         let isNegative = digits.first == UInt8(ascii: "-")
         if isNegative { digits = digits.dropFirst() }
         guard let first = digits.first, first != UInt8(ascii: "0") || digits.count == 1 else { return nil }

@@ -43,12 +43,12 @@ struct RouteTrie: Sendable {
     }
 
     private mutating func claim(
-        _ place: WritableKeyPath<RouteNode, UInt32?>,
+        _ successor: WritableKeyPath<RouteNode, UInt32?>,
         of node: UInt32,
         _ route: UInt32
     ) -> UInt32? {
-        if let other = nodes[Int(node)][keyPath: place] { return other }
-        nodes[Int(node)][keyPath: place] = route
+        if let other = nodes[Int(node)][keyPath: successor] { return other }
+        nodes[Int(node)][keyPath: successor] = route
         return nil
     }
 
@@ -75,10 +75,10 @@ struct RouteTrie: Sendable {
         return child
     }
 
-    private mutating func child(of node: UInt32, _ place: WritableKeyPath<RouteNode, UInt32?>) -> UInt32 {
-        if let child = nodes[Int(node)][keyPath: place] { return child }
+    private mutating func child(of node: UInt32, _ successor: WritableKeyPath<RouteNode, UInt32?>) -> UInt32 {
+        if let child = nodes[Int(node)][keyPath: successor] { return child }
         let child = addNode()
-        nodes[Int(node)][keyPath: place] = child
+        nodes[Int(node)][keyPath: successor] = child
         return child
     }
 
@@ -152,9 +152,9 @@ package struct RouteWalk {
     }
 
     /// Pushes the possible successors, the least specific first, because the last one is tried first.
-    private mutating func visit(_ place: UInt32, at position: Int) -> UInt32? {
+    private mutating func visit(_ number: UInt32, at position: Int) -> UInt32? {
         visits += 1
-        let node = trie.nodes[Int(place)]
+        let node = trie.nodes[Int(number)]
         if position == pieces.end, let route = node.end { return route }
         if let route = node.rest, pieces.allowsRest(from: position) { attempts.append(.rest(route: route)) }
         guard position < pieces.end else { return nil }
@@ -166,7 +166,7 @@ package struct RouteWalk {
         }
         if let int = node.int, segments[index].isInt(in: pieces) { attempts.append(.node(int, position: position + 1)) }
         if node.hasLiterals, let literal = segments[index].literal(of: pieces, in: trie),
-            let child = trie.child(of: place, literal)
+            let child = trie.child(of: number, literal)
         {
             attempts.append(.node(child, position: position + 1))
         }

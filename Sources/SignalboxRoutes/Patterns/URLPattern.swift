@@ -133,7 +133,7 @@ extension URLPattern {
 extension URLText {
     /// Returns the start of a query item in bytes of ``text``. Empty items do not count.
     fileprivate func offset(ofQueryItem number: Int) -> Int {
-        guard let range = places.query else { return text.utf8.count }
+        guard let range = components.query else { return text.utf8.count }
         let query = text.utf8.dropFirst(range.lowerBound).prefix(range.count)
         let items = query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true)
         let start = items.dropFirst(number).first?.startIndex ?? query.startIndex

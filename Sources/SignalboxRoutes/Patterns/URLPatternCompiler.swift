@@ -57,10 +57,10 @@ struct URLPatternCompiler {
     /// Reads a capture in braces and records its name.
     mutating func readCapture(_ range: Range<Int>) throws(RoutePatternError) -> CaptureSyntax {
         let syntax: CaptureSyntax
-        do throws(CaptureSyntax.Fault) {
+        do throws(CaptureSyntax.SyntaxError) {
             syntax = try CaptureSyntax(bytes[range])
         } catch {
-            throw fault(error, at: range.lowerBound)
+            throw patternError(for: error, at: range.lowerBound)
         }
         guard names.insert(syntax.name).inserted else {
             let detail = "each capture has a name of its own; {\(syntax.name)} was there before"
@@ -226,11 +226,11 @@ extension URLPatternCompiler {
     }
 
     func captureNotAlone(_ offset: Int) -> RoutePatternError {
-        fault(.notAlone, at: offset)
+        patternError(for: .notAlone, at: offset)
     }
 
-    func fault(_ fault: CaptureSyntax.Fault, at offset: Int) -> RoutePatternError {
-        switch fault {
+    func patternError(for error: CaptureSyntax.SyntaxError, at offset: Int) -> RoutePatternError {
+        switch error {
         case .notAlone:
             let detail = "a capture is a whole host, segment or value; a brace as text is written %7B or %7D"
             return RoutePatternError(.captureNotAlone, at: offset, detail)

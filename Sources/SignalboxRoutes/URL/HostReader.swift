@@ -37,9 +37,9 @@ struct HostReader {
     /// Returns the start of the last label.
     private func lastLabel(of domain: [UInt8]) throws(URLTextError) -> Int {
         var start = 0
-        for place in domain.indices where domain[place] == UInt8(ascii: ".") {
-            guard place > start else { throw emptyLabel }
-            start = place + 1
+        for index in domain.indices where domain[index] == UInt8(ascii: ".") {
+            guard index > start else { throw emptyLabel }
+            start = index + 1
         }
         guard start < domain.count else { throw emptyLabel }
         return start
@@ -63,14 +63,14 @@ struct HostReader {
     }
 
     private func check(_ allowed: ByteSet) throws(URLTextError) {
-        for place in range where !allowed.contains(input[place]) {
-            switch input[place] {
+        for index in range where !allowed.contains(input[index]) {
+            switch input[index] {
             case 0x80...:
-                throw URLTextError(.internationalHost, at: place, "write the host in its ASCII form, with xn--")
+                throw URLTextError(.internationalHost, at: index, "write the host in its ASCII form, with xn--")
             case UInt8(ascii: "%"):
-                throw URLTextError(.ambiguousURL, at: place, "an escape in the host")
+                throw URLTextError(.ambiguousURL, at: index, "an escape in the host")
             default:
-                throw URLTextError(.invalidHost, at: place, "a character that no host has")
+                throw URLTextError(.invalidHost, at: index, "a character that no host has")
             }
         }
     }
@@ -137,9 +137,9 @@ struct AddressText: CustomStringConvertible {
     private var longestRunOfZeros: Range<Int>? {
         var longest: Range<Int>?
         var start = 0
-        for place in 0...pieces.count where place == pieces.count || pieces[place] != 0 {
-            if place - start > max(longest?.count ?? 0, 1) { longest = start..<place }
-            start = place + 1
+        for index in 0...pieces.count where index == pieces.count || pieces[index] != 0 {
+            if index - start > max(longest?.count ?? 0, 1) { longest = start..<index }
+            start = index + 1
         }
         return longest
     }

@@ -103,11 +103,11 @@ enum InternationalLabel {
 /// A decoder for Punycode (RFC 3492), the ASCII encoding of non-ASCII names.
 enum Punycode {
     /// The maximum length of a DNS label in bytes.
-    private static let longest = 63
+    private static let maximumLength = 63
 
     /// - Returns: `nil` when the bytes are not the Punycode of a label.
     static func decode(_ text: ArraySlice<UInt8>) -> [Unicode.Scalar]? {
-        guard text.count <= longest else { return nil }
+        guard text.count <= maximumLength else { return nil }
         var name: [Unicode.Scalar] = []
         var digits = text
         if let hyphen = text.lastIndex(of: UInt8(ascii: "-")) {
@@ -118,11 +118,11 @@ enum Punycode {
         guard !digits.isEmpty else { return nil }
         var state = State()
         while !digits.isEmpty {
-            guard let place = state.next(&digits, count: name.count + 1), let scalar = Unicode.Scalar(state.scalar)
+            guard let position = state.next(&digits, count: name.count + 1), let scalar = Unicode.Scalar(state.scalar)
             else {
                 return nil
             }
-            name.insert(scalar, at: place)
+            name.insert(scalar, at: position)
         }
         return name
     }
@@ -162,9 +162,9 @@ enum Punycode {
             let (next, isOver) = scalar.addingReportingOverflow(index / count)
             guard !isOver else { return nil }
             scalar = next
-            let place = index % count
-            index = place + 1
-            return Int(place)
+            let position = index % count
+            index = position + 1
+            return Int(position)
         }
 
         private mutating func adapt(_ delta: UInt32, count: UInt32) {

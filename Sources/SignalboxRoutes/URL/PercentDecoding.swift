@@ -39,22 +39,22 @@ enum PercentDecoding {
     ) throws(URLTextError) -> [UInt8] {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(range.count)
-        var place = range.lowerBound
-        while place < range.upperBound {
-            let byte = input[place]
+        var index = range.lowerBound
+        while index < range.upperBound {
+            let byte = input[index]
             guard byte == UInt8(ascii: "%") else {
                 decoded.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-                place += 1
+                index += 1
                 continue
             }
-            guard let value = escape(input[place + 1..<range.upperBound]) else {
-                throw URLTextError(.invalidEscape, at: place, "two hexadecimal digits expected behind %")
+            guard let value = escape(input[index + 1..<range.upperBound]) else {
+                throw URLTextError(.invalidEscape, at: index, "two hexadecimal digits expected behind %")
             }
             guard !isRefused(value) else {
-                throw URLTextError(.notUTF8, at: place, "an escaped control character")
+                throw URLTextError(.notUTF8, at: index, "an escaped control character")
             }
             decoded.append(value)
-            place += 3
+            index += 3
         }
         guard String(validating: decoded, as: UTF8.self) != nil else {
             throw URLTextError(.notUTF8, at: range.lowerBound, "escapes that are not UTF-8")

@@ -3,7 +3,7 @@ struct URLReader {
     let input: [UInt8]
     var position = 0
     var output: [UInt8] = []
-    var places = URLPlaces()
+    var components = URLComponentRanges()
     var isSpecial = false
     var hasOpaquePath = false
     var port: UInt16?
@@ -24,13 +24,13 @@ struct URLReader {
         guard output.count <= URLText.maximumLength else { throw URLReader.tooLong(input.count) }
     }
 
-    /// Returns the byte at `place`, or 0 past the end. No URL contains that byte.
-    func byte(_ place: Int) -> UInt8 { place < input.count ? input[place] : 0 }
+    /// Returns the byte at `index`, or 0 past the end. No URL contains that byte.
+    func byte(_ index: Int) -> UInt8 { index < input.count ? input[index] : 0 }
 
-    func has(_ text: StaticString, at place: Int) -> Bool {
-        guard input.count - place >= text.utf8CodeUnitCount else { return false }
+    func has(_ text: StaticString, at index: Int) -> Bool {
+        guard input.count - index >= text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { wanted in
-            (0..<wanted.count).allSatisfy { input[place + $0] == wanted[$0] }
+            (0..<wanted.count).allSatisfy { input[index + $0] == wanted[$0] }
         }
     }
 
@@ -60,10 +60,10 @@ struct URLReader {
         guard let end = URLReader.schemeEnd(of: input) else {
             throw URLTextError(.missingScheme, at: 0, "a scheme and a colon expected, such as https:")
         }
-        for place in 0..<end { output.append(input[place].asciiLowercase) }
+        for index in 0..<end { output.append(input[index].asciiLowercase) }
         scheme = URLScheme(output[...])
         isSpecial = scheme != .other
-        places.schemeEnd = end
+        components.schemeEnd = end
         output.append(UInt8(ascii: ":"))
         position = end + 1
     }
@@ -81,7 +81,7 @@ struct URLReader {
         let end = input[position...].firstIndex(of: UInt8(ascii: "#")) ?? input.count
         let start = output.count
         write(position + 1..<end, escaping: isSpecial ? .escapedInSpecialQuery : .escapedInQuery)
-        places.query = start..<output.count
+        components.query = start..<output.count
         position = end
     }
 
@@ -90,19 +90,19 @@ struct URLReader {
         output.append(UInt8(ascii: "#"))
         let start = output.count
         write(position + 1..<input.count, escaping: .escapedInFragment)
-        places.fragment = start..<output.count
+        components.fragment = start..<output.count
         position = input.count
     }
 
     /// Copies bytes. Escapes those in the set and those beyond ASCII.
     mutating func write(_ range: Range<Int>, escaping set: ByteSet) {
         var start = range.lowerBound
-        for place in range {
-            let byte = input[place]
+        for index in range {
+            let byte = input[index]
             guard byte >= 0x80 || set.contains(byte) else { continue }
-            output.append(contentsOf: input[start..<place])
+            output.append(contentsOf: input[start..<index])
             writeEscaped(byte)
-            start = place + 1
+            start = index + 1
         }
         output.append(contentsOf: input[start..<range.upperBound])
     }
@@ -129,7 +129,7 @@ extension URLReader {
         let hostEnd = try hostEnd(in: position..<end)
         let start = output.count
         try writeHost(position..<hostEnd)
-        places.host = start..<output.count
+        components.host = start..<output.count
         try readPort(hostEnd..<end)
         position = end
     }
@@ -142,12 +142,12 @@ extension URLReader {
     }
 
     private func checkAuthority(_ authority: Range<Int>) throws(URLTextError) {
-        for place in authority {
-            switch input[place] {
+        for index in authority {
+            switch input[index] {
             case UInt8(ascii: "@"):
-                throw URLTextError(.userinfo, at: place, "a user name before the host; leave it out")
+                throw URLTextError(.userinfo, at: index, "a user name before the host; leave it out")
             case UInt8(ascii: "\\") where isSpecial:
-                throw URLTextError(.ambiguousURL, at: place, "a backslash, which engines read as a slash")
+                throw URLTextError(.ambiguousURL, at: index, "a backslash, which engines read as a slash")
             default: continue
             }
         }
@@ -187,13 +187,13 @@ extension URLReader {
     /// - Parameter range: A colon and the digits after it, or nothing.
     private mutating func readPort(_ range: Range<Int>) throws(URLTextError) {
         guard !range.isEmpty else { return }
-        guard places.host?.isEmpty == false, scheme != .file else {
+        guard components.host?.isEmpty == false, scheme != .file else {
             throw URLTextError(.invalidHost, at: range.lowerBound, "a port without a host")
         }
         var value = 0
-        for place in range.dropFirst() {
-            guard input[place].isASCIIDigit else { throw URLTextError(.invalidPort, at: place, "digits expected") }
-            value = value * 10 + Int(input[place] - UInt8(ascii: "0"))
+        for index in range.dropFirst() {
+            guard input[index].isASCIIDigit else { throw URLTextError(.invalidPort, at: index, "digits expected") }
+            value = value * 10 + Int(input[index] - UInt8(ascii: "0"))
             guard value <= Int(UInt16.max) else {
                 throw URLTextError(.invalidPort, at: range.lowerBound + 1, "a port up to 65535 expected")
             }
@@ -208,14 +208,14 @@ extension URLReader {
 extension URLReader {
     mutating func readPath() throws(URLTextError) {
         let end = pathEnd()
-        hasOpaquePath = places.host == nil && byte(position) != UInt8(ascii: "/")
+        hasOpaquePath = components.host == nil && byte(position) != UInt8(ascii: "/")
         let start = output.count
         if hasOpaquePath {
             try readOpaquePath(position..<end)
         } else {
             try readSegments(position..<end)
         }
-        places.path = start..<output.count
+        components.path = start..<output.count
         position = end
     }
 
@@ -224,13 +224,13 @@ extension URLReader {
     }
 
     private mutating func readOpaquePath(_ range: Range<Int>) throws(URLTextError) {
-        var place = range.lowerBound
-        while place <= range.upperBound {
-            let end = segmentEnd(place..<range.upperBound)
-            if try dots(in: place..<end) != nil {
-                throw URLTextError(.ambiguousURL, at: place, "dots alone between slashes, in an opaque path")
+        var index = range.lowerBound
+        while index <= range.upperBound {
+            let end = segmentEnd(index..<range.upperBound)
+            if try dots(in: index..<end) != nil {
+                throw URLTextError(.ambiguousURL, at: index, "dots alone between slashes, in an opaque path")
             }
-            place = end + 1
+            index = end + 1
         }
         write(range, escaping: .escapedInOpaquePath)
         // Without the escape, removing query and fragment later would strip the trailing spaces.
@@ -242,9 +242,9 @@ extension URLReader {
 
     private mutating func readSegments(_ range: Range<Int>) throws(URLTextError) {
         let start = output.count
-        var place = range.lowerBound
-        while place < range.upperBound {
-            let segment = place + 1..<segmentEnd(place + 1..<range.upperBound)
+        var index = range.lowerBound
+        while index < range.upperBound {
+            let segment = index + 1..<segmentEnd(index + 1..<range.upperBound)
             let isLast = segment.upperBound == range.upperBound
             switch try dots(in: segment) {
             case 1:
@@ -264,16 +264,16 @@ extension URLReader {
                 output.append(UInt8(ascii: "/"))
                 write(segment, escaping: .escapedInPath)
             }
-            place = segment.upperBound
+            index = segment.upperBound
         }
         if output.count == start, isSpecial { output.append(UInt8(ascii: "/")) }
         try checkStart(of: start, at: range.lowerBound)
     }
 
     /// Without an authority, a path that begins with two slashes would be parsed as one.
-    private func checkStart(of start: Int, at place: Int) throws(URLTextError) {
-        guard places.host == nil, output.count > start + 1, output[start + 1] == UInt8(ascii: "/") else { return }
-        throw URLTextError(.ambiguousURL, at: place, "a path that looks like a host")
+    private func checkStart(of start: Int, at index: Int) throws(URLTextError) {
+        guard components.host == nil, output.count > start + 1, output[start + 1] == UInt8(ascii: "/") else { return }
+        throw URLTextError(.ambiguousURL, at: index, "a path that looks like a host")
     }
 
     private func segmentEnd(_ range: Range<Int>) -> Int {
@@ -285,13 +285,13 @@ extension URLReader {
     /// - Returns: The number of dots if the segment is `.` or `..`, else `nil`.
     private func dots(in segment: Range<Int>) throws(URLTextError) -> Int? {
         var hasEscapes = false
-        for place in segment {
-            switch input[place] {
+        for index in segment {
+            switch input[index] {
             case UInt8(ascii: "%"): hasEscapes = true
             case UInt8(ascii: "\\") where isSpecial:
-                throw URLTextError(.ambiguousURL, at: place, "a backslash, which engines read as a slash")
+                throw URLTextError(.ambiguousURL, at: index, "a backslash, which engines read as a slash")
             case UInt8(ascii: "|") where isDriveLetter(segment):
-                throw URLTextError(.ambiguousURL, at: place, "a drive letter, which engines rewrite")
+                throw URLTextError(.ambiguousURL, at: index, "a drive letter, which engines rewrite")
             default: continue
             }
         }

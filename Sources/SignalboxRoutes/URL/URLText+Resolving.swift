@@ -25,18 +25,18 @@ extension URLText {
 
     /// Returns the part of the base that precedes the reference.
     private static func shared(of base: URLText, with reference: [UInt8]) throws(URLTextError) -> String {
-        let places = base.places
-        if reference.first == UInt8(ascii: "#") { return base.prefix((places.query ?? places.path).upperBound) }
+        let components = base.components
+        if reference.first == UInt8(ascii: "#") { return base.prefix((components.query ?? components.path).upperBound) }
         guard !base.hasOpaquePath else {
             throw URLTextError(.missingScheme, at: 0, "the base has no path that a reference could continue")
         }
         switch reference.first {
-        case nil: return base.prefix((places.query ?? places.path).upperBound)
-        case UInt8(ascii: "?"): return base.prefix(places.path.upperBound)
-        case UInt8(ascii: "/") where reference.starts(with: "//".utf8): return base.prefix(places.schemeEnd + 1)
+        case nil: return base.prefix((components.query ?? components.path).upperBound)
+        case UInt8(ascii: "?"): return base.prefix(components.path.upperBound)
+        case UInt8(ascii: "/") where reference.starts(with: "//".utf8): return base.prefix(components.schemeEnd + 1)
         case UInt8(ascii: "/"):
             try checkDrive(of: base)
-            return base.prefix(places.path.lowerBound)
+            return base.prefix(components.path.lowerBound)
         default: break
         }
         try checkDrive(of: base)
@@ -46,9 +46,9 @@ extension URLText {
         }
         let path = base.path.utf8
         guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
-            return base.prefix(places.path.lowerBound) + "/"
+            return base.prefix(components.path.lowerBound) + "/"
         }
-        return base.prefix(places.path.lowerBound + path.distance(from: path.startIndex, to: slash) + 1)
+        return base.prefix(components.path.lowerBound + path.distance(from: path.startIndex, to: slash) + 1)
     }
 
     /// Rejects a drive letter in the base. The WHATWG keeps it when resolving a path; RFC 3986 treats it as a segment.

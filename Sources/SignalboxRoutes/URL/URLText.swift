@@ -16,7 +16,7 @@ public struct URLText: Sendable {
     public let isSpecial: Bool
     /// The port, or `nil` when it is absent or the scheme's default.
     public let port: UInt16?
-    let places: URLPlaces
+    let components: URLComponentRanges
 
     /// Parses an absolute URL.
     ///
@@ -32,10 +32,10 @@ public struct URLText: Sendable {
         isSpecial = reader.isSpecial
         port = reader.port
         hasOpaquePath = reader.hasOpaquePath
-        places = reader.places
+        components = reader.components
         // Stored because every handler and pattern reads them.
-        scheme = String(decoding: reader.output[..<places.schemeEnd], as: UTF8.self)
-        host = places.host.map { String(decoding: reader.output[$0], as: UTF8.self) }
+        scheme = String(decoding: reader.output[..<components.schemeEnd], as: UTF8.self)
+        host = components.host.map { String(decoding: reader.output[$0], as: UTF8.self) }
     }
 
     /// The scheme in lower case, without the colon.
@@ -48,7 +48,7 @@ public struct URLText: Sendable {
     public let host: String?
 
     /// The escaped path: empty, or beginning with a slash. Any text when ``hasOpaquePath`` is `true`.
-    public var path: String { piece(places.path) }
+    public var path: String { piece(components.path) }
 
     /// Whether the path is plain text instead of a list of segments, as in `mailto:x` and `myapp:product/42`.
     public let hasOpaquePath: Bool
@@ -58,23 +58,23 @@ public struct URLText: Sendable {
     /// `/a/b/` has the segments `a`, `b` and an empty one; `/` has one empty segment; the empty path has none. An
     /// opaque path is split likewise.
     public var segments: [String] {
-        guard !places.path.isEmpty else { return [] }
+        guard !components.path.isEmpty else { return [] }
         let bytes = Array(text.utf8)
         var segments: [String] = []
-        var start = places.path.lowerBound + (hasOpaquePath ? 0 : 1)
-        for place in start..<places.path.upperBound where bytes[place] == UInt8(ascii: "/") {
-            segments.append(PercentDecoding.text(bytes[start..<place]))
-            start = place + 1
+        var start = components.path.lowerBound + (hasOpaquePath ? 0 : 1)
+        for index in start..<components.path.upperBound where bytes[index] == UInt8(ascii: "/") {
+            segments.append(PercentDecoding.text(bytes[start..<index]))
+            start = index + 1
         }
-        segments.append(PercentDecoding.text(bytes[start..<places.path.upperBound]))
+        segments.append(PercentDecoding.text(bytes[start..<components.path.upperBound]))
         return segments
     }
 
     /// The escaped query without `?`, or `nil` when the URL has none.
-    public var query: String? { places.query.map { piece($0) } }
+    public var query: String? { components.query.map { piece($0) } }
 
     /// The escaped fragment without `#`, or `nil` when the URL has none.
-    public var fragment: String? { places.fragment.map { piece($0) } }
+    public var fragment: String? { components.fragment.map { piece($0) } }
 
     private func piece(_ range: Range<Int>) -> String {
         String(Substring(text.utf8.dropFirst(range.lowerBound).prefix(range.count)))
@@ -97,7 +97,7 @@ extension URLText: CustomStringConvertible {
     /// The normal form up to the query or fragment, which may contain a secret and is replaced by `?…` or `#…`.
     /// ``text`` has the whole URL.
     public var description: String {
-        guard let end = (places.query ?? places.fragment)?.lowerBound else { return text }
+        guard let end = (components.query ?? components.fragment)?.lowerBound else { return text }
         return String(Substring(text.utf8.prefix(end))) + "…"
     }
 }
@@ -115,7 +115,7 @@ extension URLText {
     /// - Throws: ``URLTextError`` for an invalid escape, escapes that are not UTF-8, an escaped U+0000, or more than
     ///   ``maximumQueryItems`` items. Offsets refer to ``text``.
     public func queryItems() throws(URLTextError) -> [URLQueryItem] {
-        guard let range = places.query else { return [] }
+        guard let range = components.query else { return [] }
         let bytes = Array(text.utf8)
         var items: [URLQueryItem] = []
         var start = range.lowerBound
@@ -185,7 +185,7 @@ enum URLScheme: Sendable {
 }
 
 /// The positions of a URL's parts in its normal form, in bytes.
-struct URLPlaces: Sendable {
+struct URLComponentRanges: Sendable {
     var schemeEnd = 0
     var host: Range<Int>?
     /// The path. Scheme and authority precede it.

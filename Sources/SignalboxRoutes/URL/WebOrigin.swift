@@ -27,7 +27,7 @@ public struct WebOrigin: Sendable, Hashable {
             throw URLTextError(.notAnOrigin, at: 0, "null stands for no origin; no rule can name it")
         }
         let url = try URLText(text)
-        let authority = text.utf8.dropFirst(url.places.schemeEnd + 3)
+        let authority = text.utf8.dropFirst(url.components.schemeEnd + 3)
         let end = authority.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
         if let end {
             let offset = text.utf8.distance(from: text.utf8.startIndex, to: end)

@@ -1,7 +1,7 @@
 public import SignalboxCore
 
 /// The suite that every adapter must pass. It runs the adapter in a real supervisor, sends messages from the adapter's
-/// far side, and reports violations of the adapter contract.
+/// remote end, and reports violations of the adapter contract.
 ///
 /// Besides its own subject, each case checks these rules, with an intake between the adapter and the supervisor:
 ///
@@ -141,11 +141,11 @@ extension AdapterConformance {
         case memoryBoundedUnderSlowPlugin
         /// A message that is sent again while it runs reaches its plugin once and has its outcome twice. Needs a
         /// subject that submits while one of its messages runs.
-        case repeatWhileRunning
+        case duplicateWhileRunning
         /// A message that is sent again after it was handled is acknowledged and answered as before, without a call.
-        case repeatAfterHandled
+        case duplicateAfterHandled
         /// A message that is sent again after it failed reaches its plugin again.
-        case repeatAfterFailed
+        case duplicateAfterFailed
 
         /// The case's name.
         public var description: String { rawValue }
@@ -155,7 +155,7 @@ extension AdapterConformance {
             switch self {
             case .answersEverySender:
                 subject.adapter.features.contains(.replies) ? nil : "the adapter answers nobody"
-            case .repeatWhileRunning:
+            case .duplicateWhileRunning:
                 subject.submitsWhileOneRuns ? nil : "the adapter submits nothing while one of its messages runs"
             default: nil
             }
@@ -183,7 +183,7 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
     }
 }
 
-/// A violation of the contract by an adapter or its surroundings.
+/// A violation of the contract by an adapter or its environment.
 public struct ConformanceFinding: Sendable, Hashable, CustomStringConvertible {
     /// The case that found the violation.
     public let testCase: AdapterConformance.Case
@@ -228,9 +228,9 @@ final class ConformanceExamination: Sendable {
             }
             try await ConformanceTrial(subject, record: record).perform(testCase)
         } catch is CancellationError {
-            record.change { if $0.problems.isEmpty { $0.found("the case goes on", "it was cancelled") } }
+            record.change { if $0.problems.isEmpty { $0.addProblem("the case goes on", "it was cancelled") } }
         } catch {
-            record.change { $0.found("the case can be tried", "an error while \($0.step): \(error)") }
+            record.change { $0.addProblem("the case can be tried", "an error while \($0.step): \(error)") }
         }
         return verdict
     }
@@ -241,7 +241,7 @@ final class ConformanceExamination: Sendable {
 
     /// Returns the verdict on a case that did not end within the limit.
     func overdue(_ limit: Duration) -> ConformanceVerdict {
-        record.change { $0.found("the case ends", "it had not ended after \(limit), while \($0.summary)") }
+        record.change { $0.addProblem("the case ends", "it had not ended after \(limit), while \($0.summary)") }
         return verdict
     }
 

@@ -8,7 +8,7 @@ extension ConformanceTrial {
         let messages = (0..<100).map { message(ConformanceStage.recording, textBytes: lengths[$0]) }
         try await run { [self] stage in try await deliver(messages, to: stage) }
         checkEachOnce(messages)
-        try await checkNothingComesAgain()
+        try await checkNothingIsRedelivered()
     }
 
     func orderPerSource() async throws {
@@ -42,7 +42,7 @@ extension ConformanceTrial {
         let late = messages(40)
         try await run { [self] stage in try await deliver(late, to: stage) }
         checkEachOnce(early + late)
-        try await checkNothingComesAgain()
+        try await checkNothingIsRedelivered()
     }
 
     func stopIsIdempotent() async throws {
@@ -64,7 +64,7 @@ extension ConformanceTrial {
             }
         }
         checkEachOnce(sent)
-        try await checkNothingComesAgain()
+        try await checkNothingIsRedelivered()
     }
 
     /// Starts a run of the adapter that the case itself cancels, possibly before the run starts.
@@ -78,7 +78,7 @@ extension ConformanceTrial {
 
     private func end(_ running: Task<Void, any Error>) async throws {
         await record.during("waiting for a cancelled run to return") {
-            do { try await running.value } catch { found("a cancelled run throws nothing", "\(error)") }
+            do { try await running.value } catch { addProblem("a cancelled run throws nothing", "\(error)") }
         }
     }
 }
@@ -95,16 +95,16 @@ extension ConformanceTrial {
     func forbiddenSource() async throws {
         try await tryEveryThird(ConformanceStage.forbidden, becomes: "sourceNotAllowed")
         let calls = record.value.calls.count { $0.action == ConformanceStage.forbidden }
-        if calls > 0 { found("a plugin that does not allow the source is never called", "\(calls) calls") }
+        if calls > 0 { addProblem("a plugin that does not allow the source is never called", "\(calls) calls") }
     }
 
     func malformedArrival() async throws {
         let messages = messages(30, everyThird: nil)
         try await runInTwoParts(messages)
-        let rejected = record.value.told.filter { $0.word == "malformed" }
+        let rejected = record.value.outcomes.filter { $0.code == "malformed" }
         let unreadable = messages.filter { $0.action == nil }.map(\.id.text)
         if rejected.count != unreadable.count {
-            found("\(unreadable.count) unreadable messages are rejected as malformed", "\(rejected.count)")
+            addProblem("\(unreadable.count) unreadable messages are rejected as malformed", "\(rejected.count)")
         }
         let originals = rejected.compactMap(\.original)
         report(
@@ -113,26 +113,26 @@ extension ConformanceTrial {
             "was in none"
         )
         checkEachOnce(messages.filter { $0.action != nil })
-        try await checkNothingComesAgain()
+        try await checkNothingIsRedelivered()
     }
 
     func answersEverySender() async throws {
-        let kinds: [(action: ActionName?, word: String)] = [
+        let kinds: [(action: ActionName?, code: String)] = [
             (ConformanceStage.recording, "handled"), (ConformanceStage.failing, "threw"),
             (ConformanceStage.unknown, "unknownAction"), (ConformanceStage.forbidden, "sourceNotAllowed"),
             (nil, "malformed"), (ConformanceStage.recordingToo, "handled"),
         ]
-        let sent = (0..<10).flatMap { _ in kinds.map { (message: message($0.action), word: $0.word) } }
+        let sent = (0..<10).flatMap { _ in kinds.map { (message: message($0.action), code: $0.code) } }
         let unfit = message(ConformanceStage.recording)
         let invalid = ConformanceMessage(id: unfit.id, action: unfit.action, body: "true")
         let last = message(ConformanceStage.recording)
         try await run { [self] stage in
             try await deliver(sent.map(\.message) + [invalid, last], to: stage)
-            for (message, word) in sent where word != "handled" {
-                try await checkAnswer(to: message, isError: word)
+            for (message, code) in sent where code != "handled" {
+                try await checkAnswer(to: message, isError: code)
             }
             try await checkAnswer(to: invalid, isError: "invalidBody")
-            for message in sent.filter({ $0.word == "handled" }).map(\.message) + [last] {
+            for message in sent.filter({ $0.code == "handled" }).map(\.message) + [last] {
                 try await checkReply(to: message)
             }
         }
@@ -146,24 +146,24 @@ extension ConformanceTrial {
         }
     }
 
-    /// Checks that every third message has the outcome `word`, the others are handled, and none is redelivered.
-    private func tryEveryThird(_ action: ActionName, becomes word: String) async throws {
+    /// Checks that every third message has the outcome `code`, the others are handled, and none is redelivered.
+    private func tryEveryThird(_ action: ActionName, becomes code: String) async throws {
         let messages = messages(30, everyThird: action)
         try await runInTwoParts(messages)
-        checkOutcomes(messages.map { ($0, $0.action == action ? word : "handled") })
-        checkEachOnce(messages.filter { $0.action == ConformanceStage.recording || word == "threw" })
-        try await checkNothingComesAgain()
+        checkOutcomes(messages.map { ($0, $0.action == action ? code : "handled") })
+        checkEachOnce(messages.filter { $0.action == ConformanceStage.recording || code == "threw" })
+        try await checkNothingIsRedelivered()
     }
 }
 
 /// The suite assigns the ids, so these cases deduplicate whether or not the adapter declares stable ids.
 extension ConformanceTrial {
-    private static let recognised = RepeatPolicy.within(RepeatLimits())
+    private static let recognised = DeduplicationPolicy.within(DeduplicationLimits())
 
-    func repeatWhileRunning() async throws {
+    func duplicateWhileRunning() async throws {
         let message = message(ConformanceStage.recording)
         let marker = self.message(ConformanceStage.recordingToo)
-        try await run(ConformanceLimits(isSlow: true, repeats: Self.recognised)) { [self] stage in
+        try await run(ConformanceLimits(isSlow: true, deduplication: Self.recognised)) { [self] stage in
             async let delivery: Void = deliver([message, message, marker], to: stage)
             // The marker follows the duplicate on another lane: when it starts, the duplicate has been taken.
             try await wait("the plugin to begin \(marker.id)") { $0.begun.contains(marker.id.text) }
@@ -174,41 +174,41 @@ extension ConformanceTrial {
         try await checkHandledTwice(message, marker)
     }
 
-    func repeatAfterHandled() async throws {
+    func duplicateAfterHandled() async throws {
         let message = message(ConformanceStage.recording)
         let marker = self.message(ConformanceStage.recording)
-        try await run(ConformanceLimits(repeats: Self.recognised)) { [self] stage in
-            try await deliverAndTell(message, to: stage)
+        try await run(ConformanceLimits(deduplication: Self.recognised)) { [self] stage in
+            try await deliverAndAwaitOutcome(message, to: stage)
             try await deliver([message, marker], to: stage)
         }
         try await checkHandledTwice(message, marker)
     }
 
-    func repeatAfterFailed() async throws {
+    func duplicateAfterFailed() async throws {
         let message = message(ConformanceStage.failing)
         let marker = self.message(ConformanceStage.recording)
-        try await run(ConformanceLimits(repeats: Self.recognised)) { [self] stage in
-            try await deliverAndTell(message, to: stage)
+        try await run(ConformanceLimits(deduplication: Self.recognised)) { [self] stage in
+            try await deliverAndAwaitOutcome(message, to: stage)
             try await deliver([message, marker], to: stage)
         }
         checkTwice(message, "threw")
         let calls = record.value.calls.count { $0.id == message.id.text }
-        if calls != 2 { found("a message that failed reaches its plugin again", "\(calls) calls") }
+        if calls != 2 { addProblem("a message that failed reaches its plugin again", "\(calls) calls") }
         if features.contains(.replies) { try await checkAnswer(to: message, isError: "threw") }
-        try await checkNothingComesAgain()
+        try await checkNothingIsRedelivered()
     }
 
     /// Delivers a message and waits until its adapter has received the outcome. A copy sent earlier could still count
     /// as a duplicate of the running message.
-    private func deliverAndTell(_ message: ConformanceMessage, to stage: ConformanceStage) async throws {
+    private func deliverAndAwaitOutcome(_ message: ConformanceMessage, to stage: ConformanceStage) async throws {
         try await deliver([message], to: stage)
-        try await wait("the adapter to be told of \(message.id)", in: stage) { $0.hasToldAll }
+        try await wait("the adapter to receive the outcome of \(message.id)", in: stage) { $0.hasAllOutcomes }
     }
 
     private func checkHandledTwice(_ message: ConformanceMessage, _ marker: ConformanceMessage) async throws {
         checkEachOnce([message, marker])
         checkTwice(message, "handled")
         if features.contains(.replies) { try await checkReply(to: message) }
-        try await checkNothingComesAgain()
+        try await checkNothingIsRedelivered()
     }
 }

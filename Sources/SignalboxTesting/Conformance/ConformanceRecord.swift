@@ -17,25 +17,25 @@ struct ConformanceRecord: Sendable {
     }
 
     /// An outcome reported by the supervisor.
-    struct Told: Sendable {
+    struct ReportedOutcome: Sendable {
         let run: Int
         /// The message's id; `nil` if the message could not be read.
         let id: String?
-        let word: String
+        let code: String
         /// The bytes of an unreadable message, as text.
         let original: String?
     }
 
     /// The number of problems to list per expectation; further ones are only counted.
-    private static let alike = 3
+    private static let maximumListed = 3
 
     private var listed: [Problem] = []
     private var unlisted: [String: Int] = [:]
     private(set) var calls: [Call] = []
-    private(set) var told: [Told] = []
+    private(set) var outcomes: [ReportedOutcome] = []
     private(set) var settled: Set<String> = []
     private(set) var begun: Set<String> = []
-    /// Whether the far side failed to send, which ends every wait.
+    /// Whether the remote end failed to send, which ends every wait.
     private(set) var hasSendingFailed = false
     /// The current steps of the case, reported if it does not end; several if it sends and waits concurrently.
     private var steps: [String] = []
@@ -52,8 +52,8 @@ struct ConformanceRecord: Sendable {
         if let index = steps.firstIndex(of: step) { steps.remove(at: index) }
     }
 
-    mutating func found(_ expected: String, _ seen: String) {
-        if listed.count(where: { $0.expected == expected }) < ConformanceRecord.alike {
+    mutating func addProblem(_ expected: String, _ seen: String) {
+        if listed.count(where: { $0.expected == expected }) < ConformanceRecord.maximumListed {
             listed.append(Problem(expected: expected, seen: seen))
         } else {
             unlisted[expected, default: 0] += 1
@@ -71,28 +71,28 @@ struct ConformanceRecord: Sendable {
         begun.insert(call.id)
     }
 
-    mutating func tell(_ told: Told) {
-        self.told.append(told)
-        if let id = told.id { settled.insert(id) }
+    mutating func record(_ outcome: ReportedOutcome) {
+        outcomes.append(outcome)
+        if let id = outcome.id { settled.insert(id) }
     }
 
     /// Records a sending error, unless the run is stopping: a source may refuse messages then.
     mutating func sendingFailed(_ error: any Error) {
-        guard let run = runs.last, !run.isStopAsked else { return }
+        guard let run = runs.last, !run.isStopRequested else { return }
         hasSendingFailed = true
-        found("the far side can send", "\(error)")
+        addProblem("the remote end can send", "\(error)")
     }
 
     /// Changes a run and adds the problems found by it.
     mutating func inRun(_ number: Int, _ change: (inout ConformanceRun) -> Void) {
         change(&runs[number])
-        for problem in runs[number].takeProblems() { found(problem.expected, problem.seen) }
+        for problem in runs[number].takeProblems() { addProblem(problem.expected, problem.seen) }
     }
 
     /// The state of the case, in one line.
     var summary: String {
         let run = runs.last.map { "; in run \(runs.count): \($0.summary)" } ?? ""
-        return "\(step); \(begun.count) messages reached a plugin, \(told.count) outcomes were told\(run)"
+        return "\(step); \(begun.count) messages reached a plugin, \(outcomes.count) outcomes were reported\(run)"
     }
 }
 
@@ -121,7 +121,7 @@ struct ConformanceRun: Sendable {
     }
 
     private(set) var hasBegun = false
-    private(set) var isStopAsked = false
+    private(set) var isStopRequested = false
     private(set) var hasReturned = false
     /// Whether the run's supervisor has ended.
     private(set) var hasEnded = false
@@ -151,20 +151,20 @@ struct ConformanceRun: Sendable {
     }
 
     /// The number of arrivals that are taken and unsettled.
-    var inside: Int { entries.values.count { $0.isTaken } }
+    var unsettled: Int { entries.values.count { $0.isTaken } }
     /// Whether the adapter has received the outcomes of all arrivals it offered.
-    var hasToldAll: Bool { entries.isEmpty }
+    var hasAllOutcomes: Bool { entries.isEmpty }
 
     /// Returns whether the adapter has filled a window of `window` arrivals: either a submit was cut short, or the
     /// adapter calls `room()` before each submit and less than a quarter of the window is free.
     func hasFilled(_ window: Int) -> Bool {
-        inside == window && refusals > 0 || roomCalls > 0 && inside > window - max(1, window / 4)
+        unsettled == window && refusals > 0 || roomCalls > 0 && unsettled > window - max(1, window / 4)
     }
 
     var summary: String {
-        let state = hasReturned ? "returned" : isStopAsked ? "asked to stop" : hasBegun ? "running" : "not begun"
+        let state = hasReturned ? "returned" : isStopRequested ? "stop requested" : hasBegun ? "running" : "not begun"
         let waiting = roomCalls > 0 ? ", waiting in room()" : ""
-        return "\(state), \(taken.count) arrivals taken, \(inside) of them unsettled, "
+        return "\(state), \(taken.count) arrivals taken, \(unsettled) of them unsettled, "
             + "\(refusals) submits cut short\(waiting)"
     }
 
@@ -173,7 +173,7 @@ struct ConformanceRun: Sendable {
         return problems
     }
 
-    private mutating func found(_ expected: String, _ seen: String) {
+    private mutating func addProblem(_ expected: String, _ seen: String) {
         problems.append(ConformanceRecord.Problem(expected: expected, seen: seen))
     }
 }
@@ -185,29 +185,32 @@ extension ConformanceRun {
         hasBegun = true
     }
 
-    mutating func askToStop() {
-        isStopAsked = true
+    mutating func requestStop() {
+        isStopRequested = true
     }
 
     mutating func offer(_ keys: [Key], from origins: Set<SourceName>, withSenders senders: Int) {
         if let other = origins.first(where: { $0 != source }) {
-            found("the origin of an arrival names the adapter's source", "\(other) instead of \(source)")
+            addProblem("the origin of an arrival names the adapter's source", "\(other) instead of \(source)")
         }
         let expectedSenders = features.contains(.pushes) ? keys.count : 0
         if senders != expectedSenders {
-            found("\(expectedSenders) of \(keys.count) arrivals have a sender, by the adapter's features", "\(senders)")
+            addProblem(
+                "\(expectedSenders) of \(keys.count) arrivals have a sender, by the adapter's features",
+                "\(senders)"
+            )
         }
-        if hasReturned { found("no submit after the run returned", "a submit of \(keys.count) arrivals") }
+        if hasReturned { addProblem("no submit after the run returned", "a submit of \(keys.count) arrivals") }
         if mustWaitForRoom {
-            found(
+            addProblem(
                 "no submit before room() returned, after one that was cut short",
                 "a submit of \(keys.count) arrivals"
             )
         }
-        if keys.count > batchBound { found("at most \(batchBound) arrivals in a submit", "\(keys.count)") }
+        if keys.count > batchBound { addProblem("at most \(batchBound) arrivals in a submit", "\(keys.count)") }
         for key in keys {
             if entries.updateValue(Entry(), forKey: key) != nil {
-                found("tokens of unsettled arrivals differ", "token \(key.token) twice")
+                addProblem("tokens of unsettled arrivals differ", "token \(key.token) twice")
             }
         }
         peak = max(peak, entries.count)
@@ -216,7 +219,7 @@ extension ConformanceRun {
     mutating func take(_ count: Int, of keys: [Key], ids: [String?]) {
         for key in keys.prefix(count) { entries[key]?.isTaken = true }
         for key in keys.dropFirst(count) where entries.removeValue(forKey: key) == nil {
-            found("an arrival that was not taken is not settled", "token \(key.token) was")
+            addProblem("an arrival that was not taken is not settled", "token \(key.token) was")
         }
         taken += ids.prefix(count)
         guard count < keys.count else { return }
@@ -224,7 +227,7 @@ extension ConformanceRun {
         mustWaitForRoom = true
     }
 
-    mutating func askForRoom() {
+    mutating func roomRequested() {
         roomCalls += 1
     }
 
@@ -235,11 +238,11 @@ extension ConformanceRun {
 
     mutating func returned() {
         hasReturned = true
-        let unheard = entries.values.count { $0.isTaken && !$0.isAcknowledged }
-        if unheard > 0 {
-            found(
-                "the run returns when it has heard of every arrival taken",
-                "\(unheard) were neither settled nor acknowledged"
+        let unacknowledged = entries.values.count { $0.isTaken && !$0.isAcknowledged }
+        if unacknowledged > 0 {
+            addProblem(
+                "the run returns when every arrival taken is settled or acknowledged",
+                "\(unacknowledged) were neither settled nor acknowledged"
             )
         }
     }
@@ -250,34 +253,38 @@ extension ConformanceRun {
 extension ConformanceRun {
     mutating func acknowledge(_ key: Key) {
         guard let entry = entries[key] else {
-            return found("mayAcknowledge comes before settle, for arrivals taken", "token \(key.token) otherwise")
+            return addProblem("mayAcknowledge comes before settle, for arrivals taken", "token \(key.token) otherwise")
         }
-        if entry.isAcknowledged { found("mayAcknowledge comes once", "token \(key.token) again") }
+        if entry.isAcknowledged { addProblem("mayAcknowledge comes once", "token \(key.token) again") }
         entries[key]?.isAcknowledged = true
         acknowledged += 1
     }
 
     mutating func settle(_ key: Key, _ outcome: Outcome) {
         guard let entry = entries.removeValue(forKey: key) else {
-            return found("an arrival taken is settled once", "token \(key.token) otherwise: \(outcome.code)")
+            return addProblem("an arrival taken is settled once", "token \(key.token) otherwise: \(outcome.code)")
         }
         if case .abandoned = outcome {
             abandoned += 1
             if entry.isAcknowledged {
-                found("an abandoned arrival is not acknowledged", "token \(key.token): \(outcome.code)")
+                addProblem("an abandoned arrival is not acknowledged", "token \(key.token): \(outcome.code)")
             }
         } else if !entry.isAcknowledged {
-            found("a decided arrival may be acknowledged first", "token \(key.token): \(outcome.code)")
+            addProblem("a decided arrival may be acknowledged first", "token \(key.token): \(outcome.code)")
         }
     }
 
     mutating func supervisorEnded() {
         hasEnded = true
-        if inside > 0 { found("every arrival taken is settled", "\(inside) were not when the supervisor ended") }
+        if unsettled > 0 {
+            addProblem("every arrival taken is settled", "\(unsettled) were not when the supervisor ended")
+        }
     }
 
     /// Checks that the run has returned, when everything around it has ended.
     mutating func end() {
-        if hasBegun && !hasReturned { found("a run that was cancelled returns", "it had not when all else was over") }
+        if hasBegun && !hasReturned {
+            addProblem("a run that was cancelled returns", "it had not when all else was over")
+        }
     }
 }

@@ -17,11 +17,11 @@ final class ConformanceStage: Sendable {
     /// The gate at which the hanging plugin waits.
     let hung: Gate
     private let record: Watched<ConformanceRecord>
-    private let orders = Watched(Orders())
+    private let stopState = Watched(StopState())
 
-    private struct Orders: Sendable {
+    private struct StopState: Sendable {
         var isStopping = false
-        var isAtOnce = false
+        var isImmediate = false
     }
 
     init(_ adapter: WatchedAdapter, _ limits: ConformanceLimits, record: Watched<ConformanceRecord>) throws {
@@ -35,13 +35,13 @@ final class ConformanceStage: Sendable {
         configuration.onOutcome = { [number] settled in
             let id = try? settled.arrival.reading.get().id.text
             let original = id == nil ? String(decoding: settled.arrival.original, as: UTF8.self) : nil
-            let told = ConformanceRecord.Told(
+            let outcome = ConformanceRecord.ReportedOutcome(
                 run: number,
                 id: id,
-                word: settled.outcome.code,
+                code: settled.outcome.code,
                 original: original
             )
-            record.change { $0.tell(told) }
+            record.change { $0.record(outcome) }
         }
         let logger = Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }
         supervisor = Supervisor(configuration: configuration, logger: logger, clock: clock)
@@ -51,35 +51,35 @@ final class ConformanceStage: Sendable {
                 for: adapter.source,
                 features: adapter.features,
                 window: window,
-                repeats: limits.repeats
+                deduplication: limits.deduplication
             )
         } else {
             intake = nil
-            try supervisor.add(adapter, window: window, repeats: limits.repeats)
+            try supervisor.add(adapter, window: window, deduplication: limits.deduplication)
         }
         try register(timeout: limits.timeout)
     }
 
     /// Whether a stop was requested.
-    var isStopping: Bool { orders.value.isStopping }
+    var isStopping: Bool { stopState.value.isStopping }
 
     /// Records a call of a plugin.
-    func note(_ action: ActionName, _ context: ActionContext, _ body: ConformanceBody?) {
+    func recordCall(_ action: ActionName, _ context: ActionContext, _ body: ConformanceBody?) {
         let call = ConformanceRecord.Call(run: number, action: action, id: context.id.text, body: body)
         record.change { $0.called(call) }
     }
 
     /// Starts the graceful stop. Idempotent.
     func stop() {
-        orders.change { $0.isStopping = true }
+        stopState.change { $0.isStopping = true }
         supervisor.shutDown()
     }
 
     /// Stops without draining: abandons every unsettled arrival.
-    func stopAtOnce() {
-        orders.change { orders in
-            orders.isStopping = true
-            orders.isAtOnce = true
+    func stopImmediately() {
+        stopState.change { stopState in
+            stopState.isStopping = true
+            stopState.isImmediate = true
         }
     }
 
@@ -95,9 +95,9 @@ final class ConformanceStage: Sendable {
                     return .ended(error)
                 }
             }
-            group.addTask { [orders] in
-                await orders.until { $0.isAtOnce }
-                return .stopAtOnce
+            group.addTask { [stopState] in
+                await stopState.until { $0.isImmediate }
+                return .stopImmediately
             }
             var failure: (any Error)?
             while let part = await group.next() {
@@ -110,7 +110,7 @@ final class ConformanceStage: Sendable {
 
     private enum Part: Sendable {
         case ended((any Error)?)
-        case stopAtOnce
+        case stopImmediately
     }
 }
 
@@ -138,13 +138,13 @@ extension ConformanceStage {
                 options: PluginOptions(timeout: patient)
             ) {
                 [weak self] body, context in
-                self?.note(action, context, body)
+                self?.recordCall(action, context, body)
                 await self?.slow.pass()
                 return body.number
             }
         }
         try supervisor.register(ConformanceStage.failing, as: RawBody.self, from: source) { [weak self] _, context in
-            self?.note(ConformanceStage.failing, context, nil)
+            self?.recordCall(ConformanceStage.failing, context, nil)
             throw ConformanceError("as it is meant to")
         }
         try supervisor.register(
@@ -154,13 +154,13 @@ extension ConformanceStage {
             options: PluginOptions(timeout: timeout)
         ) {
             [weak self] _, context in
-            self?.note(ConformanceStage.hanging, context, nil)
+            self?.recordCall(ConformanceStage.hanging, context, nil)
             await self?.hung.pass()
         }
         let elsewhere = AccessRule.source("elsewhere")
         try supervisor.register(ConformanceStage.forbidden, as: RawBody.self, from: elsewhere) {
             [weak self] _, context in
-            self?.note(ConformanceStage.forbidden, context, nil)
+            self?.recordCall(ConformanceStage.forbidden, context, nil)
         }
     }
 }
@@ -179,5 +179,5 @@ struct ConformanceLimits: Sendable {
     var isManual = false
     /// The deduplication policy. Off by default, whatever the adapter's features: deduplication would hide messages
     /// that the adapter delivers twice.
-    var repeats = RepeatPolicy.never
+    var deduplication = DeduplicationPolicy.never
 }

@@ -44,14 +44,14 @@ extension ConformanceTrial {
             try await sending
             try await deliver(after, to: stage)
         }
-        let words = ["handled", "timeout", "unavailable", "handled", "handled"]
-        checkOutcomes(zip(before + after, words).map { ($0, $1) })
+        let codes = ["handled", "timeout", "unavailable", "handled", "handled"]
+        checkOutcomes(zip(before + after, codes).map { ($0, $1) })
         if features.contains(.replies) {
             try await checkAnswer(to: before[1], isError: "timeout")
             try await checkAnswer(to: after[0], isError: "unavailable")
             try await checkReply(to: after[2])
         }
-        try await checkNothingComesAgain()
+        try await checkNothingIsRedelivered()
     }
 
     func abandonedIsNotAcknowledged() async throws {
@@ -63,7 +63,7 @@ extension ConformanceTrial {
             }
         }
         try await abandon { [self] stage in
-            stage.stopAtOnce()
+            stage.stopImmediately()
             try await wait("the run to return when it is stopped at once", in: stage) { $0.hasEnded }
         }
     }
@@ -81,7 +81,7 @@ extension ConformanceTrial {
             try await stop(stage)
             try? await sending
         }
-        if record.value.runs.last.map({ $0.abandoned }) == 0 { found("what hangs is abandoned", "it was not") }
+        if record.value.runs.last.map({ $0.abandoned }) == 0 { addProblem("what hangs is abandoned", "it was not") }
         // Redelivered messages are answered in the next run.
         if features.contains(.replies) && !features.contains(.redelivers) {
             for message in abandoned { try await checkAbandonment(of: message) }
@@ -100,11 +100,11 @@ extension ConformanceTrial {
     }
 
     private func untilInside(_ count: Int, _ stage: ConformanceStage) async throws {
-        try await wait("\(count) arrivals to be inside", in: stage) { $0.inside >= count }
+        try await wait("\(count) arrivals to be unsettled", in: stage) { $0.unsettled >= count }
     }
 
     private func untilStopping(_ stage: ConformanceStage) async throws {
-        try await wait("the run to be asked to stop", in: stage) { $0.isStopAsked }
+        try await wait("a stop of the run to be requested", in: stage) { $0.isStopRequested }
         // Gives an adapter that returns too early time to do so. A correct adapter is not affected.
         _ = await TimeLimit.within(.milliseconds(50)) { [record, number = stage.number] in
             await record.until { $0.runs[number].hasReturned }
@@ -115,9 +115,9 @@ extension ConformanceTrial {
 
     /// Checks that each arrival taken was handled and none abandoned, because the drain had time.
     private func checkWhatWasTaken() {
-        let words = record.value.told.map(\.word)
-        let others = words.filter { $0 != "handled" }
-        if !others.isEmpty { found("what was taken before the stop is handled", others.joined(separator: ", ")) }
+        let codes = record.value.outcomes.map(\.code)
+        let others = codes.filter { $0 != "handled" }
+        if !others.isEmpty { addProblem("what was taken before the stop is handled", others.joined(separator: ", ")) }
     }
 }
 
@@ -141,15 +141,15 @@ extension ConformanceTrial {
             async let delivery: Void = deliver(messages, to: stage)
             try await untilFull(window, stage)
             for count in 1...window * 3 {
-                stage.slow.letPass(1)
-                try await wait("the slow plugin to handle \(count) messages") { $0.told.count >= count }
+                stage.slow.admit(1)
+                try await wait("the slow plugin to handle \(count) messages") { $0.outcomes.count >= count }
             }
             stage.slow.open()
             try await delivery
         }
         let bound = window + subject.batchBound
         let peak = record.value.runs[0].peak
-        if peak > bound { found("at most \(bound) arrivals are inside or offered at once", "\(peak)") }
+        if peak > bound { addProblem("at most \(bound) arrivals are unsettled or offered at once", "\(peak)") }
         checkEachOnce(messages)
         checkOrder(messages, in: 0)
     }
@@ -159,7 +159,7 @@ extension ConformanceTrial {
         if subject.waitsForEachBatch {
             try await wait("a message to reach the slow plugin") { !$0.begun.isEmpty }
         } else {
-            try await wait("the window of \(window) to be full, and a submit cut short or room() asked", in: stage) {
+            try await wait("the window of \(window) to be full, and a submit cut short or room() called", in: stage) {
                 $0.hasFilled(window)
             }
         }

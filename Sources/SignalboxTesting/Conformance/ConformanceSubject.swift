@@ -1,6 +1,6 @@
 public import SignalboxCore
 
-/// An adapter together with its far side, such as a broker's publisher, a page or a peer.
+/// An adapter together with its remote end, such as a broker's publisher, a page or a peer.
 ///
 /// Each case creates its own subject for its own source, and ends it. Subjects must share nothing that would let one
 /// receive another's messages.
@@ -16,18 +16,18 @@ public protocol ConformanceSubject: Sendable {
     var waitsForEachBatch: Bool { get }
 
     /// Whether the adapter submits a message while an earlier one is unsettled; by default the opposite of
-    /// ``waitsForEachBatch``. If not, the suite skips the case `repeatWhileRunning`.
+    /// ``waitsForEachBatch``. If not, the suite skips the case `duplicateWhileRunning`.
     var submitsWhileOneRuns: Bool { get }
 
-    /// Sends the messages from the far side, in this order, and returns when all are handed over.
+    /// Sends the messages from the remote end, in this order, and returns when all are handed over.
     ///
     /// The suite calls this only while the adapter's run is in progress. The run may not have connected yet, and the
     /// messages must still reach it. The call may wait while the source applies backpressure; the suite does not rely
     /// on its return while a plugin waits. A source that is stopping may refuse messages, and the call may then throw.
     func send(_ messages: [ConformanceMessage]) async throws
 
-    /// Waits for the answer that the far side received to the message with this id, and returns it. Called only if the
-    /// adapter's features contain `replies`, possibly after the run in which the message was sent.
+    /// Waits for the answer that the remote end received to the message with this id, and returns it. Called only if
+    /// the adapter's features contain `replies`, possibly after the run in which the message was sent.
     func answer(to id: ActionID) async throws -> ConformanceAnswer
 
     /// Releases the subject's resources. The adapter has stopped, unless its run never ended.
@@ -47,7 +47,7 @@ extension ConformanceSubject {
     }
 }
 
-/// A message that the conformance suite sends from a subject's far side.
+/// A message that the conformance suite sends from a subject's remote end.
 public struct ConformanceMessage: Sendable, Hashable {
     /// The id, unique among the subject's messages.
     ///
@@ -76,7 +76,7 @@ public struct ConformanceMessage: Sendable, Hashable {
     }
 }
 
-/// The answer that the far side of an adapter received to a message.
+/// The answer that the remote end of an adapter received to a message.
 public enum ConformanceAnswer: Sendable, Hashable {
     /// The message was handled, with this reply as JSON, or `nil` if the answer has none.
     case reply(Bytes?)

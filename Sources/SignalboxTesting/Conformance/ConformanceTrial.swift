@@ -29,9 +29,9 @@ final class ConformanceTrial: Sendable {
         case .hungPlugin: try await hungPlugin()
         case .abandonedIsNotAcknowledged: try await abandonedIsNotAcknowledged()
         case .memoryBoundedUnderSlowPlugin: try await memoryBoundedUnderSlowPlugin()
-        case .repeatWhileRunning: try await repeatWhileRunning()
-        case .repeatAfterHandled: try await repeatAfterHandled()
-        case .repeatAfterFailed: try await repeatAfterFailed()
+        case .duplicateWhileRunning: try await duplicateWhileRunning()
+        case .duplicateAfterHandled: try await duplicateAfterHandled()
+        case .duplicateAfterFailed: try await duplicateAfterFailed()
         }
     }
 }
@@ -98,9 +98,9 @@ extension ConformanceTrial {
             }
             while let part = try await group.next() {
                 guard case .supervisor(let failure) = part else { continue }
-                if let failure { found("a run throws nothing", "\(failure)") }
+                if let failure { addProblem("a run throws nothing", "\(failure)") }
                 guard !stage.isStopping else { continue }
-                found("a run goes on until it is cancelled", "it ended by itself")
+                addProblem("a run goes on until it is cancelled", "it ended by itself")
                 group.cancelAll()
             }
         }
@@ -163,8 +163,8 @@ extension ConformanceTrial {
         for _ in 0..<10 { await Task.yield() }
     }
 
-    func found(_ expected: String, _ seen: String) {
-        record.change { $0.found(expected, seen) }
+    func addProblem(_ expected: String, _ seen: String) {
+        record.change { $0.addProblem(expected, seen) }
     }
 }
 
@@ -198,27 +198,27 @@ extension ConformanceTrial {
     }
 
     /// Checks that each message has its expected outcome exactly once, by the outcome's code.
-    func checkOutcomes(_ expected: [(message: ConformanceMessage, word: String)]) {
-        let told = record.value.told.reduce(into: [String: [String]]()) { told, one in
-            if let id = one.id { told[id, default: []].append(one.word) }
+    func checkOutcomes(_ expected: [(message: ConformanceMessage, code: String)]) {
+        let outcomes = record.value.outcomes.reduce(into: [String: [String]]()) { outcomes, one in
+            if let id = one.id { outcomes[id, default: []].append(one.code) }
         }
-        let wrong = expected.filter { told[$0.message.id.text] != [$0.word] }
+        let wrong = expected.filter { outcomes[$0.message.id.text] != [$0.code] }
         report(
             "each message has its outcome, once",
-            wrong.map { "\($0.message.id) \(told[$0.message.id.text] ?? []) instead of \($0.word)" },
+            wrong.map { "\($0.message.id) \(outcomes[$0.message.id.text] ?? []) instead of \($0.code)" },
             "was different"
         )
     }
 
     /// Checks that a message sent twice has its outcome exactly twice.
-    func checkTwice(_ message: ConformanceMessage, _ word: String) {
-        let told = record.value.told.filter { $0.id == message.id.text }.map(\.word)
-        if told != [word, word] {
-            found("a message that is sent twice has the outcome \(word) twice", "\(message.id): \(told)")
+    func checkTwice(_ message: ConformanceMessage, _ code: String) {
+        let outcomes = record.value.outcomes.filter { $0.id == message.id.text }.map(\.code)
+        if outcomes != [code, code] {
+            addProblem("a message that is sent twice has the outcome \(code) twice", "\(message.id): \(outcomes)")
         }
     }
 
-    /// Checks the answer that the far side received to a message.
+    /// Checks the answer that the remote end received to a message.
     func checkAnswer(
         to message: ConformanceMessage,
         _ expected: String,
@@ -227,7 +227,7 @@ extension ConformanceTrial {
         let answer = try await record.during("waiting for the answer to \(message.id)") {
             try await subject.answer(to: message.id)
         }
-        if !isExpected(answer) { found("the answer to \(message.id) is \(expected)", "\(answer.text)") }
+        if !isExpected(answer) { addProblem("the answer to \(message.id) is \(expected)", "\(answer.text)") }
     }
 
     func checkAnswer(to message: ConformanceMessage, isError code: String) async throws {
@@ -245,17 +245,17 @@ extension ConformanceTrial {
 
     /// Checks that a new run with a new supervisor receives only what is sent during that run. Includes messages for
     /// which no plugin is called.
-    func checkNothingComesAgain() async throws {
+    func checkNothingIsRedelivered() async throws {
         let before = record.value.calls.count
         let number = record.value.runs.count
         let marker = message(ConformanceStage.recording)
         try await run { [self] stage in try await deliver([marker], to: stage) }
         checkEachOnce([marker], since: before)
         checkOutcomes([(marker, "handled")])
-        let others = record.value.told.filter { $0.run == number && $0.id != marker.id.text }
+        let others = record.value.outcomes.filter { $0.run == number && $0.id != marker.id.text }
         report(
             "what is settled does not come again in the next run",
-            others.map { "\($0.id ?? "an unreadable message") (\($0.word))" },
+            others.map { "\($0.id ?? "an unreadable message") (\($0.code))" },
             "did"
         )
     }
@@ -263,16 +263,16 @@ extension ConformanceTrial {
     func report(_ expected: String, _ exceptions: [String], _ what: String) {
         guard !exceptions.isEmpty else { return }
         let more = exceptions.count > 5 ? " and \(exceptions.count - 5) more" : ""
-        found(expected, "\(exceptions.prefix(5).joined(separator: ", "))\(more) \(what)")
+        addProblem(expected, "\(exceptions.prefix(5).joined(separator: ", "))\(more) \(what)")
     }
 
     private func reportOrder(_ expected: String, _ sent: [String], _ seen: [String]) {
-        let places = Dictionary(zip(sent, sent.indices), uniquingKeysWith: { first, _ in first })
+        let positions = Dictionary(zip(sent, sent.indices), uniquingKeysWith: { first, _ in first })
         var last = -1
         for id in seen {
-            guard let place = places[id] else { continue }
-            if place <= last { return found(expected, "\(id) after \(sent[last])") }
-            last = place
+            guard let position = positions[id] else { continue }
+            if position <= last { return addProblem(expected, "\(id) after \(sent[last])") }
+            last = position
         }
     }
 }

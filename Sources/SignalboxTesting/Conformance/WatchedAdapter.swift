@@ -15,7 +15,7 @@ struct WatchedAdapter: Adapter {
         try await withTaskCancellationHandler {
             try await adapter.run(into: WatchedIntake(intake, number: number, record: record))
         } onCancel: {
-            record.change { $0.inRun(number) { $0.askToStop() } }
+            record.change { $0.inRun(number) { $0.requestStop() } }
         }
     }
 }
@@ -45,7 +45,7 @@ struct WatchedIntake: Intake {
     }
 
     func room() async throws(SourceClosed) {
-        record.change { $0.inRun(number) { $0.askForRoom() } }
+        record.change { $0.inRun(number) { $0.roomRequested() } }
         do {
             try await intake.room()
         } catch {

@@ -15,7 +15,7 @@ import Glibc
 /// pending wait to standard error and end by that signal. A cancelled wait is written immediately.
 package enum OpenWaits {
     /// The source location of a wait.
-    package struct Place: Hashable {
+    package struct Location: Hashable {
         let file: StaticString
         let line: UInt
 
@@ -24,7 +24,7 @@ package enum OpenWaits {
             self.line = line
         }
 
-        package static func == (left: Place, right: Place) -> Bool {
+        package static func == (left: Location, right: Location) -> Bool {
             left.line == right.line && left.file.description == right.file.description
         }
 
@@ -35,7 +35,7 @@ package enum OpenWaits {
 
     private struct State {
         var made: UInt64 = 0
-        var places: [UInt64: Place] = [:]
+        var locations: [UInt64: Location] = [:]
     }
 
     /// The maximum number of lines in one report, so that it stays readable.
@@ -56,44 +56,44 @@ package enum OpenWaits {
     /// Records the start of a wait.
     ///
     /// - Returns: The argument for ``end(_:wasCancelled:)``; `nil` if reports are disabled.
-    package static func begin(_ place: Place) -> UInt64? {
+    package static func begin(_ location: Location) -> UInt64? {
         guard isOn else { return nil }
         return state.withLock { state in
             state.made += 1
-            state.places[state.made] = place
+            state.locations[state.made] = location
             return state.made
         }
     }
 
     /// Removes a wait, and writes its location if it was cancelled.
     package static func end(_ number: UInt64?, wasCancelled: Bool) {
-        guard let number, let place = state.withLock({ $0.places.removeValue(forKey: number) }) else { return }
-        if wasCancelled { say("a wait was cancelled: \(place.file):\(place.line)\n") }
+        guard let number, let location = state.withLock({ $0.locations.removeValue(forKey: number) }) else { return }
+        if wasCancelled { report("a wait was cancelled: \(location.file):\(location.line)\n") }
     }
 
     /// Records a wait outside ``Watched`` until it ends.
-    package static func noting<Result>(
+    package static func recording<Result>(
         _ file: StaticString,
         _ line: UInt,
         isolation: isolated (any Actor)? = #isolation,
         _ wait: () async -> Result
     ) async -> Result {
-        let open = begin(Place(file: file, line: line))
+        let open = begin(Location(file: file, line: line))
         defer { end(open, wasCancelled: Task.isCancelled) }
         return await wait()
     }
 
     private static func reportAndEnd() {
-        let counts = state.withLock { $0.places.values.reduce(into: [:]) { $0[$1, default: 0] += 1 } }
+        let counts = state.withLock { $0.locations.values.reduce(into: [:]) { $0[$1, default: 0] += 1 } }
         let lines = counts.map { "an open wait: \($0.file):\($0.line)\($1 == 1 ? "" : " (\($1) times)")\n" }.sorted()
-        say("\n" + lines.prefix(lineLimit).joined())
-        if lines.count > lineLimit { say("and \(lines.count - lineLimit) more open waits\n") }
+        report("\n" + lines.prefix(lineLimit).joined())
+        if lines.count > lineLimit { report("and \(lines.count - lineLimit) more open waits\n") }
         signal(SIGUSR2, SIG_DFL)
         kill(getpid(), SIGUSR2)
     }
 
     // Not `print()`: standard output is buffered, and the process is about to end.
-    private static func say(_ text: String) {
+    private static func report(_ text: String) {
         let bytes = Array(text.utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)
     }

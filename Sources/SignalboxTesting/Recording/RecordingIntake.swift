@@ -15,7 +15,7 @@ package final class RecordingIntake: Intake {
 
         /// Abandons the arrival without an acknowledgement, so that it may be redelivered.
         package func abandon() {
-            settlement.settle(.abandoned(.holdLimit), hasCustody: false)
+            settlement.settle(.abandoned(.ackDeadline), hasCustody: false)
         }
 
         /// The text of the original bytes.
@@ -33,7 +33,7 @@ package final class RecordingIntake: Intake {
     private struct State {
         var room: Int
         var isClosed = false
-        var hasGivenUp = false
+        var settlesAll = false
         var waiters: [CheckedContinuation<Bool, Never>] = []
     }
 
@@ -67,8 +67,8 @@ package final class RecordingIntake: Intake {
         let new = batch.prefix(count).map { Taken(arrival: $0, settlement: OneSettlement(of: $0, to: sink)) }
         for one in new { decide(one) }
         taken.append(contentsOf: new)
-        // A concurrent `giveUp()` may have read `taken` before these arrivals were appended.
-        if state.withLock({ $0.hasGivenUp }) { for one in new { one.settle() } }
+        // A concurrent `settleAll()` may have read `taken` before these arrivals were appended.
+        if state.withLock({ $0.settlesAll }) { for one in new { one.settle() } }
         return count
     }
 
@@ -98,10 +98,10 @@ package final class RecordingIntake: Intake {
 
     /// Closes the intake and settles every arrival, including those a concurrent `submit` is taking. For the end of a
     /// source, and for arrivals that a failed test leaves unsettled.
-    package func giveUp() {
+    package func settleAll() {
         release(isOpen: false) {
             $0.isClosed = true
-            $0.hasGivenUp = true
+            $0.settlesAll = true
         }
         for one in taken.all { one.settle() }
     }

@@ -51,11 +51,11 @@ package final class Watched<Value: Sendable>: Sendable {
         _ isSatisfied: @escaping @Sendable (Value) -> Bool
     ) async -> Bool {
         let number = nextNumber()
-        let open = OpenWaits.begin(OpenWaits.Place(file: file, line: line))
+        let open = OpenWaits.begin(OpenWaits.Location(file: file, line: line))
         let holds = await withTaskCancellationHandler {
-            await wait(number, isSatisfied, mindsCancellation: true)
+            await wait(number, isSatisfied, respondsToCancellation: true)
         } onCancel: {
-            giveUp(number)
+            cancelWait(number)
         }
         OpenWaits.end(open, wasCancelled: !holds)
         return holds
@@ -67,15 +67,15 @@ package final class Watched<Value: Sendable>: Sendable {
         line: UInt = #line,
         _ isSatisfied: @escaping @Sendable (Value) -> Bool
     ) async {
-        let open = OpenWaits.begin(OpenWaits.Place(file: file, line: line))
-        _ = await wait(nextNumber(), isSatisfied, mindsCancellation: false)
+        let open = OpenWaits.begin(OpenWaits.Location(file: file, line: line))
+        _ = await wait(nextNumber(), isSatisfied, respondsToCancellation: false)
         OpenWaits.end(open, wasCancelled: false)
     }
 
     private func wait(
         _ number: UInt64,
         _ isSatisfied: @escaping @Sendable (Value) -> Bool,
-        mindsCancellation: Bool
+        respondsToCancellation: Bool
     ) async -> Bool {
         await withUnsafeContinuation { continuation in
             let isReady = state.withLock { state in
@@ -85,7 +85,7 @@ package final class Watched<Value: Sendable>: Sendable {
             }
             if isReady { return continuation.resume(returning: true) }
             // A cancellation before the waiter was stored did not find it.
-            if mindsCancellation, Task.isCancelled { giveUp(number) }
+            if respondsToCancellation, Task.isCancelled { cancelWait(number) }
         }
     }
 
@@ -96,7 +96,7 @@ package final class Watched<Value: Sendable>: Sendable {
         }
     }
 
-    private func giveUp(_ number: UInt64) {
+    private func cancelWait(_ number: UInt64) {
         let waiter = state.withLock { $0.waiters.removeValue(forKey: number) }
         waiter?.continuation.resume(returning: false)
     }
@@ -135,7 +135,7 @@ package final class Gate: Sendable {
     package var arrived: Int { state.value.arrived }
 
     /// Lets up to `count` more tasks pass, in order of arrival.
-    package func letPass(_ count: Int) {
+    package func admit(_ count: Int) {
         state.change { $0.passes += count }
     }
 

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func whatThePluginThrewAndTheRuleAreNotToldToThePage() async throws {
+    @Test func whatThePluginThrewAndTheRuleAreHiddenFromThePage() async throws {
         let trial = try PageTrial(
             """
             for (const action of ['throws', 'forbidden']) signalbox.call(action).catch((error) => report(error.message));
@@ -199,7 +199,7 @@ extension PageTrial {
         ("{ get a() { throw new Error('got'); } }", "body"), ("{ toJSON() { throw 1; } }", "body"),
         ("{ toJSON: () => () => 1 }", "body"), ("new Proxy({}, { ownKeys() { throw 1; } })", "body"),
     ])
-    func whatHasNoJSONFormIsRefusedWithItsPlace(value: String, path: String) async throws {
+    func whatHasNoJSONFormIsRefusedWithItsPath(value: String, path: String) async throws {
         let trial = try PageTrial(
             """
             const cycle = { inner: { } };
@@ -242,7 +242,7 @@ extension PageTrial {
         #expect(try await trial.untilEnd() == [json])
     }
 
-    @Test func aPageThatChangesItsGlobalsStillSendsWhatItSays() async throws {
+    @Test func aPageThatChangesItsGlobalsStillSendsItsMessages() async throws {
         let trial = try PageTrial(
             "JSON.stringify = () => 'null'; JSON.parse = null; globalThis.setTimeout = null; report([1]).then(() => report(2));",
             configure: { $0.endsWhenIdle = true }
@@ -284,10 +284,10 @@ extension PageTrial {
                 let doubled = try await page.call("double", number, returning: Int.self, timeout: .seconds(300))
                 #expect(doubled == 2 * number)
             }
-            let thrown = await trial.hears("Error: boom")
+            let thrown = await trial.waitForLog("Error: boom")
             let hasPlace = thrown.contains(/one\.js:\d+:\d+: Error: boom/)
             #expect(hasPlace, "\(thrown)")
-            let shown = await trial.hears("Error: told")
+            let shown = await trial.waitForLog("Error: told")
             #expect(shown.contains("Error: told (global code@one.js:"), "\(shown)")
         }
     }

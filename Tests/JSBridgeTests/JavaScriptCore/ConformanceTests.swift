@@ -109,10 +109,10 @@ struct AnswerLog: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let words = event.message.description.split(separator: " ", maxSplits: 3).map(String.init)
-        guard words.count == 4, words[0] == "answer" else { return }
-        let answer = words[2] == "reply" ? ConformanceAnswer.reply(Bytes(words[3])) : .error(code: words[3])
-        answers.change { $0[words[1]] = answer }
+        let fields = event.message.description.split(separator: " ", maxSplits: 3).map(String.init)
+        guard fields.count == 4, fields[0] == "answer" else { return }
+        let answer = fields[2] == "reply" ? ConformanceAnswer.reply(Bytes(fields[3])) : .error(code: fields[3])
+        answers.change { $0[fields[1]] = answer }
     }
 
     func answer(to id: String) async throws -> ConformanceAnswer {

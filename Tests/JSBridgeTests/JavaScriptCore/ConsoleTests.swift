@@ -38,7 +38,7 @@ import Testing
         #expect(lines[3].utf8.count <= "info  source=page".utf8.count + 4_096 && lines[3].contains("xxx…"))
     }
 
-    @Test func linesOverTheLimitAreCountedAndToldOnce() async throws {
+    @Test func linesOverTheLimitAreCountedAndReportedOnce() async throws {
         let trial = try PageTrial(
             "for (let i = 0; i < 500; i += 1) console.log('line ' + i);",
             configure: { configuration in
@@ -48,11 +48,11 @@ import Testing
         )
         try await trial.untilEnd()
         let shown = trial.log.all.count { $0.contains("info line ") }
-        let told = trial.log.all.compactMap { line in
+        let withheld = trial.log.all.compactMap { line in
             line.contains("lines of the page's console") ? Int(line.split(separator: " ")[1]) : nil
         }
         #expect(shown >= 10)
-        #expect(shown + told.reduce(0, +) == 500)
+        #expect(shown + withheld.reduce(0, +) == 500)
     }
 
     @Test func consoleFunctionsCanBeBound() async throws {

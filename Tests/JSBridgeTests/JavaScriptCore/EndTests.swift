@@ -18,7 +18,7 @@ import Testing
         try await supervision.value
     }
 
-    @Test func aPageThatOwesAnAnswerIsNotIdle() async throws {
+    @Test func aPageWithAnUnansweredCallIsNotIdle() async throws {
         let trial = try PageTrial(
             """
             signalbox.on('ask', (n) => new Promise((done) => { setTimeout(done, 5, n + 1); }));
@@ -91,7 +91,7 @@ import Testing
         let gate = Gate()
         try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
         let opener = Task {
-            await trial.hears("draining")
+            await trial.waitForLog("draining")
             gate.open()
         }
         try await trial.run { await gate.untilArrived(1) }
@@ -117,7 +117,7 @@ import Testing
         }
         await gate.untilArrived(1)
         trial.engine.page.close()
-        await trial.hears("it was closed")
+        await trial.waitForLog("it was closed")
         #expect(ended.all.isEmpty)
         gate.open()
         try await run.value

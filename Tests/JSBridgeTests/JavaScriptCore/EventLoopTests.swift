@@ -90,7 +90,7 @@ import Testing
 
 /// A page's thread that waited for room receives the events of that time.
 @Suite(.timeLimit(.minutes(10))) struct WakeTests {
-    @Test func outcomesThatComeWhileATurnStandsStillAreTold() async throws {
+    @Test func outcomesThatArriveWhileATurnBlocksAreDelivered() async throws {
         let trial = try PageTrial(
             """
             let round = 0;
@@ -202,7 +202,7 @@ import Testing
         let gate = Gate()
         try trial.supervisor.register("work", as: RawBody.self, from: .script()) { _, _ in await gate.pass() }
         try await trial.run {
-            await trial.hears("sent 3")
+            await trial.waitForLog("sent 3")
             await gate.untilArrived(1)
             #expect(!trial.log.all.contains { $0.contains("sent 5 ") })
             gate.open()

@@ -40,7 +40,7 @@ import Testing
         ("text", "invalidReply", "typeMismatch"), ("long", "threw", "xxx"),
         ("large", "invalidReply", "1000 bytes"), ("never", "timeout", "0.05 seconds"), ("nobody", "timeout", ""),
     ])
-    func aCallThatFailsSaysWhy(action: String, code: String, detail: String) async throws {
+    func aCallThatFailsReportsTheReason(action: String, code: String, detail: String) async throws {
         let trial = try PageTrial(
             """
             signalbox.on('throws', () => { throw new Error('on purpose'); });
@@ -150,31 +150,31 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct PageMailboxTests {
     private final class Reader: MailboxReader {
-        let told = EventList<String>()
+        let events = EventList<String>()
 
-        func mailArrived() { told.append("mail") }
+        func messagesArrived() { events.append("messages") }
 
-        func close() { told.append("close") }
+        func close() { events.append("close") }
     }
 
     private static func mailbox() -> PageMailbox {
         PageMailbox(title: nil, bound: 10, limits: MessageLimits(bytes: 1_000))
     }
 
-    @Test func aReaderIsToldOfWhatWaitedBeforeIt() throws {
+    @Test func aReaderIsNotifiedOfMessagesThatWaitedBeforeIt() throws {
         let (mailbox, reader) = (Self.mailbox(), Reader())
         for number in 1...2 { try mailbox.send("show", id: nil, body: Bytes("\(number)")) }
         mailbox.attach(reader)
-        #expect(reader.told.all == ["mail"])
+        #expect(reader.events.all == ["messages"])
         #expect(mailbox.takeMessages().count == 2)
         try mailbox.send("show", id: nil, body: Bytes("3"))
-        #expect(reader.told.all == ["mail", "mail"])
+        #expect(reader.events.all == ["messages", "messages"])
     }
 
-    @Test func aReaderOfNothingIsToldNothing() {
+    @Test func aReaderOfNothingIsNotNotified() {
         let (mailbox, reader) = (Self.mailbox(), Reader())
         mailbox.attach(reader)
-        #expect(reader.told.all.isEmpty)
+        #expect(reader.events.all.isEmpty)
     }
 
     @Test func aTimeoutThatPassesBeforeTheCallerIsNotedEndsTheCallToo() async throws {
@@ -189,33 +189,33 @@ import Testing
     }
 }
 
-@Suite struct WaitingLineTests {
-    private func line(_ elements: [Int]) -> WaitingLine<Int> {
-        var line = WaitingLine<Int>()
-        for element in elements { line.append(element) }
-        return line
+@Suite struct FifoTests {
+    private func fifo(_ elements: [Int]) -> Fifo<Int> {
+        var fifo = Fifo<Int>()
+        for element in elements { fifo.append(element) }
+        return fifo
     }
 
     @Test func firstInIsFirstOut() {
-        var line = line([1, 2, 3, 4, 5])
-        #expect(line.take(atMost: 2, bytes: .max) { _ in 1 } == [1, 2])
-        line.append(6)
-        #expect(Array(line.all) == [3, 4, 5, 6] && line.count == 4)
-        #expect(line.take(atMost: .max, bytes: .max) { _ in 1 } == [3, 4, 5, 6])
-        #expect(line.isEmpty && line.take(atMost: 1, bytes: 1) { _ in 1 }.isEmpty)
+        var fifo = fifo([1, 2, 3, 4, 5])
+        #expect(fifo.take(atMost: 2, bytes: .max) { _ in 1 } == [1, 2])
+        fifo.append(6)
+        #expect(Array(fifo.all) == [3, 4, 5, 6] && fifo.count == 4)
+        #expect(fifo.take(atMost: .max, bytes: .max) { _ in 1 } == [3, 4, 5, 6])
+        #expect(fifo.isEmpty && fifo.take(atMost: 1, bytes: 1) { _ in 1 }.isEmpty)
     }
 
     @Test func sizesBoundWhatIsTakenButNotTheFirst() {
-        var line = line([7, 2, 2, 9])
-        #expect(line.take(atMost: 9, bytes: 5) { $0 } == [7])
-        #expect(line.take(atMost: 9, bytes: 5) { $0 } == [2, 2])
-        #expect(line.take(atMost: 9, bytes: 5) { $0 } == [9])
+        var fifo = fifo([7, 2, 2, 9])
+        #expect(fifo.take(atMost: 9, bytes: 5) { $0 } == [7])
+        #expect(fifo.take(atMost: 9, bytes: 5) { $0 } == [2, 2])
+        #expect(fifo.take(atMost: 9, bytes: 5) { $0 } == [9])
     }
 
     @Test func whatIsRemovedIsNotTaken() {
-        var line = line([1, 2, 3, 4])
-        _ = line.take(atMost: 1, bytes: .max) { _ in 1 }
-        line.removeAll { $0 % 2 == 1 }
-        #expect(Array(line.all) == [2, 4])
+        var fifo = fifo([1, 2, 3, 4])
+        _ = fifo.take(atMost: 1, bytes: .max) { _ in 1 }
+        fifo.removeAll { $0 % 2 == 1 }
+        #expect(Array(fifo.all) == [2, 4])
     }
 }

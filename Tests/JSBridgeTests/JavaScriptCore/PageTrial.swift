@@ -84,7 +84,7 @@ struct PageTrial: Sendable {
 
     /// Waits for a log line that contains the text.
     @discardableResult
-    func hears(_ text: String) async -> String {
+    func waitForLog(_ text: String) async -> String {
         await log.line(containing: text)
     }
 }

@@ -31,10 +31,10 @@ import Testing
 
     @Test func whatIsNoFrameIsRefused() {
         let frame = WorkerFrame(kind: .log, texts: [Array("text".utf8)]).bytes
-        for (place, value) in [(3, 0xFF), (4, 0), (4, 99), (22, 0xFF), (25, 0xFF)] as [(Int, UInt8)] {
+        for (index, value) in [(3, 0xFF), (4, 0), (4, 99), (22, 0xFF), (25, 0xFF)] as [(Int, UInt8)] {
             var changed = frame
-            changed[place] = value
-            #expect(throws: WorkerFrameError.self, "byte \(place)") { try Self.read(changed, pieces: 10) }
+            changed[index] = value
+            #expect(throws: WorkerFrameError.self, "byte \(index)") { try Self.read(changed, pieces: 10) }
         }
         #expect(throws: WorkerFrameError.self) { try Self.read(frame, pieces: 10, limit: frame.count - 6) }
         for count in 0..<frame.count { #expect((try? Self.read(Array(frame.prefix(count)), pieces: 10)) == []) }
@@ -42,7 +42,7 @@ import Testing
 
     private static let outcomes: [Outcome] = [
         .handled(reply: nil), .handled(reply: Bytes("{\"a\":1}")), .abandoned(.drain), .abandoned(.stop),
-        .abandoned(.holdLimit),
+        .abandoned(.ackDeadline),
         .abandoned(.givenBack("secret")), .failed(Outcome.Failure(.threw, detail: "secret")),
         .failed(Outcome.Failure(.timeout, detail: "3 s")),
         .rejected(Outcome.Rejection(.unknownAction, detail: "no such action")),
@@ -54,7 +54,7 @@ import Testing
     ]
 
     /// The page receives the same outcome, and its process receives nothing more.
-    @Test(arguments: outcomes) func aPageInItsOwnProcessIsToldTheSame(outcome: Outcome) {
+    @Test(arguments: outcomes) func aPageInItsOwnProcessReceivesTheSame(outcome: Outcome) {
         let texts = WorkerOutcome.texts(outcome)
         #expect(!texts.contains { String(decoding: $0, as: UTF8.self).contains("secret") })
         #expect(WorkerOutcome.texts(WorkerOutcome.outcome(texts)) == texts)
@@ -79,9 +79,9 @@ import Testing
         configuration.executionTimeLimit = .milliseconds(1_500)
         configuration.heapLimit = 7 << 20
         configuration.limits = MessageLimits(bytes: 99, depth: 3)
-        let order = WorkerOrder(configuration)
-        #expect(WorkerOrder(order.configuration) == order)
-        #expect(order.configuration.executionTimeLimit == .milliseconds(1_500))
-        #expect(order.configuration.scripts == configuration.scripts)
+        let worker = WorkerConfiguration(configuration)
+        #expect(WorkerConfiguration(worker.configuration) == worker)
+        #expect(worker.configuration.executionTimeLimit == .milliseconds(1_500))
+        #expect(worker.configuration.scripts == configuration.scripts)
     }
 }

@@ -138,8 +138,8 @@ extension WebKitGTKTests {
             let trial = try Self.trial(way)
             let spy = try Self.spy(on: trial)
             try await trial.run {
-                let told = try await Self.told(to: trial)
-                Self.check(told, spy, trial)
+                let outcomes = try await Self.outcomes(in: trial)
+                Self.check(outcomes, spy, trial)
                 guard way.staysHome else { return }
                 _ = try await trial.engine.evaluate("signalbox.call('pay', { amount: 7 }); 0")
                 #expect(await spy.first(1) == [7])
@@ -153,11 +153,11 @@ extension WebKitGTKTests {
                 _ = await trial.reports.first(1)
                 let opened = try await trial.engine.evaluate("String(window.open('{other}/attackTop'))".naming(trial))
                 #expect(opened == "null")
-                Self.check(try await Self.told(to: trial), spy, trial)
+                Self.check(try await Self.outcomes(in: trial), spy, trial)
             }
         }
 
-        @Test func aPageThatFollowsTheHomePageHearsNothingOfIt() async throws {
+        @Test func aPageThatFollowsTheHomePageReceivesNothingForIt() async throws {
             let trial = try Self.trial(
                 Way(testDescription: "late", script: "signalbox.call('slow'); report('home');", staysHome: false)
             )
@@ -218,7 +218,7 @@ extension WebKitGTKTests {
         }
 
         /// Returns the result of each route.
-        private static func told(to trial: WebTrial) async throws -> [String: String] {
+        private static func outcomes(in trial: WebTrial) async throws -> [String: String] {
             let head = try await trial.other.request(containing: "/told?")
             let query = try #require(head.split(separator: " ")[1].split(separator: "?").last)
             let text = try #require(String(query).removingPercentEncoding)
@@ -226,12 +226,12 @@ extension WebKitGTKTests {
             return try JSONDecoder().decode([String: String].self, from: Data(json.utf8))
         }
 
-        private static func check(_ told: [String: String], _ spy: EventList<Int>, _ trial: WebTrial) {
+        private static func check(_ outcomes: [String: String], _ spy: EventList<Int>, _ trial: WebTrial) {
             #expect(spy.all.isEmpty)
-            #expect(told.count >= 13)
-            let refusals = told.filter { $0.value.contains("sourceNotAllowed") }
-            #expect(refusals.keys.contains("native") && refusals.keys.contains("nativeText"), "\(told)")
-            for (route, outcome) in told {
+            #expect(outcomes.count >= 13)
+            let refusals = outcomes.filter { $0.value.contains("sourceNotAllowed") }
+            #expect(refusals.keys.contains("native") && refusals.keys.contains("nativeText"), "\(outcomes)")
+            for (route, outcome) in outcomes {
                 #expect(!outcome.hasPrefix("RESOLVED") && !outcome.contains("HEARD"), "\(route): \(outcome)")
                 #expect(outcome != "CALLED", "\(route)")
             }
@@ -256,17 +256,17 @@ extension WebKitGTKTests {
     @Suite struct SandboxTests {
         private static let home = ["/": WebTrial.page("report(1);")]
 
-        @Test func aProcessIsShutInWhereTheSystemAllowsIt() async throws {
+        @Test func aProcessIsSandboxedWhereTheSystemAllowsIt() async throws {
             await WebProcesses.untilNoneIsLeft()
             try await GLibThread.begin()
-            let fault = await SandboxProbe.fault()
+            let problem = await SandboxProbe.problem()
             let trial = try WebTrial(home: Self.home, sandbox: .required)
             let intake = try trial.supervisor.intake(for: WebTrial.source)
             let supervision = Task { try await trial.supervisor.run() }
-            if let fault {
+            if let problem {
                 let error = await #expect(throws: JSBridgeError.self) { try await trial.engine.run(into: intake) }
                 #expect(error?.code == .noSandbox)
-                #expect(error?.detail.contains(fault) == true)
+                #expect(error?.detail.contains(problem) == true)
             } else {
                 let run = Task { try await trial.engine.run(into: intake) }
                 _ = await trial.reports.first(1)
@@ -281,11 +281,11 @@ extension WebKitGTKTests {
             try await supervision.value
         }
 
-        @Test func aProcessThatIsNotShutInIsSaidToBe() async throws {
+        @Test func aProcessThatIsNotSandboxedIsLogged() async throws {
             await WebProcesses.untilNoneIsLeft()
             let trial = try WebTrial(home: Self.home, sandbox: .off)
             try await trial.run {
-                await trial.hears("not shut in")
+                await trial.waitForLog("not shut in")
                 _ = await trial.reports.first(1)
                 for process in WebProcesses.ofThisTest() {
                     #expect(Self.space(of: "\(process)") == Self.space(of: "self"))

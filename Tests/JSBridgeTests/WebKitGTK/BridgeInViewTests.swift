@@ -139,7 +139,7 @@ extension WebKitGTKTests {
             }
         }
 
-        @Test func titleAndUserAgentAreWhatTheConfigurationSays() async throws {
+        @Test func titleAndUserAgentMatchTheConfiguration() async throws {
             let trial = try WebTrial(
                 home: ["/": WebTrial.page("addEventListener('load', () => report(navigator.userAgent));")],
                 build: {
@@ -163,8 +163,8 @@ extension WebKitGTKTests {
                 "/": WebTrial.page("setTimeout(() => { nothing(); }); Promise.reject(new Error('lost')); report(1);")
             ])
             try await trial.run {
-                await trial.hears("nothing")
-                await trial.hears("lost")
+                await trial.waitForLog("nothing")
+                await trial.waitForLog("lost")
                 #expect(trial.engine.scriptErrors == 2)
             }
         }

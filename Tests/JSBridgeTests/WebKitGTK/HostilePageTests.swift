@@ -111,7 +111,7 @@ extension WebKitGTKTests {
         }
 
         /// The page itself sends nothing afterwards, because its first call would make it listen again.
-        @Test func aReopenedDocumentInAPollutedRealmHearsTheProgram() async throws {
+        @Test func aReopenedDocumentInAPollutedRealmReceivesTheProgramsMessages() async throws {
             let trial = try Self.trial(
                 "\(Self.listener) addEventListener('load', () => setTimeout(() => { report(1); }, 0));"
             )
@@ -174,7 +174,7 @@ extension WebKitGTKTests {
                 try await flood.other.request(containing: "/flood")
                 while flood.supervisor.report.total.rejected == 0, !Task.isCancelled { await Task.yield() }
                 try await Self.navigate()
-                await flood.hears("posts too much to handlers")
+                await flood.waitForLog("posts too much to handlers")
                 #expect(flood.supervisor.report.total.handled == 0)
             }
             #expect(flood.supervisor.report.unsettled == 0)
@@ -242,7 +242,7 @@ extension WebKitGTKTests {
 
         /// Shortens the wait for the graceful close, which a flooding page may never complete.
         private static func doNotWait(_ configuration: inout WebViewConfiguration) {
-            configuration.lastWords = .seconds(2)
+            configuration.gracefulCloseTimeout = .seconds(2)
         }
 
         /// Leads the page of another view through ten documents.

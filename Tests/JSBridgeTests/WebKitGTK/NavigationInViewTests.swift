@@ -34,7 +34,7 @@ extension WebKitGTKTests {
             #expect(!trial.home.requests.contains { $0.hasPrefix("GET /no") })
         }
 
-        @Test func aRedirectIsAskedAboutBeforeItsTargetHearsOfIt() async throws {
+        @Test func aRedirectGetsAVerdictBeforeItsTargetIsContacted() async throws {
             let trial = try WebTrial(
                 home: [
                     "/": WebTrial.page("report('home'); location.href = '/away';"),
@@ -51,7 +51,7 @@ extension WebKitGTKTests {
             #expect(trial.other.requests.isEmpty)
         }
 
-        @Test func formsReloadsAndHistoryAreAskedAbout() async throws {
+        @Test func formsReloadsAndHistoryGetVerdicts() async throws {
             let trial = try WebTrial(
                 home: [
                     "/": WebTrial.page("report('home');", "<form id=f method=post action='/sent'></form>"),
@@ -72,7 +72,7 @@ extension WebKitGTKTests {
             }
         }
 
-        @Test func aNewWindowNeverOpensAndAnAllowedOneIsLoadedInItsPlace() async throws {
+        @Test func aNewWindowNeverOpensAndAnAllowedOneIsLoadedInstead() async throws {
             let trial = try WebTrial(
                 home: [
                     "/": WebTrial.page("report('home');", "<a id=a target=_blank href='/bad'>x</a>"),
@@ -96,13 +96,13 @@ extension WebKitGTKTests {
             )
         }
 
-        @Test func aWindowThatNobodyClickedForIsStoppedUnasked() async throws {
+        @Test func aWindowWithoutAClickIsBlockedWithoutAVerdict() async throws {
             let trial = try WebTrial(home: ["/": WebTrial.page("report(window.open('/popup'));")])
             try await trial.run { #expect(await trial.reports.first(1) == ["null"]) }
             #expect(trial.verdicts.all.count == 1)
         }
 
-        @Test func whatIsToBeStoredIsAskedAboutAndNotStored() async throws {
+        @Test func aDownloadGetsAVerdictAndIsNotStored() async throws {
             let kinds = [
                 "attachment": ["Content-Type": "text/html", "Content-Disposition": "ATTACHMENT; filename=\"../x\""],
                 "binary": ["Content-Type": "application/octet-stream"],
@@ -117,10 +117,10 @@ extension WebKitGTKTests {
                     _ = try await trial.engine.evaluate("location.href = '/\(name)'")
                     await trial.decides("allow download main {home}/\(name)")
                 }
-                await trial.hears("something was to be stored")
+                await trial.waitForLog("something was to be stored")
                 _ = try await trial.engine.evaluate("document.getElementById('a').click()")
                 await trial.decides("allow link unknown {home}/plain")
-                await trial.hears("the page wanted to store something")
+                await trial.waitForLog("the page wanted to store something")
                 let path = try await trial.engine.evaluate("location.pathname")
                 #expect(path == "/")
             }
@@ -148,7 +148,7 @@ extension WebKitGTKTests {
             await trial.decides("cancel link unknown myapp://product/42")
         }
 
-        @Test func manyFramesAskNoMoreThanMayWait() async throws {
+        @Test func manyFramesRequestNoMoreVerdictsThanMayWait() async throws {
             let frames = (0..<40).map { "<iframe src='{other}/frame?\($0)'></iframe>" }.joined()
             let gate = Gate()
             let trial = try WebTrial(
@@ -196,14 +196,14 @@ extension WebKitGTKTests {
             )
             try await trial.run {
                 await gate.untilArrived(1)
-                #expect(OpenObjects.now.questions == 1)
+                #expect(OpenObjects.now.policyRequests == 1)
                 trial.engine.page.close()
             }
             gate.open()
-            #expect(OpenObjects.now.questions == 0)
+            #expect(OpenObjects.now.policyRequests == 0)
         }
 
-        @Test func nobodyIsAskedOnTheThreadOfTheViews() async throws {
+        @Test func noVerdictIsMadeOnTheThreadOfTheViews() async throws {
             struct ThreadHandler: SyncNavigationHandler {
                 let name = "thread"
                 let seen: EventList<Bool>
@@ -238,9 +238,9 @@ extension WebKitGTKTests {
             #expect(trial.engine.counts.processesEnded == 0)
         }
 
-        @Test func theFirstPageIsAskedAboutToo() async throws {
+        @Test func theFirstPageGetsAVerdictToo() async throws {
             let trial = try WebTrial(home: ["/": WebTrial.page("report(1);")], chain: try .refusing("http"))
-            try await trial.run { await trial.hears("the first page may not be loaded") }
+            try await trial.run { await trial.waitForLog("the first page may not be loaded") }
             #expect(trial.home.requests.isEmpty)
         }
 
@@ -264,13 +264,13 @@ extension WebKitGTKTests {
     }
 }
 
-/// A handler that cancels URLs with one of its words.
+/// A handler that cancels URLs with one of its texts.
 struct RefusingHandler: SyncNavigationHandler {
     let name = "refusing"
-    let words: [String]
+    let texts: [String]
 
     func decide(_ request: NavigationRequest) -> NavigationDecision? {
-        words.contains { request.url.text.contains($0) } ? .cancel("a word in it is refused") : nil
+        texts.contains { request.url.text.contains($0) } ? .cancel("a word in it is refused") : nil
     }
 }
 
@@ -290,9 +290,9 @@ struct HoldingHandler: NavigationHandler {
 }
 
 extension NavigationRouter {
-    /// Returns a chain that allows URLs with none of the words.
-    static func refusing(_ words: String...) throws -> NavigationRouter {
-        try NavigationRouter([RefusingHandler(words: words)], fallback: .allow("a test"))
+    /// Returns a chain that allows URLs with none of the texts.
+    static func refusing(_ texts: String...) throws -> NavigationRouter {
+        try NavigationRouter([RefusingHandler(texts: texts)], fallback: .allow("a test"))
     }
 
     /// Returns a chain that allows everything, but delays URLs with the word at the gate.

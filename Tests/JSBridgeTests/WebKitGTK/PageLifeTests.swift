@@ -111,10 +111,10 @@ extension WebKitGTKTests {
             run.cancel()
             gate.open()
             try await run.value
-            let told = trial.home.requests.compactMap { head in
+            let reports = trial.home.requests.compactMap { head in
                 head.split(separator: " ")[1].split(separator: "?").dropFirst().first
             }
-            #expect(told == ["done-drain"])
+            #expect(reports == ["done-drain"])
             #expect(trial.supervisor.report.unsettled == 0)
             supervision.cancel()
             try await supervision.value
@@ -142,7 +142,7 @@ extension WebKitGTKTests {
                 #expect(await answer?.code == .closed)
                 #expect(await trial.reports.first(3) == [#""loaded""#, #""asked""#, #""loaded""#])
                 gate.open()
-                await trial.hears("the page's process has ended: it crashed")
+                await trial.waitForLog("the page's process has ended: it crashed")
             }
             #expect(trial.engine.counts.processesEnded == 1)
             #expect(trial.supervisor.report.unsettled == 0)
@@ -193,7 +193,7 @@ extension WebKitGTKTests {
                     try await trial.engine.page.call("hang", 1, timeout: .seconds(600))
                 }
                 #expect(error?.code == .closed)
-                await trial.hears("the page did not react")
+                await trial.waitForLog("the page did not react")
                 _ = await trial.reports.first(2)
             }
         }

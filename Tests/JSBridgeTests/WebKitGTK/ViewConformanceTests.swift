@@ -66,7 +66,7 @@ struct ViewSubject: ConformanceSubject {
         configuration.limits = MessageLimits(bytes: 1_024 * 1_024)
         configuration.navigationDeadline = .seconds(600)
         configuration.unresponsiveLimit = .seconds(600)
-        configuration.lastWords = .seconds(600)
+        configuration.gracefulCloseTimeout = .seconds(600)
         engine = try WebKitGTKEngine(configuration, logger: Logger(label: "view") { _ in SwiftLogNoOpLogHandler() })
         adapter = engine
     }

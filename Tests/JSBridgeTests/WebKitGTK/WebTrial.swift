@@ -65,7 +65,7 @@ struct WebTrial: Sendable {
         configuration.unresponsiveLimit = .seconds(300)
         configuration.navigationDeadline = .seconds(600)
         configuration.reloadCap = .milliseconds(1)
-        configuration.lastWords = .seconds(600)
+        configuration.gracefulCloseTimeout = .seconds(600)
         configure(&configuration)
         engine = try WebKitGTKEngine(configuration, sandbox: sandbox, logger: logger) { request, verdict in
             toldOnThread.append(GLibThread.isCurrent)
@@ -129,7 +129,7 @@ struct WebTrial: Sendable {
 
     /// Waits for a log line that contains the text.
     @discardableResult
-    func hears(_ text: String) async -> String {
+    func waitForLog(_ text: String) async -> String {
         await log.line(containing: text)
     }
 
@@ -171,7 +171,7 @@ enum TestDisplay {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct NoDisplayTests {
-    @Test func withoutADisplayTheRunEndsAndSaysWhatToDo() async {
+    @Test func withoutADisplayTheRunEndsWithTheRemedy() async {
         await #expect(processExitsWith: .success) {
             unsetenv("DISPLAY")
             unsetenv("WAYLAND_DISPLAY")

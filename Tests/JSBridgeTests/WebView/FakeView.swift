@@ -31,18 +31,18 @@ actor FakeView {
     /// Performs the run's requests until its end.
     func serve(_ run: WebViewRun, _ surface: FakeSurface) async {
         self.run = run
-        for await wish in surface.wishes {
-            switch wish {
+        for await command in surface.commands {
+            switch command {
             case .wake: pump()
             case .end:
-                letGo()
+                discardDocument()
                 run.surfaceEnded()
                 return
             }
         }
     }
 
-    private func letGo() {
+    private func discardDocument() {
         context?.release()
         context = nil
         held = []
@@ -53,7 +53,7 @@ actor FakeView {
     /// Loads a page of the origin and discards the one before.
     func load(_ origin: String, isOpaque: Bool, run: WebViewRun) throws {
         self.run = run
-        letGo()
+        discardDocument()
         run.committed()
         let context = try #require(ScriptContext(limit: TurnLimit(.seconds(600)) { false }))
         self.context = context
@@ -88,7 +88,7 @@ actor FakeView {
 
     /// Ends the page's process.
     func crash() {
-        letGo()
+        discardDocument()
         run?.processEnded()
     }
 
@@ -177,13 +177,13 @@ extension ScriptValue {
 
 /// A surface that passes on a run's requests.
 final class FakeSurface: WebViewSurface {
-    enum Wish: Sendable { case wake, end }
+    enum Command: Sendable { case wake, end }
 
-    let wishes: AsyncStream<Wish>
-    private let continuation: AsyncStream<Wish>.Continuation
+    let commands: AsyncStream<Command>
+    private let continuation: AsyncStream<Command>.Continuation
 
     init() {
-        (wishes, continuation) = AsyncStream.makeStream(of: Wish.self)
+        (commands, continuation) = AsyncStream.makeStream(of: Command.self)
     }
 
     func wake() {

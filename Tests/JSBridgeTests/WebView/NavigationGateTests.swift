@@ -40,7 +40,7 @@ import Testing
             }
         }
 
-        func ask(_ text: String = "https://app.example/a") async -> NavigationVerdict {
+        func decide(_ text: String = "https://app.example/a") async -> NavigationVerdict {
             await gate.decide(text, kind: .link, frame: .unknown, page: nil)
         }
     }
@@ -48,7 +48,7 @@ import Testing
     @Test func theChainDecides() async throws {
         let trial = try Trial()
         trial.door.open()
-        let verdict = await trial.ask("HTTPS://App.Example/a/../b")
+        let verdict = await trial.decide("HTTPS://App.Example/a/../b")
         #expect(verdict.policy == .allow && verdict.decider == "waiting")
         #expect(verdict.url?.text == "https://app.example/b", "what is opened is what was decided about")
         #expect(trial.seen.all == ["link: allow"])
@@ -57,14 +57,14 @@ import Testing
 
     @Test func aTextThatIsNoURLIsCancelledWithItsReason() async throws {
         let trial = try Trial()
-        let verdict = await trial.ask("https://user@[")
+        let verdict = await trial.decide("https://user@[")
         #expect(verdict.policy == .cancel && verdict.decider == NavigationVerdict.byURL)
         #expect(trial.seen.all == ["no request: cancel"])
     }
 
     @Test func afterTheDeadlineTheVerdictIsToCancel() async throws {
         let trial = try Trial()
-        async let verdict = trial.ask()
+        async let verdict = trial.decide()
         await trial.door.untilArrived(1)
         await trial.clock.untilAsleep()
         trial.clock.advance(by: .seconds(5))
@@ -79,7 +79,7 @@ import Testing
 
     @Test func justBeforeTheDeadlineTheChainStillDecides() async throws {
         let trial = try Trial()
-        async let verdict = trial.ask()
+        async let verdict = trial.decide()
         await trial.door.untilArrived(1)
         await trial.clock.untilAsleep()
         trial.clock.advance(by: .milliseconds(4_999))
@@ -90,28 +90,28 @@ import Testing
 
     @Test func questionsBeyondTheBoundAreCancelledAtOnce() async throws {
         let trial = try Trial(waiting: 3)
-        async let first = trial.ask()
-        async let second = trial.ask()
-        async let third = trial.ask()
+        async let first = trial.decide()
+        async let second = trial.decide()
+        async let third = trial.decide()
         await trial.door.untilArrived(3)
         for _ in 0..<10 {
-            let verdict = await trial.ask()
+            let verdict = await trial.decide()
             #expect(verdict.policy == .cancel && verdict.reason == "3 questions about URLs wait for their verdicts")
         }
         #expect(trial.counters.value.navigationsUndecided == 10)
         trial.door.open()
         let policies = await [first.policy, second.policy, third.policy]
         #expect(policies == [.allow, .allow, .allow])
-        #expect(await trial.ask().policy == .allow, "there is room again")
+        #expect(await trial.decide().policy == .allow, "there is room again")
         #expect(trial.seen.all.count == 14)
     }
 
     @Test func whoeverIsCancelledIsAnsweredAtOnce() async throws {
         let trial = try Trial()
-        let asking = Task { await trial.ask() }
+        let task = Task { await trial.decide() }
         await trial.door.untilArrived(1)
-        asking.cancel()
-        let verdict = await asking.value
+        task.cancel()
+        let verdict = await task.value
         #expect(verdict.policy == .cancel && verdict.decider == NavigationVerdict.byCaller)
         #expect(trial.seen.all.count == 1)
         trial.door.open()

@@ -94,7 +94,7 @@ import Testing
         #expect(intake.taken.all.map(\.name) == ["page", "greet", "greet"])
     }
 
-    @Test func aRefusalTellsThePageWhatAndWhere() async throws {
+    @Test func aRefusalReportsTheErrorAndItsPath() async throws {
         let outcomes: [Outcome] = [
             .rejected(Outcome.Rejection(.invalidBody, BodyError(.typeMismatch, path: "body.amount"))),
             .failed(Outcome.Failure(.threw, detail: "a secret")),
@@ -139,7 +139,7 @@ import Testing
         #expect(try body.decode([String].self) == Self.texts)
     }
 
-    @Test func aRefusalsWordsAreWrittenSafely() async throws {
+    @Test func aRefusalsTextsAreEscaped() async throws {
         let intake = RecordingIntake {
             $0.settle(.rejected(Outcome.Rejection(.malformed, detail: "a\n'\"\\\u{0}\u{2028}b")))
         }

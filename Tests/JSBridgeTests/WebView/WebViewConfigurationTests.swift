@@ -71,7 +71,7 @@ import Testing
         #expect(scripts.rawHandlers == ["page", "user"])
     }
 
-    @Test func zoomIsKeptOnlyWhereTheConfigurationSaysSo() throws {
+    @Test func zoomIsDisabledOnlyIfConfigured() throws {
         #expect(WebViewScripts(try .testing()).zoom == nil)
         #expect(WebViewScripts(try .testing(disablesZoom: true)).zoom?.contains("user-scalable=no") == true)
     }

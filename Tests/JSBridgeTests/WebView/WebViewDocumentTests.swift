@@ -28,8 +28,8 @@ import Testing
 
     @Test func callersOfADocumentThatGoesGetClosed() async throws {
         let trial = try WebViewTrial(RecordingIntake())
-        let asking = "signalbox.on('ask', () => { report('asked'); return new Promise(() => {}); });"
-        try await trial.whileRunning(asking) {
+        let script = "signalbox.on('ask', () => { report('asked'); return new Promise(() => {}); });"
+        try await trial.whileRunning(script) {
             let page = trial.page
             func ask() async -> PageCallError? {
                 do throws(PageCallError) {
@@ -46,7 +46,7 @@ import Testing
                 try await leave()
                 let codes = await [first?.code, second?.code]
                 #expect(codes == [.closed, .closed])
-                try await trial.load(asking)
+                try await trial.load(script)
             }
         }
         #expect(trial.counters.value.processesEnded == 1)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func aDocumentThatIsOpenedAnewSaysThatItsWayIsGone() async throws {
+    @Test func aDocumentThatIsReopenedReportsThatItsConnectionIsGone() async throws {
         let intake = RecordingIntake()
         let trial = try WebViewTrial(intake)
         try await trial.whileRunning {
@@ -146,7 +146,7 @@ extension WebViewTrial {
             try await trial.evaluate(Self.call)
             #expect(await trial.reports.first(1) == ["drain"])
             trial.run.receivedRaw("page", "1") {
-                #expect($0 == .error("drain: the program let go of the message: drain"))
+                #expect($0 == .error("drain: the program abandoned the message: drain"))
             }
             taken[0].settle()
         }
@@ -159,7 +159,7 @@ extension WebViewTrial {
         let trial = try WebViewTrial(intake)
         let script = "signalbox.on('ask', () => { report('asked'); return new Promise(() => {}); });" + Self.call
         let page = trial.page
-        async let asked = Result { try await page.call("ask", 1, timeout: .seconds(600)) }
+        async let result = Result { try await page.call("ask", 1, timeout: .seconds(600)) }
         let run = Task { try await trial.untilEnd(script) {} }
         _ = await trial.reports.first(1)
         let taken = await intake.taken.first(1)
@@ -167,7 +167,7 @@ extension WebViewTrial {
         taken[0].settle()
         try await run.value
         #expect(trial.reports.all == ["asked", "done"])
-        guard case .failure(let error as PageCallError) = await asked else { return #expect(Bool(false)) }
+        guard case .failure(let error as PageCallError) = await result else { return #expect(Bool(false)) }
         #expect(error.code == .closed)
     }
 
@@ -180,7 +180,7 @@ extension WebViewTrial {
 
     @Test func aPageThatDoesNotReactDoesNotKeepItsEnd() async throws {
         let intake = RecordingIntake.holding()
-        let trial = try WebViewTrial(intake, lastWords: .milliseconds(1))
+        let trial = try WebViewTrial(intake, gracefulCloseTimeout: .milliseconds(1))
         try await trial.untilEnd(Self.call) {
             let taken = await intake.taken.first(1)
             await trial.view.hang()
@@ -225,10 +225,10 @@ extension WebViewTrial {
         let error = await #expect(throws: JSBridgeError.self) {
             try await trial.untilEnd {
                 await trial.view.crash()
-                async let asked = Result { try await trial.page.call("ask", 1, timeout: .seconds(600)) }
+                async let result = Result { try await trial.page.call("ask", 1, timeout: .seconds(600)) }
                 trial.run.fail(failure)
                 trial.run.fail(JSBridgeError(.noResources, "later", source: "page"))
-                guard case .failure(let error as PageCallError) = await asked else { return #expect(Bool(false)) }
+                guard case .failure(let error as PageCallError) = await result else { return #expect(Bool(false)) }
                 #expect(error.code == .closed)
             }
         }
@@ -261,7 +261,7 @@ extension WebViewTrial {
                 }
                 trial.page.close()
                 // Also settles the arrivals that are being submitted.
-                intake.giveUp()
+                intake.settleAll()
             }
         }
     }

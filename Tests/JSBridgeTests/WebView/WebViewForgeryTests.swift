@@ -45,7 +45,7 @@ import Testing
         #expect(trial.counters.value == WebViewCounts())
     }
 
-    @Test func aPageAnswersAsOftenAsItIsAsked() async throws {
+    @Test func aPageAnswersEachCallOnce() async throws {
         let trial = try WebViewTrial(RecordingIntake())
         let script = """
             const forgeAll = () => { for (let i = 0; i < 1000; i += 1) forge('answer ' + i + ' returned', '', '"forged"'); };
@@ -98,7 +98,7 @@ import Testing
         #expect(trial.log.all.count { $0.contains("sent what the bridge never sends") } == 1)
     }
 
-    @Test func aProcessThatSendsBeyondItsCreditIsNotHeardAndMemoryStaysBounded() async throws {
+    @Test func aProcessThatSendsBeyondItsCreditIsIgnoredAndMemoryStaysBounded() async throws {
         let intake = RecordingIntake.holding()
         let trial = try WebViewTrial(intake) { $0.messagesInFlight = 3 }
         let header = "0123456789abcdef https://app.example\n"
@@ -130,7 +130,7 @@ import Testing
         var token = ""
         var origin = ""
         var records: [RelayRecord] = []
-        var fault: RelayTextError?
+        var error: RelayTextError?
     }
 
     private func read(_ text: String) -> Reading {
@@ -141,7 +141,7 @@ import Testing
                 (reading.token, reading.origin) = try reader.header()
                 while let record = try reader.record() { reading.records.append(record) }
             } catch {
-                reading.fault = error
+                reading.error = error
             }
         }
         return reading
@@ -179,7 +179,7 @@ import Testing
 
             """
         let reading = read(text)
-        #expect(reading.fault == nil)
+        #expect(reading.error == nil)
         #expect(reading.token == "0123456789abcdef" && reading.origin == "https://app.example")
         let bytes = Array(text.utf8)
         func content(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
@@ -204,7 +204,7 @@ import Testing
     }
 
     @Test func aHeaderAloneHasNoRecords() {
-        #expect(read(Self.header).records.isEmpty && read(Self.header).fault == nil)
+        #expect(read(Self.header).records.isEmpty && read(Self.header).error == nil)
     }
 
     @Test(arguments: [
@@ -217,7 +217,7 @@ import Testing
     ])
     func aTextWithoutTokenAndOriginIsRefused(_ text: String) {
         let reading = read(text)
-        #expect(reading.fault?.line == 1 || text == "0123456789abcdef ", "\(text)")
+        #expect(reading.error?.line == 1 || text == "0123456789abcdef ", "\(text)")
         #expect(reading.records.isEmpty)
     }
 
@@ -239,10 +239,10 @@ import Testing
     ])
     func whatIsNoRecordIsRefusedWithItsLine(_ record: String, line: Int) {
         let reading = read(Self.header + "\n" + record)
-        #expect(reading.fault?.line == line, "\(record): \(String(describing: reading.fault))")
+        #expect(reading.error?.line == line, "\(record): \(String(describing: reading.error))")
         let good = Self.header + "\nfull 1\n\n\n"
         #expect(read(good + record).records == [.full(1)])
-        #expect(read(good + record).fault?.line == line + 3)
+        #expect(read(good + record).error?.line == line + 3)
     }
 
     @Test(arguments: 0..<200) func noTextStopsTheReader(seed: UInt64) {
@@ -255,7 +255,7 @@ import Testing
         for _ in 0..<Int.random(in: 0..<60, using: &random) { text += pieces.randomElement(using: &random) ?? "" }
         let reading = read(text)
         #expect(
-            reading.fault != nil || reading.records.count * 3 + 1 == text.utf8.count { $0 == UInt8(ascii: "\n") } + 1
+            reading.error != nil || reading.records.count * 3 + 1 == text.utf8.count { $0 == UInt8(ascii: "\n") } + 1
         )
     }
 

@@ -109,14 +109,14 @@ import Testing
     }
 }
 
-@Suite struct RawBudgetTests {
+@Suite struct RawRateLimitTests {
     private let start = ContinuousClock.now
 
-    @Test func aSecondHasRoomForSoManyMessagesAndThenIsOver() {
-        var budget = RawBudget()
+    @Test func messagesPerSecondAreLimited() {
+        var budget = RawRateLimit()
         var answers: [Bool] = []
-        for _ in 0..<RawBudget.messages { answers.append(budget.take(10, in: .zero, at: start)) }
-        #expect(answers.count { $0 } == RawBudget.messages - 1)
+        for _ in 0..<RawRateLimit.messages { answers.append(budget.take(10, in: .zero, at: start)) }
+        #expect(answers.count { $0 } == RawRateLimit.messages - 1)
         #expect(answers.last == false)
         let later = [
             budget.take(10, in: .zero, at: start + .milliseconds(999)),
@@ -125,18 +125,18 @@ import Testing
         #expect(later == [false, true])
     }
 
-    @Test func aSecondHasRoomForSoManyBytes() {
-        var budget = RawBudget()
+    @Test func bytesPerSecondAreLimited() {
+        var budget = RawRateLimit()
         let answers = [
-            budget.take(RawBudget.bytes - 1, in: .zero, at: start), budget.take(1, in: .zero, at: start),
+            budget.take(RawRateLimit.bytes - 1, in: .zero, at: start), budget.take(1, in: .zero, at: start),
             budget.take(.max, in: .zero, at: start),
             budget.take(.max, in: .zero, at: start + .seconds(2)), budget.take(1, in: .zero, at: start + .seconds(3)),
         ]
         #expect(answers == [true, false, false, false, true])
     }
 
-    @Test func aSecondHasRoomForSoMuchTime() {
-        var budget = RawBudget()
+    @Test func processorTimePerSecondIsLimited() {
+        var budget = RawRateLimit()
         let answers = [
             budget.take(1, in: .milliseconds(99), at: start), budget.take(1, in: .milliseconds(1), at: start),
             budget.take(1, in: .seconds(9), at: start + .seconds(9)),

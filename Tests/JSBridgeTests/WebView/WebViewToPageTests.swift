@@ -23,10 +23,10 @@ import Testing
         let trial = try WebViewTrial(RecordingIntake())
         try trial.page.send("show", id: nil, body: Bytes("1"))
         let page = trial.page
-        let asking = Task { try await page.call("ask", 20, returning: Int.self, timeout: .seconds(600)) }
+        let call = Task { try await page.call("ask", 20, returning: Int.self, timeout: .seconds(600)) }
         try await trial.whileRunning("signalbox.on('show', report); signalbox.on('ask', (n) => n + 1);") {
             #expect(await trial.reports.first(1) == ["1"])
-            let answer = try await asking.value
+            let answer = try await call.value
             #expect(answer == 21)
         }
     }

@@ -24,12 +24,12 @@ struct WebViewTrial: Sendable {
     init(
         _ intake: any Intake,
         isWebKitFixed: Bool = false,
-        lastWords: Duration = .seconds(600),
+        gracefulCloseTimeout: Duration = .seconds(600),
         configuration: WebViewConfiguration? = nil,
         configure: (inout WebViewConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = try configuration ?? .testing()
-        configuration.lastWords = lastWords
+        configuration.gracefulCloseTimeout = gracefulCloseTimeout
         configure(&configuration)
         try configuration.validate()
         self.configuration = configuration
@@ -99,7 +99,7 @@ struct WebViewTrial: Sendable {
     /// Closes the page and settles its arrivals, because the run waits for every outcome.
     private func giveUp() {
         run.close()
-        (intake as? RecordingIntake)?.giveUp()
+        (intake as? RecordingIntake)?.settleAll()
     }
 
     /// Starts the view outside the caller's task. Like an engine's thread, it continues when that task is cancelled.

@@ -12,57 +12,57 @@ import Testing
         return PublishTable(limits: PublishLimits(configuration))
     }
 
-    private static func add(_ numbers: ClosedRange<UInt64>, _ quality: MQTTQuality, to table: inout PublishTable) {
+    private static func add(_ numbers: ClosedRange<UInt64>, _ qos: MQTTQoS, to table: inout PublishTable) {
         for number in numbers {
-            let message = MQTTMessage("\(number)", to: "a", quality: quality)
-            table.add(PublishEntry(message, waiter: .nobody, now: .now), as: number)
+            let message = MQTTMessage("\(number)", to: "a", qos: qos)
+            table.add(PublishEntry(message, waiter: .fireAndForget, now: .now), as: number)
         }
     }
 
     private static func next(_ table: inout PublishTable) -> UInt64? {
-        var endings: [PublishEnding] = []
-        return table.next(now: .now, requests: true, &endings)?.number
+        var completions: [PublishCompletion] = []
+        return table.next(now: .now, requests: true, &completions)?.number
     }
 
-    @Test func noMoreAreWithTheBrokerThanMayBe() throws {
+    @Test func theNumberOfUnacknowledgedMessagesIsLimited() throws {
         var table = try Self.table()
         Self.add(1...3, .atLeastOnce, to: &table)
         #expect((0..<3).map { _ in Self.next(&table) } == [1, 2, nil])
-        _ = table.answered(1, .success)
+        _ = table.acknowledged(1, .success)
         #expect(Self.next(&table) == 3)
         #expect(table.counts.published == 1 && table.counts.waiting == 2)
     }
 
-    @Test func whatABrokenConnectionLeftComesFirstAndInOrder() throws {
+    @Test func unacknowledgedMessagesAreResentFirstAndInOrder() throws {
         var table = try Self.table()
         Self.add(1...3, .atLeastOnce, to: &table)
         _ = [Self.next(&table), Self.next(&table)]
         _ = table.disconnected()
         #expect([Self.next(&table), Self.next(&table)] == [1, 2])
-        #expect(table.counts.sentAgain == 2 && table.counts.failed == 0)
+        #expect(table.counts.resent == 2 && table.counts.failed == 0)
     }
 
-    @Test func atQoS0WhatABrokenConnectionLeftIsLostAndCounted() throws {
+    @Test func unwrittenQoS0MessagesOfABrokenConnectionAreLostAndCounted() throws {
         var table = try Self.table()
         Self.add(1...2, .atMostOnce, to: &table)
         _ = Self.next(&table)
         #expect(table.disconnected().count == 1)
         #expect(Self.next(&table) == 2)
-        #expect(table.counts.failed == 1 && table.counts.sentAgain == 0)
+        #expect(table.counts.failed == 1 && table.counts.resent == 0)
     }
 
-    @Test func aMessageGivenUpAfterItWasSentKeepsItsPlaceAndIsNotSentAgain() throws {
+    @Test func aMessageCancelledAfterItWasSentKeepsItsEntryAndIsNotResent() throws {
         var table = try Self.table(unacknowledged: 1)
         Self.add(1...2, .atLeastOnce, to: &table)
         _ = Self.next(&table)
-        _ = table.giveUp(1, .timeout)
+        _ = table.cancelWait(1, .timeout)
         #expect(Self.next(&table) == nil && table.counts.waiting == 1)
         _ = table.disconnected()
         #expect(Self.next(&table) == 2)
-        #expect(table.counts.failed == 1 && table.counts.taken == 2)
+        #expect(table.counts.failed == 1 && table.counts.accepted == 2)
     }
 
-    @Test func aRequestThatIsAnsweredWhileItWaitsToBeSentAgainIsNotSent() async throws {
+    @Test func aRequestThatIsAnsweredBeforeItIsResentIsNotSent() async throws {
         var table = try Self.table()
         let correlation: [UInt8] = [7]
         let result = await withCheckedContinuation { waiter in
@@ -72,12 +72,12 @@ import Testing
             #expect(Self.next(&table) == 1)
             _ = table.disconnected()
             let reply = MQTTReply(payload: [1], outcome: nil, contentType: nil, userProperties: [])
-            for ending in table.replied(correlation, .success(reply)) { ending.resume() }
+            for completion in table.replied(correlation, .success(reply)) { completion.resume() }
         }
         #expect(try result.get().payload == [1])
         #expect(Self.next(&table) == nil)
         let counts = table.counts
-        #expect(counts.published == 1 && counts.replies == 1 && counts.sentAgain == 0)
+        #expect(counts.published == 1 && counts.replies == 1 && counts.resent == 0)
         #expect(counts.waiting == 0 && counts.waitingBytes == 0)
     }
 
@@ -85,26 +85,26 @@ import Testing
         var table = try Self.table(unacknowledged: 4)
         Self.add(1...6, .atLeastOnce, to: &table)
         for _ in 0..<4 { _ = Self.next(&table) }
-        _ = table.answered(1, .success)
-        _ = table.answered(2, ReasonCode(rawValue: 135))
-        _ = table.giveUp(3, .timeout)
-        _ = table.answered(3, .success)
-        _ = table.giveUp(5, .cancelled)
+        _ = table.acknowledged(1, .success)
+        _ = table.acknowledged(2, ReasonCode(rawValue: 135))
+        _ = table.cancelWait(3, .timeout)
+        _ = table.acknowledged(3, .success)
+        _ = table.cancelWait(5, .cancelled)
         _ = table.close()
         let counts = table.counts
-        #expect(counts.taken == 6 && counts.published == 1 && counts.failed == 5 && counts.waiting == 0)
+        #expect(counts.accepted == 6 && counts.published == 1 && counts.failed == 5 && counts.waiting == 0)
         #expect(counts.denied == 1 && counts.stopped == 2 && counts.waitingBytes == 0)
     }
 
-    @Test func endedRequestsAreForgottenInTheirOrder() {
+    @Test func theOldestEndedRequestIsDroppedFirst() {
         var ended = EndedRequests()
-        ended.bound = 2
+        ended.capacity = 2
         for number in 1...3 { ended.insert([UInt8(number)]) }
         #expect([1, 2, 3].map { ended.contains([UInt8($0)]) } == [false, true, true])
     }
 
     @Test(arguments: ["", "a/+", "a/{other}", "a/{id:int}", "{action}/{action}", "x{action}", "{action...}"])
-    func aTopicToSendToHasNoOtherPlaces(text: String) async {
+    func aSendTopicHasNoOtherPlaceholders(text: String) async {
         let error = await publishError { _ = try SendTopic(text) }
         #expect(error?.code == .invalidMessage)
     }
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a{id}", "{id", "a}", "{device}", "{id}/{id}", "a/+", "a/#", "$SYS/a", "a\u{0}"])
-    func whatIsNoTopicIsRefused(_ text: String) {
+    func anInvalidTemplateIsRefused(_ text: String) {
         #expect(throws: TopicTemplateError.self) { try TopicTemplate(text) }
     }
 

@@ -21,21 +21,21 @@ struct PublisherTests {
                     let receipt = try await trial.publisher.publish(message)
                     #expect(receipt.reasonCode == 0)
                     let facts = try #require(await receiving.arrivals(1)[0].pushFacts)
-                    let said = try #require(facts.properties)
-                    #expect(said.contentType == "application/json" && said.correlationData == [1, 2, 3])
-                    #expect(said.responseTopic == "open/answers" && said.messageExpiry.map { $0 <= 60 } == true)
-                    #expect(said.userProperties.map(\.name) == ["a"] && facts.qos == 1)
+                    let received = try #require(facts.properties)
+                    #expect(received.contentType == "application/json" && received.correlationData == [1, 2, 3])
+                    #expect(received.responseTopic == "open/answers" && received.messageExpiry.map { $0 <= 60 } == true)
+                    #expect(received.userProperties.map(\.name) == ["a"] && facts.qos == 1)
                     #expect(trial.publisher.counts.published == 1 && trial.publisher.counts.waiting == 0)
                 }
             }
         }
     }
 
-    @Test func atQoS0TheSocketIsAllThatIsWaitedFor() async throws {
+    @Test func aQoS0PublishWaitsOnlyForTheSocket() async throws {
         try await Broker.with { broker in
             try await PushTrial.run(try .test(broker, [try MQTTTopic("open/{action}")])) { receiving in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
-                    try await trial.publisher.publish(MQTTMessage("{}", to: "open/log", quality: .atMostOnce))
+                    try await trial.publisher.publish(MQTTMessage("{}", to: "open/log", qos: .atMostOnce))
                     #expect(await receiving.arrivals(1)[0].pushFacts?.qos == 0)
                 }
             }
@@ -66,7 +66,7 @@ struct PublisherTests {
         }
     }
 
-    @Test func aFullQueueRefusesAndWhatItHasIsSent() async throws {
+    @Test func aFullQueueRefusesMessagesAndSendsTheQueuedOnes() async throws {
         try await Broker.with { broker in
             var configuration = try MQTTPublisherConfiguration.test(port: broker.port)
             configuration.queuedMessages = 2
@@ -83,7 +83,7 @@ struct PublisherTests {
             try trial.publisher.offer(MQTTMessage("", to: "a"))
             let count = await publishError { try await trial.publisher.publish(MQTTMessage("", to: "a")) }
             #expect(bytes?.code == .queueFull && count?.code == .queueFull)
-            #expect(trial.publisher.counts.refusedAsFull == 2 && trial.publisher.counts.waiting == 2)
+            #expect(trial.publisher.counts.queueFull == 2 && trial.publisher.counts.waiting == 2)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await trial.publisher.run() }
                 _ = await trial.log.line(containing: "the publisher is connected")
@@ -131,7 +131,7 @@ struct PublisherTests {
         message.contentType = "text/plain"
         let error = await publishError { try PublisherTrial(old).publisher.offer(message) }
         #expect(error?.code == .invalidMessage)
-        #expect(trial.publisher.counts.taken == 0)
+        #expect(trial.publisher.counts.accepted == 0)
     }
 
     @Test func withMQTT311ADenialLooksLikeSuccess() async throws {
@@ -158,7 +158,7 @@ struct SourceSenderTests {
         return configuration
     }
 
-    @Test func theFeaturesSayWhatIsConfigured() async throws {
+    @Test func theFeaturesReflectTheConfiguration() async throws {
         try await Broker.with { broker in
             let logger = Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
             var configuration = try Self.sending(broker, to: "out/{action}")
@@ -178,17 +178,17 @@ struct SourceSenderTests {
     ])
     func aPluginSendsByTheContextsSender(template: String, topic: String, payload: String) async throws {
         try await Broker.with { broker in
-            let far = try MQTTPushConfiguration.test(
+            let remote = try MQTTPushConfiguration.test(
                 broker,
                 [try MQTTTopic("out/#", payload: .bytes, action: "x")],
-                clientID: "far"
+                clientID: "remote"
             )
-            try await PushTrial.run(far) { hearing in
+            try await PushTrial.run(remote) { receiving in
                 try await PushTrial.run(try Self.sending(broker, to: template)) { trial in
                     try await broker.publish("{}", to: "in/go")
                     let sender = try #require(await trial.arrivals(1)[0].sender)
                     try sender.send("lamp", id: ActionID("7"), body: Bytes(#"{"on":true}"#))
-                    let arrival = await hearing.arrivals(1)[0]
+                    let arrival = await receiving.arrivals(1)[0]
                     #expect(arrival.pushFacts?.topic == topic && arrival.original == Bytes(payload))
                     #expect(throws: SendRefused.invalid) {
                         try sender.send("lamp", id: nil, body: Bytes([0xFF]))
@@ -218,12 +218,16 @@ struct SourceSenderTests {
 
     @Test func aSourceCallsAnActionOfAnotherProgram() async throws {
         try await Broker.with { broker in
-            var far = try MQTTPushConfiguration.test(broker, [try MQTTTopic("out/{action}/{id}")], clientID: "far")
+            var remote = try MQTTPushConfiguration.test(
+                broker,
+                [try MQTTTopic("out/{action}/{id}")],
+                clientID: "remote"
+            )
             var answering = MQTTPublishing()
             answering.replyTopics = [try TopicFilter("signalbox/replies/+")]
-            far.publishing = answering
+            remote.publishing = answering
             let intake = RecordingIntake { $0.settle(.handled(reply: Bytes($0.text))) }
-            try await PushTrial.run(far, into: intake) { _ in
+            try await PushTrial.run(remote, into: intake) { _ in
                 let configuration = try Self.sending(broker, to: "out/{action}/{id}")
                 let log = EventList<String>()
                 let adapter = try MQTTPushAdapter(

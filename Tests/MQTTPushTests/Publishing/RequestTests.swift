@@ -35,7 +35,7 @@ struct RequestTests {
         }
     }
 
-    @Test func anErrorIsAnswerToo() async throws {
+    @Test func anErrorIsAReplyToo() async throws {
         try await Broker.withRules { broker in
             try await PushTrial.run(try .answering(broker), into: Self.echo()) { _ in
                 try await PublisherTrial.run(.test(port: broker.port)) { trial in
@@ -85,15 +85,15 @@ struct RequestTests {
                     )
                 }
                 _ = await trial.arrivals(3)
-                await trial.hears("no allowed filter matches the response topic")
-                await trial.hears("topics that begin with $ are never answered on")
-                await trial.hears("the response topic is too long")
+                await trial.waitForLog("no allowed filter matches the response topic")
+                await trial.waitForLog("a reply to a topic that begins with $ is never sent")
+                await trial.waitForLog("the response topic is too long")
                 #expect(trial.log.all.allSatisfy { $0.utf8.count < 1_000 })
             }
         }
     }
 
-    @Test func aForgedReplyMeetsNobody() async throws {
+    @Test func aForgedReplyMatchesNoRequest() async throws {
         try await Broker.with { broker in
             let intake = RecordingIntake.holding()
             try await PushTrial.run(try .answering(broker), into: intake) { receiving in
@@ -110,7 +110,7 @@ struct RequestTests {
                     try await trial.publisher.publish(forged)
                     for taken in intake.taken.all { taken.settle(.handled(reply: Bytes("true"))) }
                     #expect(try await reply.text == #"{"id":"1","outcome":"handled","reply":true}"#)
-                    #expect(trial.publisher.counts.strayReplies == 2 && trial.publisher.counts.replies == 1)
+                    #expect(trial.publisher.counts.unmatchedReplies == 2 && trial.publisher.counts.replies == 1)
                 }
             }
         }
@@ -149,7 +149,7 @@ struct RequestTests {
         }
     }
 
-    @Test func aReplyTopicThatMayNotBeSubscribedEndsTheCallOrItsTimeDoes() async throws {
+    @Test func aRefusedReplyTopicEndsTheCall() async throws {
         let refused: [UInt8] = [0x90, 0x04, 0x00, 0x01, 0x00, 0x87]
         let broker = try FakeBroker([[FakeAnswers.connected, refused]])
         defer { broker.close() }
@@ -164,7 +164,7 @@ struct RequestTests {
         }
     }
 
-    @Test func aRefusedReplyTopicHoldsUpNothingElse() async throws {
+    @Test func aRefusedReplyTopicDoesNotBlockOtherMessages() async throws {
         let refused: [UInt8] = [0x90, 0x04, 0x00, 0x01, 0x00, 0x97]
         let broker = try FakeBroker([[FakeAnswers.connected, refused]])
         defer { broker.close() }
@@ -188,7 +188,7 @@ struct RequestTests {
                     }
                 }
                 for _ in 0..<20 {
-                    try await trial.publisher.publish(MQTTMessage("", to: "b", quality: .atMostOnce))
+                    try await trial.publisher.publish(MQTTMessage("", to: "b", qos: .atMostOnce))
                 }
                 group.cancelAll()
             }
@@ -201,15 +201,15 @@ struct RequestTests {
             let logger = Logger(label: "push") { _ in RecordingLog(trial.log) }
             let adapter = try MQTTPushAdapter(try .answering(broker), logger: logger)
             let running = Task { try await adapter.run(into: trial.intake) }
-            await trial.hears("subscribed to")
-            try await PublisherTrial.run(.test(port: broker.port)) { asking in
-                var request = MQTTMessage("1", to: "open/echo/1", quality: .atMostOnce)
+            await trial.waitForLog("subscribed to")
+            try await PublisherTrial.run(.test(port: broker.port)) { publishing in
+                var request = MQTTMessage("1", to: "open/echo/1", qos: .atMostOnce)
                 request.responseTopic = "signalbox/replies/x"
-                try await asking.publisher.publish(request)
+                try await publishing.publisher.publish(request)
             }
             await trial.intake.taken.first(1)[0].abandon()
-            let line = await trial.hears("were abandoned")
-            #expect(line.contains("at QoS 0 is lost"))
+            let line = await trial.waitForLog("were abandoned")
+            #expect(line.contains("messages of QoS 0 are lost"))
             let counts = adapter.replyCounts
             #expect(counts.lost == 1 && counts.answered == 0 && counts.refused == 0)
             running.cancel()
@@ -241,7 +241,7 @@ struct RequestTests {
         #expect(error?.code == .invalidMessage)
     }
 
-    @Test func aStopEndsCallsThatWait() async throws {
+    @Test func aStopEndsWaitingCalls() async throws {
         try await Broker.with { broker in
             let trial = try PublisherTrial(.test(port: broker.port))
             let running = Task { try await trial.publisher.run() }

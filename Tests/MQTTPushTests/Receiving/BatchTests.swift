@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import BrokerKit
 import Logging
 import Signalbox
@@ -16,7 +16,7 @@ import Testing
         return (sink, (0..<count).map { BatchSink.token(generation: generation, index: $0) })
     }
 
-    @Test func aBatchIsDoneWhenEachMessageTakenWasHeardOf() throws {
+    @Test func aBatchIsDoneWhenEachSubmittedMessageIsSettled() throws {
         let (sink, tokens) = try make(3)
         sink.mayAcknowledge(tokens[2])
         sink.mayAcknowledge(tokens[0])
@@ -32,11 +32,11 @@ import Testing
         sink.settle(tokens[0], .handled(reply: nil))
         sink.settle(tokens[0], .abandoned(.stop))
         #expect(!sink.isDone && sink.abandoned == 0)
-        sink.settle(tokens[1], .abandoned(.holdLimit))
+        sink.settle(tokens[1], .abandoned(.ackDeadline))
         #expect(sink.isDone && sink.abandoned == 1)
     }
 
-    @Test func settlementsOfAnEarlierBatchAndOfStrangersAreIgnored() throws {
+    @Test func settlementsOfAnEarlierBatchAndUnknownTokensAreIgnored() throws {
         let (sink, tokens) = try make(1)
         sink.finishSubmitting(taken: 1)
         sink.begin(generation: 8, count: 1)
@@ -64,62 +64,62 @@ import Testing
 
 @Suite struct BatchSizingTests {
     private func make(bound: Int = 250) -> BatchSizing {
-        BatchSizing(bound: bound, holdLimit: .seconds(8))
+        BatchSizing(bound: bound, ackDeadline: .seconds(8))
     }
 
     @Test func theFirstBatchHasOneMessage() {
         #expect(make().target == 1)
     }
 
-    @Test func shortHoldsOfFullBatchesDoubleItUpToTheBound() {
+    @Test func quicklySettledFullBatchesDoubleTheTargetUpToTheBound() {
         var sizing = make(bound: 10)
         var targets: [Int] = []
         for _ in 0..<5 {
-            sizing.held(sizing.target, for: .milliseconds(999))
+            sizing.settled(sizing.target, after: .milliseconds(999))
             targets.append(sizing.target)
         }
         #expect(targets == [2, 4, 8, 10, 10])
     }
 
-    @Test func aBatchThatWasNotFullProvesNothing() {
+    @Test func aPartialBatchDoesNotChangeTheTarget() {
         var sizing = make()
-        sizing.held(1, for: .zero)
-        sizing.held(1, for: .zero)
+        sizing.settled(1, after: .zero)
+        sizing.settled(1, after: .zero)
         #expect(sizing.target == 2)
     }
 
-    @Test func holdsOfMiddlingLengthChangeNothing() {
+    @Test func mediumDurationsDoNotChangeTheTarget() {
         var sizing = make()
-        sizing.held(1, for: .zero)
-        for duration: Duration in [.seconds(1), .seconds(4)] { sizing.held(2, for: duration) }
+        sizing.settled(1, after: .zero)
+        for duration: Duration in [.seconds(1), .seconds(4)] { sizing.settled(2, after: duration) }
         #expect(sizing.target == 2)
     }
 
-    @Test func aLongHoldHalvesWhatWasGivenDownToOne() {
+    @Test func aSlowBatchHalvesTheTargetDownToOne() {
         var sizing = make()
-        for _ in 0..<6 { sizing.held(sizing.target, for: .zero) }
+        for _ in 0..<6 { sizing.settled(sizing.target, after: .zero) }
         #expect(sizing.target == 64)
-        sizing.held(20, for: .milliseconds(4_001))
+        sizing.settled(20, after: .milliseconds(4_001))
         #expect(sizing.target == 10)
-        for _ in 0..<5 { sizing.held(sizing.target, for: .seconds(5)) }
+        for _ in 0..<5 { sizing.settled(sizing.target, after: .seconds(5)) }
         #expect(sizing.target == 1)
     }
 
-    @Test func aPluginThatNeedsAFixedTimeIsNeverGivenMoreThanTheHoldLimit() {
+    @Test func aPluginOfConstantDurationNeverExceedsTheAckDeadline() {
         for milliseconds in [1, 7, 40, 333, 1_000, 3_999] {
             var sizing = make()
             for _ in 0..<50 {
                 let hold = Duration.milliseconds(milliseconds * sizing.target)
                 #expect(hold < .seconds(8))
-                sizing.held(sizing.target, for: hold)
+                sizing.settled(sizing.target, after: hold)
             }
         }
     }
 
-    @Test func aNewConnectionBeginsWithOneMessage() {
+    @Test func aResetBeginsWithOneMessage() {
         var sizing = make()
-        sizing.held(1, for: .zero)
-        sizing.connected()
+        sizing.settled(1, after: .zero)
+        sizing.reset()
         #expect(sizing == make())
     }
 }
@@ -127,9 +127,9 @@ import Testing
 /// A message that the publisher sends twice in a row. The source submits nothing while a batch is unsettled, so both
 /// copies can share the next batch.
 @Suite(.timeLimit(.minutes(10)))
-struct RepeatTests {
+struct BatchDeduplicationTests {
     /// Forwards every batch and records which ids it contained.
-    private struct NotingIntake: Intake {
+    private struct RecordingBatchIntake: Intake {
         let intake: any Intake
         let batches: EventList<[String]>
 
@@ -142,7 +142,7 @@ struct RepeatTests {
         func room() async throws(SourceClosed) { try await intake.room() }
     }
 
-    private struct NotingAdapter: Adapter {
+    private struct RecordingBatchAdapter: Adapter {
         let adapter: MQTTPushAdapter
         let batches: EventList<[String]>
 
@@ -150,43 +150,43 @@ struct RepeatTests {
         var features: AdapterFeatures { adapter.features }
 
         func run(into intake: any Intake) async throws {
-            try await adapter.run(into: NotingIntake(intake: intake, batches: batches))
+            try await adapter.run(into: RecordingBatchIntake(intake: intake, batches: batches))
         }
     }
 
     /// The number of pairs after which the test fails if none shared a batch. Batches grow whenever one is full.
     private static let pairs = 200
 
-    @Test func aRepeatInTheSameBatchHasTheOutcomeOfTheFirstByOneCall() async throws {
+    @Test func aDuplicateInTheSameBatchSharesTheOutcomeOfOneCall() async throws {
         try await Broker.with { broker in
             let quiet = Logger(label: "push") { _ in SwiftLogNoOpLogHandler() }
             var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push")])
             // The broker must read all acknowledgements before the next run takes over the session.
-            configuration.farewellTimeout = .seconds(300)
+            configuration.lingerTimeout = .seconds(300)
             // Creates the session: the broker keeps whatever is published after this run.
             try await PushTrial.run(configuration) { _ in }
             let adapter = try MQTTPushAdapter(configuration, logger: quiet)
             let calls = Mutex<[String: Int]>([:])
-            let told = EventList<String>()
+            let settledIDs = EventList<String>()
             var bounds = SupervisorConfiguration.patient
             bounds.onOutcome = { settled in
                 guard let id = try? settled.arrival.reading.get().id.text else { return }
-                told.append("\(id) \(settled.outcome.code)\(settled.isRepeat ? " again" : "")")
+                settledIDs.append("\(id) \(settled.outcome.code)\(settled.isDuplicate ? " again" : "")")
             }
             let supervisor = Supervisor(configuration: bounds, logger: quiet)
             try supervisor.register("work", as: RawBody.self, from: .source("push")) { _, context in
                 await Task.yield()
                 calls.withLock { $0[context.id.text, default: 0] += 1 }
             }
-            let noting = NotingAdapter(adapter: adapter, batches: EventList())
-            try supervisor.add(noting, repeats: .within(RepeatLimits()))
+            let recordingAdapter = RecordingBatchAdapter(adapter: adapter, batches: EventList())
+            try supervisor.add(recordingAdapter, deduplication: .within(DeduplicationLimits()))
             try await supervisor.whileRunning {
-                let id = try await Self.sendPairs(to: broker, noting.batches, told)
+                let id = try await Self.sendPairs(to: broker, recordingAdapter.batches, settledIDs)
                 // One call settles both.
-                #expect(told.all.filter { $0.hasPrefix("\(id) ") } == ["\(id) handled", "\(id) handled again"])
+                #expect(settledIDs.all.filter { $0.hasPrefix("\(id) ") } == ["\(id) handled", "\(id) handled again"])
             }
             #expect(calls.withLock { $0.values.allSatisfy { $0 == 1 } })
-            // Everything was acknowledged, including the repeats.
+            // Everything was acknowledged, including the duplicates.
             try await PushTrial.run(configuration) { trial in
                 try await broker.publish(lines: [#"{"action":"work","id":"last","body":1}"#], to: "push")
                 #expect(await trial.firstID() == "last")
@@ -198,14 +198,14 @@ struct RepeatTests {
     private static func sendPairs(
         to broker: Broker,
         _ batches: EventList<[String]>,
-        _ told: EventList<String>
+        _ settledIDs: EventList<String>
     ) async throws -> String {
         for number in 0..<pairs {
             let others = (0..<20).map { #"{"action":"work","id":"o\#(number)-\#($0)","body":1}"# }
             let pair = [String](repeating: #"{"action":"work","id":"p\#(number)","body":1}"#, count: 2)
             try await broker.publish(lines: others + pair, to: "push")
             let id = "p\(number)"
-            _ = await told.wait { told in told.count { $0.hasPrefix("\(id) ") } >= 2 }
+            _ = await settledIDs.wait { settledIDs in settledIDs.count { $0.hasPrefix("\(id) ") } >= 2 }
             if batches.all.contains(where: { batch in batch.count { $0 == id } == 2 }) { return id }
         }
         throw ConformanceError("no two messages of \(pairs) pairs came in one batch")

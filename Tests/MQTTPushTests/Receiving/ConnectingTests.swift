@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import BrokerKit
 import Foundation
 import Logging
@@ -32,13 +32,13 @@ struct ConnectingTests {
         }
     }
 
-    @Test func aWrongPasswordIsAnErrorThatSaysWhatToDo() async throws {
+    @Test func aWrongPasswordIsAnErrorWithAdvice() async throws {
         try await Broker.with(BrokerOptions(users: ["alice": "right"])) { broker in
             var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
             configuration.username = try Self.file("alice", in: broker.folder)
             configuration.password = try Self.file(Self.canary, in: broker.folder)
             try await PushTrial.run(configuration, subscribed: false) { trial in
-                let line = await trial.hears("refused the connection")
+                let line = await trial.waitForLog("refused the connection")
                 #expect(line.hasPrefix("error source push: broker 127.0.0.1:\(broker.port) refused the connection: "))
                 #expect(line.contains("(135)") || line.contains("(134)"))
                 #expect(line.contains("Check username and password"))
@@ -48,31 +48,31 @@ struct ConnectingTests {
         }
     }
 
-    @Test func aPasswordIsReadAnewForEachConnection() async throws {
+    @Test func aPasswordIsReadForEachConnection() async throws {
         try await Broker.with(BrokerOptions(users: ["alice": "right"])) { broker in
             let file = broker.folder.appendingPathComponent("password")
             var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
             configuration.username = try Self.file("alice", in: broker.folder)
             configuration.password = .file(file.path)
             try await PushTrial.run(configuration, subscribed: false) { trial in
-                let line = await trial.hears("cannot be read")
+                let line = await trial.waitForLog("cannot be read")
                 #expect(line.hasPrefix("error ") && line.contains("file \(file.path) cannot be read"))
                 try "right".write(to: file, atomically: true, encoding: .utf8)
-                await trial.hears("subscribed to")
+                await trial.waitForLog("subscribed to")
             }
         }
     }
 
-    @Test func aStopIsHeardBetweenTwoConnections() async throws {
+    @Test func aStopTakesEffectBetweenTwoConnections() async throws {
         var configuration = try MQTTPushConfiguration.test(port: 1, try Self.topics())
         configuration.reconnect = MQTTReconnect(first: .seconds(3_600), cap: .seconds(3_600))
         try await PushTrial.run(configuration, subscribed: false) { trial in
-            let line = await trial.hears("cannot be reached")
+            let line = await trial.waitForLog("cannot be reached")
             #expect(line.hasPrefix("warning source push: broker 127.0.0.1:1 cannot be reached: "))
         }
     }
 
-    @Test func aRunWhoseFirstConnectionMustSucceedThrowsWhyItDidNot() async throws {
+    @Test func aRunWhoseFirstConnectionMustSucceedThrowsTheReason() async throws {
         let broker = try FakeBroker([[[0x20, 0x03, 0x00, 0x86, 0x00]]])
         defer { broker.close() }
         var configuration = try MQTTPushConfiguration.test(port: broker.port, try Self.topics())
@@ -113,7 +113,7 @@ struct ConnectingTests {
         try await run.value
     }
 
-    @Test func aStopDoesNotWaitForASecretThatDoesNotCome() async throws {
+    @Test func aStopDoesNotWaitForABlockedSecretFile() async throws {
         let pipe = FileManager.default.temporaryDirectory.appendingPathComponent("secret-\(UUID().uuidString)").path
         try #require(mkfifo(pipe, 0o600) == 0)
         defer { unlink(pipe) }
@@ -134,8 +134,8 @@ struct ConnectingTests {
     }
 
     @Test func repeatedFailuresShareOneLogLineAMinute() async throws {
-        let greeting: [UInt8] = [0x20, 0x03, 0x00, 0x88, 0x00]
-        let broker = try FakeBroker(Array(repeating: [greeting], count: 5) + [FakeAnswers.welcome])
+        let connack: [UInt8] = [0x20, 0x03, 0x00, 0x88, 0x00]
+        let broker = try FakeBroker(Array(repeating: [connack], count: 5) + [FakeAnswers.welcome])
         defer { broker.close() }
         try await PushTrial.run(try .test(port: broker.port, try Self.topics())) { trial in
             let lines = trial.log.all.filter { $0.contains("refused the connection") }
@@ -157,7 +157,7 @@ struct ConnectingTests {
             }
             try await broker.publish("{}", to: "push/log/2")
             try await PushTrial.run(configuration) { trial in
-                #expect(await trial.hears("connected to").contains("with a new session"))
+                #expect(await trial.waitForLog("connected to").contains("with a new session"))
                 try await broker.publish("{}", to: "push/log/3")
                 #expect(await trial.firstID() == "3")
             }
@@ -169,10 +169,10 @@ struct ConnectingTests {
     private let waits = MQTTReconnect(first: .seconds(1), cap: .seconds(5), slow: .seconds(30) ... .seconds(60))
 
     private func next(_ backoff: inout ReconnectBackoff, slow: Bool = false) -> Duration {
-        backoff.next(isConfigurationFault: slow, share: 1)
+        backoff.next(isConfigurationError: slow, jitter: 1)
     }
 
-    @Test func ceilingsDoubleUpToTheCapAndBeginAnewAfterSuccess() {
+    @Test func ceilingsDoubleUpToTheCapAndResetAfterSuccess() {
         var backoff = waits.backoff
         #expect(
             (0..<5).map { _ in next(&backoff) } == [.seconds(1), .seconds(2), .seconds(4), .seconds(5), .seconds(5)]
@@ -183,26 +183,26 @@ struct ConnectingTests {
 
     @Test func aWaitLiesAnywhereInItsRange() {
         var backoff = waits.backoff
-        #expect([0, 0.5].map { backoff.next(isConfigurationFault: false, share: $0) } == [.zero, .seconds(1)])
-        let slow = [0, 0.5, 1].map { backoff.next(isConfigurationFault: true, share: $0) }
+        #expect([0, 0.5].map { backoff.next(isConfigurationError: false, jitter: $0) } == [.zero, .seconds(1)])
+        let slow = [0, 0.5, 1].map { backoff.next(isConfigurationError: true, jitter: $0) }
         #expect(slow == [.seconds(30), .seconds(45), .seconds(60)])
     }
 
     /// Without a lower bound, a plugin that returns every message would be called again at once.
-    @Test func aWaitWhileMessagesAreGivenBackIsAtLeastHalfOfItsCeiling() {
+    @Test func aDelayWithEqualJitterIsAtLeastHalfOfItsCeiling() {
         var backoff = waits.backoff
-        let least = (0..<5).map { _ in backoff.next(isConfigurationFault: false, isHeld: true, share: 0) }
+        let least = (0..<5).map { _ in backoff.next(isConfigurationError: false, usesEqualJitter: true, jitter: 0) }
         #expect(least == [.milliseconds(500), .seconds(1), .seconds(2), .milliseconds(2_500), .milliseconds(2_500)])
-        let most = backoff.next(isConfigurationFault: false, isHeld: true, share: 1)
+        let most = backoff.next(isConfigurationError: false, usesEqualJitter: true, jitter: 1)
         #expect(most == .seconds(5))
-        let unbounded = backoff.next(isConfigurationFault: false, share: 0)
+        let unbounded = backoff.next(isConfigurationError: false, jitter: 0)
         #expect(unbounded == .zero)
         backoff.succeeded()
-        let first = backoff.next(isConfigurationFault: false, isHeld: true, share: 0)
+        let first = backoff.next(isConfigurationError: false, usesEqualJitter: true, jitter: 0)
         #expect(first == .milliseconds(500))
     }
 
-    @Test func aFaultOfTheConfigurationWaitsLongAndLeavesTheCeiling() {
+    @Test func aConfigurationErrorWaitsLongAndKeepsTheCeiling() {
         var backoff = waits.backoff
         #expect(next(&backoff, slow: true) == .seconds(60))
         #expect(next(&backoff) == .seconds(1))
@@ -212,52 +212,52 @@ struct ConnectingTests {
         (132, true), (133, true), (134, true), (135, true), (136, false), (137, false), (138, true), (142, true),
         (139, false), (159, false), (200, false),
     ])
-    func onlyCodesThatSomebodyMustActOnAreFaultsOfTheConfiguration(code: Int32, isFault: Bool) {
-        #expect(ConnectionEnd.refused(ReasonCode(rawValue: code)).isConfigurationFault == isFault)
-        #expect(ConnectionEnd.closed(ReasonCode(rawValue: code)).isConfigurationFault == isFault)
+    func onlyCodesThatNeedReconfigurationAreConfigurationErrors(code: Int32, isFault: Bool) {
+        #expect(BrokerDisconnectReason.refused(ReasonCode(rawValue: code)).isConfigurationError == isFault)
+        #expect(BrokerDisconnectReason.closed(ReasonCode(rawValue: code)).isConfigurationError == isFault)
     }
 
-    @Test func anEndSaysWhatHappenedWhereAndWhatToDo() throws {
+    @Test func aDisconnectReasonHasAMessageWithAdvice() throws {
         let broker = try MQTTBroker(host: "b", port: 1)
         #expect(
-            ConnectionEnd.refused(ReasonCode(rawValue: 134)).sentence(about: broker)
+            BrokerDisconnectReason.refused(ReasonCode(rawValue: 134)).message(for: broker)
                 == "broker b:1 refused the connection: bad user name or password (134). Check username and password in "
                 + "the configuration, and the broker's access rules"
         )
         #expect(
-            ConnectionEnd.notConnected("connection refused").sentence(about: broker)
+            BrokerDisconnectReason.connectFailed("connection refused").message(for: broker)
                 == "broker b:1 cannot be reached: connection refused"
         )
     }
 
-    @Test func oneLineOfAKindIsLetThroughPerMinuteAndTheOthersAreCounted() {
-        var limit = LogLimit()
+    @Test func oneLineOfAKindIsAdmittedPerMinuteAndTheOthersAreCounted() {
+        var limit = LogThrottle()
         let start = ContinuousClock.now
         #expect(limit.admit("lost", at: start) == 0)
         #expect(limit.admit("lost", at: start + .seconds(1)) == nil)
         #expect(limit.admit("lost", at: start + .seconds(59)) == nil)
-        #expect(limit.admit("silent", at: start + .seconds(59)) == 0)
+        #expect(limit.admit("timedOut", at: start + .seconds(59)) == 0)
         #expect(limit.admit("lost", at: start + .seconds(60)) == 2)
         #expect(limit.admit("lost", at: start + .seconds(61)) == nil)
     }
 
-    @Test func aHeldBatchPingsEachHalfKeepalive() {
+    @Test func aPingIsDueEachHalfKeepalive() {
         let start = ContinuousClock.now
-        var pings = HoldPings(keepalive: .seconds(10), from: start)
-        #expect(pings.limit(at: start) == .seconds(5))
+        var pings = KeepaliveTimer(keepalive: .seconds(10), from: start)
+        #expect(pings.maximumWait(at: start) == .seconds(5))
         let due = [4, 5, 9, 11].map { pings.isDue(at: start + .seconds($0)) }
         #expect(due == [false, true, false, true])
-        var none = HoldPings(keepalive: .zero, from: start)
+        var none = KeepaliveTimer(keepalive: .zero, from: start)
         let isDue = none.isDue(at: start + .seconds(3_600))
         #expect(!isDue)
     }
 
-    @Test func aHeldBatchWithoutAConnectionWaitsInsteadOfSpinning() {
+    @Test func withoutAConnectionTheTimerWaitsInsteadOfSpinning() {
         let start = ContinuousClock.now
-        var pings = HoldPings(keepalive: .seconds(10), from: start)
-        #expect(pings.limit(at: start + .seconds(5)) == .zero)
+        var pings = KeepaliveTimer(keepalive: .seconds(10), from: start)
+        #expect(pings.maximumWait(at: start + .seconds(5)) == .zero)
         pings.isConnected = false
-        #expect(pings.limit(at: start + .seconds(5)) == .seconds(60))
+        #expect(pings.maximumWait(at: start + .seconds(5)) == .seconds(60))
         let isDue = pings.isDue(at: start + .seconds(5))
         #expect(!isDue)
     }
@@ -267,7 +267,7 @@ struct ConnectingTests {
         let result: Void? = control.blocking { control.stop() }
         #expect(result != nil)
         control.end(nil)
-        #expect(await control.nextEvent() == .leftBehind)
+        #expect(await control.nextEvent() == .detach)
         #expect(control.blocking {} == nil)
     }
 }

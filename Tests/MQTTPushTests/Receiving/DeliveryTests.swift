@@ -14,20 +14,20 @@ struct DeliveryTests {
         (try? taken.arrival.reading.get().id.text) ?? "unreadable"
     }
 
-    @Test func messagesSentWhileTheSourceWasAwayComeWhenItIsBack() async throws {
+    @Test func messagesSentWhileTheSourceIsDisconnectedArriveLater() async throws {
         try await Broker.with { broker in
             let configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
             try await PushTrial.run(configuration) { _ in }
             try await broker.publish("{}", to: "push/log/1")
             try await PushTrial.run(configuration) { trial in
-                let line = await trial.hears("connected to broker")
+                let line = await trial.waitForLog("connected to broker")
                 #expect(line.contains("the session was kept"))
                 #expect(await trial.firstID() == "1")
             }
         }
     }
 
-    @Test func anUnacknowledgedMessageComesAgainAfterTheBrokerRestarted() async throws {
+    @Test func anUnacknowledgedMessageIsRedeliveredAfterABrokerRestart() async throws {
         try await Broker.with { broker in
             let intake = RecordingIntake.holding()
             try await PushTrial.run(try .test(broker, try Self.topics()), into: intake) { trial in
@@ -35,7 +35,7 @@ struct DeliveryTests {
                 let first = await intake.taken.first(1)[0]
                 await broker.stop()
                 first.settle()
-                await trial.hears("next try in")
+                await trial.waitForLog("next try in")
                 try await broker.restart()
                 let second = await intake.taken.first(2)[1]
                 #expect(Self.id(second) == "1")
@@ -44,27 +44,27 @@ struct DeliveryTests {
         }
     }
 
-    @Test func aLostSessionIsWarnedOfAndSubscribedAnew() async throws {
+    @Test func aLostSessionIsLoggedAndSubscribedAgain() async throws {
         try await Broker.with(BrokerOptions(isPersistent: false)) { broker in
             try await PushTrial.run(try .test(broker, try Self.topics())) { trial in
                 await broker.kill()
                 try await broker.restart()
-                let line = await trial.hears("had lost the session")
+                let line = await trial.waitForLog("had lost the session")
                 #expect(line.hasPrefix("warning source push: "))
-                await trial.hears("subscribed to", times: 2)
+                await trial.waitForLog("subscribed to", times: 2)
                 try await broker.publish("{}", to: "push/log/1")
                 #expect(await trial.firstID() == "1")
             }
         }
     }
 
-    @Test func anAbandonedMessageDropsTheConnectionAndComesAgain() async throws {
+    @Test func anAbandonedMessageDropsTheConnectionAndIsRedelivered() async throws {
         try await Broker.with { broker in
             let intake = RecordingIntake.holding()
             try await PushTrial.run(try .test(broker, try Self.topics()), into: intake) { trial in
                 try await broker.publish("{}", to: "push/log/1")
                 await intake.taken.first(1)[0].abandon()
-                let line = await trial.hears("abandoned")
+                let line = await trial.waitForLog("abandoned")
                 #expect(line.contains("1 messages were abandoned") && line.contains("next try in"))
                 let again = await intake.taken.first(2)[1]
                 #expect(Self.id(again) == "1")
@@ -77,7 +77,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func whatWasAcknowledgedDoesNotComeBackEvenIfUnreadableOrTooLarge() async throws {
+    @Test func anAcknowledgedMessageIsNotRedeliveredEvenIfMalformedOrTooLarge() async throws {
         try await Broker.with { broker in
             var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
             configuration.limits = MessageLimits(bytes: 1_000)
@@ -98,7 +98,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func aMessageOverFourTimesTheLimitIsKeptBackByTheBroker() async throws {
+    @Test func aMessageOverFourTimesTheLimitIsWithheldByTheBroker() async throws {
         try await Broker.with { broker in
             var configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
             configuration.limits = MessageLimits(bytes: 1_000)
@@ -110,7 +110,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func aStopWaitsForCustodyAndLetsTheAcknowledgementOut() async throws {
+    @Test func aStopWaitsForSettlementAndSendsTheAcknowledgement() async throws {
         try await Broker.with { broker in
             let configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
             let intake = RecordingIntake.holding()
@@ -150,7 +150,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func whenTheIntakeClosesTheRunEndsAndWhatWasNotTakenComesAgain() async throws {
+    @Test func whenTheIntakeClosesTheRunEndsAndUnsubmittedMessagesAreRedelivered() async throws {
         try await Broker.with { broker in
             let configuration = try MQTTPushConfiguration.test(broker, try Self.topics())
             let intake = RecordingIntake(room: 0)
@@ -170,24 +170,24 @@ struct DeliveryTests {
 }
 
 @Suite(.timeLimit(.minutes(10)))
-struct LedgerTests {
+struct BrokerRestartTests {
     @Test func everyMessageTheBrokerAcknowledgedArrivesAlthoughItIsRestartedInTheMiddle() async throws {
         let count = 5_000
         try await Broker.with { broker in
-            let ledger = broker.folder.appendingPathComponent("ledger.txt")
+            let log = broker.folder.appendingPathComponent("acknowledged.txt")
             try await PushTrial.run(try .test(broker, [try MQTTTopic("push/{action}")])) { trial in
                 let publisher = try RunningProgram(
-                    BuiltProgram.path("LedgerPublisher"),
+                    BuiltProgram.path("RecordingPublisher"),
                     [
                         "--port", "\(broker.port)", "--topic", "push/log", "--count", "\(count)", "--payload",
-                        #"{"n":{n}}"#, "--ledger", ledger.path,
+                        #"{"n":{n}}"#, "--log", log.path,
                     ]
                 )
                 _ = await trial.intake.taken.wait { $0.count >= count / 4 }
                 await broker.stop()
                 try await broker.restart()
                 #expect(await publisher.status() == 0)
-                let acknowledged = try String(contentsOf: ledger, encoding: .utf8).split(separator: "\n").compactMap {
+                let acknowledged = try String(contentsOf: log, encoding: .utf8).split(separator: "\n").compactMap {
                     Int($0)
                 }
                 #expect(Set(acknowledged) == Set(1...count))
@@ -201,8 +201,8 @@ struct LedgerTests {
     @Test func aPublisherThatTheBrokerRefusesEndsWithAnotherStatus() async throws {
         try await Broker.with(BrokerOptions(users: ["alice": "secret"])) { broker in
             let publisher = try RunningProgram(
-                BuiltProgram.path("LedgerPublisher"),
-                ["--port", "\(broker.port)", "--ledger", broker.folder.appendingPathComponent("ledger.txt").path]
+                BuiltProgram.path("RecordingPublisher"),
+                ["--port", "\(broker.port)", "--log", broker.folder.appendingPathComponent("acknowledged.txt").path]
             )
             #expect(await publisher.status() == 2)
         }
@@ -219,25 +219,25 @@ struct LedgerTests {
 struct AbandonmentTests {
     /// Abandons a message once and checks that no will is published before the redelivery.
     private func abandon(_ broker: Broker, _ configuration: MQTTPushConfiguration) async throws {
-        var mortal = configuration
-        mortal.will = MQTTWill(topic: "wills/gone", payload: Array("\"bye\"".utf8))
+        var willSource = configuration
+        willSource.will = MQTTWill(topic: "wills/gone", payload: Array("\"bye\"".utf8))
         // The broker has read the DISCONNECT, or has missed it, before the source reconnects.
-        mortal.farewellTimeout = .seconds(300)
-        let heirs = try MQTTPushConfiguration.test(
+        willSource.lingerTimeout = .seconds(300)
+        let willReceiverConfiguration = try MQTTPushConfiguration.test(
             port: broker.openPort,
             [try MQTTTopic("wills/{action}")],
-            clientID: "heir"
+            clientID: "willReceiver"
         )
-        try await PushTrial.run(heirs) { heir in
+        try await PushTrial.run(willReceiverConfiguration) { willReceiver in
             let intake = RecordingIntake.holding()
-            try await PushTrial.run(mortal, into: intake) { _ in
+            try await PushTrial.run(willSource, into: intake) { _ in
                 try await broker.publish("{}", to: "push/work")
                 await intake.taken.first(1)[0].abandon()
                 let again = await intake.taken.first(2)[1]
                 #expect(again.name == "work")
                 // A will of the first connection would have arrived before this message.
                 try await broker.publish("{}", to: "wills/none")
-                #expect(try await heir.arrivals(1)[0].action().name == "none")
+                #expect(try await willReceiver.arrivals(1)[0].action().name == "none")
                 again.settle()
             }
         }
@@ -265,11 +265,11 @@ struct AbandonmentTests {
 
 /// A plugin that takes three keep-alive intervals: the broker must not consider the connection dead.
 @Suite(.timeLimit(.minutes(10)))
-struct HoldTests {
-    private func hold(_ broker: Broker, _ configuration: MQTTPushConfiguration) async throws {
+struct SlowPluginTests {
+    private func settleSlowly(_ broker: Broker, _ configuration: MQTTPushConfiguration) async throws {
         var configuration = configuration
         configuration.keepalive = .seconds(10)
-        configuration.holdLimit = .seconds(3_600)
+        configuration.ackDeadline = .seconds(3_600)
         let intake = RecordingIntake.holding()
         try await PushTrial.run(configuration, into: intake) { trial in
             try await broker.publish("{}", to: "push/slow")
@@ -287,19 +287,19 @@ struct HoldTests {
         #expect(!broker.log.contains("exceeded timeout"))
     }
 
-    @Test func aLongHoldKeepsAPlainConnection() async throws {
+    @Test func aSlowPluginKeepsAPlainConnection() async throws {
         try await Broker.with { broker in
-            try await hold(broker, try .test(broker, [try MQTTTopic("push/{action}")]))
+            try await settleSlowly(broker, try .test(broker, [try MQTTTopic("push/{action}")]))
         }
     }
 
-    @Test func aLongHoldKeepsAConnectionOverTLS() async throws {
+    @Test func aSlowPluginKeepsAConnectionOverTLS() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         var options = BrokerOptions()
         options.security = .tls(authority)
         try await Broker.with(options) { broker in
-            try await hold(broker, try .secure(broker, .tls(.authority(file: authority.authorityFile))))
+            try await settleSlowly(broker, try .secure(broker, .tls(.authority(file: authority.authorityFile))))
         }
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct ReceivingTests {
-    private struct Loading: Decodable, Equatable {
+    private struct DeviceMessage: Decodable, Equatable {
         let device: String
         let text: String
     }
@@ -22,7 +22,7 @@ struct ReceivingTests {
                 let action = try arrival.action()
                 #expect(action.name == "loading")
                 #expect(action.id.text == "17")
-                #expect(try action.body.decode(Loading.self) == Loading(device: "kiosk-1", text: "hello"))
+                #expect(try action.body.decode(DeviceMessage.self) == DeviceMessage(device: "kiosk-1", text: "hello"))
                 #expect(arrival.origin.source == "push")
                 let facts = try #require(arrival.pushFacts)
                 #expect(facts.broker == "127.0.0.1:\(broker.port)")
@@ -42,7 +42,7 @@ struct ReceivingTests {
                 try await broker.publish(envelope, to: "push/kiosk-1")
                 let action = try await trial.arrivals(1)[0].action()
                 #expect(action.name == "loading" && action.id.text == "a")
-                #expect(try action.body.decode(Loading.self) == Loading(device: "kiosk-1", text: "hello"))
+                #expect(try action.body.decode(DeviceMessage.self) == DeviceMessage(device: "kiosk-1", text: "hello"))
             }
         }
     }
@@ -87,11 +87,11 @@ struct ReceivingTests {
                 try await broker.publish(Array("{}".utf8), to: "push/loading", properties: properties)
                 try await broker.publish("{}", to: "push/loading")
                 let arrivals = await trial.arrivals(2)
-                let said = try #require(arrivals[0].pushFacts?.properties)
-                #expect(said.contentType == "application/json" && said.responseTopic == "answers/1")
-                #expect(said.correlationData == Array("c-1".utf8))
-                #expect(said.userProperties.map { "\($0.name)=\($0.value)" } == ["a=1", "a=2"])
-                let expiry = try #require(said.messageExpiry)
+                let received = try #require(arrivals[0].pushFacts?.properties)
+                #expect(received.contentType == "application/json" && received.responseTopic == "answers/1")
+                #expect(received.correlationData == Array("c-1".utf8))
+                #expect(received.userProperties.map { "\($0.name)=\($0.value)" } == ["a=1", "a=2"])
+                let expiry = try #require(received.messageExpiry)
                 #expect((1...90).contains(expiry))
                 #expect(try arrivals[0].action().deadline != nil)
                 #expect(arrivals[1].pushFacts?.properties == nil)
@@ -104,10 +104,10 @@ struct ReceivingTests {
             let configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push/{action}")])
             try await PushTrial.run(configuration) { trial in
                 let publisher = try RunningProgram(
-                    BuiltProgram.path("LedgerPublisher"),
+                    BuiltProgram.path("RecordingPublisher"),
                     [
-                        "--port", "\(broker.port)", "--topic", "push/log", "--count", "2000", "--ledger",
-                        broker.folder.appendingPathComponent("ledger.txt").path, "--payload", #"{"n":{n}}"#,
+                        "--port", "\(broker.port)", "--topic", "push/log", "--count", "2000", "--log",
+                        broker.folder.appendingPathComponent("acknowledged.txt").path, "--payload", #"{"n":{n}}"#,
                     ]
                 )
                 #expect(await publisher.status() == 0)
@@ -149,14 +149,14 @@ struct ReceivingTests {
         mosquitto_property_add_string_pair(&list, user, name, value)
     }
 
-    @Test func sixtyFourUserPropertiesAreKeptAndTheNextIsNot() throws {
+    @Test func userPropertiesBeyondTheLimitAreDropped() throws {
         let all = try kept { list in for number in 1...64 { addUser(&list, "n", "\(number)") } }
         #expect(all.userProperties.map(\.value) == (1...64).map(String.init) && !all.truncated)
         let more = try kept { list in for _ in 1...65 { addUser(&list, "", "") } }
         #expect(more.userProperties.count == 64 && more.truncated)
     }
 
-    @Test func textsAreKeptUpToTheLimitAndLeftOutWholeBeyondIt() throws {
+    @Test func textsBeyondTheLimitAreOmittedEntirely() throws {
         let half = String(repeating: "x", count: PushProperties.textLimit / 2)
         let all = try kept { list in for _ in 1...2 { addUser(&list, "", half) } }
         #expect(all.userProperties.count == 2 && !all.truncated)
@@ -168,21 +168,21 @@ struct ReceivingTests {
         #expect(more.userProperties.map(\.name) == [half, ""] && more.truncated)
     }
 
-    @Test func userPropertiesDoNotCrowdOutTheOthers() throws {
+    @Test func userPropertiesDoNotDisplaceOtherProperties() throws {
         let long = String(repeating: "x", count: PushProperties.textLimit)
-        let said = try kept { list in
+        let received = try kept { list in
             addUser(&list, long, "")
             mosquitto_property_add_string(&list, contentType, "text/plain")
         }
-        #expect(said.contentType == "text/plain" && said.userProperties.isEmpty && said.truncated)
+        #expect(received.contentType == "text/plain" && received.userProperties.isEmpty && received.truncated)
     }
 
-    @Test func correlationDataOverTheLimitIsLeftOut() throws {
-        let said = try kept { list in
+    @Test func correlationDataOverTheLimitIsOmitted() throws {
+        let received = try kept { list in
             let data = [UInt8](repeating: 7, count: PushProperties.textLimit + 1)
             mosquitto_property_add_binary(&list, correlationData, data, UInt16(data.count))
         }
-        #expect(said.correlationData == nil && said.truncated && !said.isEmpty)
+        #expect(received.correlationData == nil && received.truncated && !received.isEmpty)
     }
 
     @Test func propertiesAndNewTopicsCountForABatchsBytes() throws {
@@ -193,8 +193,8 @@ struct ReceivingTests {
         var list: OpaquePointer?
         defer { mosquitto_property_free_all(&list) }
         for _ in 1...1_000 { addUser(&list, "name", "value") }
-        let said = receive(receiver, list) - again
-        #expect(said >= 64 * (9 + MemoryLayout<PushProperties.UserProperty>.stride) && said < 16_384)
+        let size = receive(receiver, list) - again
+        #expect(size >= 64 * (9 + MemoryLayout<PushProperties.UserProperty>.stride) && size < 16_384)
         #expect(receiver.takeBatch().count == 3 && receiver.byteCount == 0)
     }
 
@@ -221,12 +221,12 @@ struct ReceivingTests {
         #expect(facts.traceValue(forKey: "baggage") == nil)
     }
 
-    @Test func aNameInOtherLettersIsAnotherName() throws {
+    @Test func traceKeysAreCaseSensitive() throws {
         let facts = try facts([("Traceparent", Self.parent)])
         #expect(facts.traceValue(forKey: "traceparent") == nil)
     }
 
-    @Test func twoOfTheSameNameAreNone() throws {
+    @Test func aDuplicateTracePropertyIsIgnored() throws {
         let facts = try facts([("traceparent", Self.parent), ("traceparent", Self.parent)])
         #expect(facts.traceValue(forKey: "traceparent") == nil)
     }
@@ -235,17 +235,17 @@ struct ReceivingTests {
         #expect(try facts([]).traceValue(forKey: "traceparent") == nil)
     }
 
-    @Test func whatTheLimitsLeftOutIsNotThere() throws {
+    @Test func anOmittedPropertyHasNoTrace() throws {
         let many = (1...PushProperties.userPropertyLimit).map { ("n\($0)", "") } + [("traceparent", Self.parent)]
         #expect(try facts(many).traceValue(forKey: "traceparent") == nil)
     }
 
     /// Returns the facts of a message with these user properties.
-    private func facts(_ said: [(String, String)]) throws -> PushFacts {
+    private func facts(_ userProperties: [(String, String)]) throws -> PushFacts {
         let receiver = PushReceiver(configuration: try .test(port: 1_883, [try MQTTTopic("a/{action}")]))
         var list: OpaquePointer?
         defer { mosquitto_property_free_all(&list) }
-        for (name, value) in said {
+        for (name, value) in userProperties {
             mosquitto_property_add_string_pair(&list, Int32(MQTT_PROP_USER_PROPERTY.rawValue), name, value)
         }
         var topic = Array("a/x".utf8CString)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct RoutingTests {
     private func configuration(_ topics: [MQTTTopic], remembered: Int = 4) throws -> MQTTPushConfiguration {
         var configuration = try MQTTPushConfiguration.test(port: 1_883, topics)
-        configuration.rememberedTopics = remembered
+        configuration.cachedTopics = remembered
         return configuration
     }
 
@@ -34,7 +34,7 @@ import Testing
         #expect(try naming(second)?.action == "door")
     }
 
-    @Test func actionAndIdAreTakenOutOfTheCaptures() throws {
+    @Test func actionAndIdAreNotAmongTheCaptures() throws {
         let found = try naming(try route("a/x/7/y", [try MQTTTopic("a/{action}/{id}/{room}")]))
         #expect(found == RouteNaming(action: "x", id: ActionID("7"), captures: [.init(name: "room", value: "y")]))
     }
@@ -110,7 +110,9 @@ import Testing
             let error = #expect(throws: Outcome.Rejection.self) { try route.envelope.get() }
             #expect(error?.reason == .malformed)
             let shown = pattern.pattern.text.debugDescription
-            #expect(error?.detail.contains("the filter of \(shown) brought it, but a level has not the form") == true)
+            #expect(
+                error?.detail.contains("the filter of \(shown) matches it, but a level does not have the form") == true
+            )
             #expect(route.isExpected && route.facts.captures.isEmpty && route.facts.topic == topic)
         }
         let former = [try MQTTTopic("count/#", action: "all"), try MQTTTopic("gone/{action}")]
@@ -131,14 +133,14 @@ import Testing
         #expect(unexpected?.detail == "the topic matches none of the source's patterns")
     }
 
-    @Test func aTopicThatOnePatternsFormKeepsOutIsReadByTheNext() throws {
+    @Test func aTopicThatOnePatternRefusesIsReadByTheNext() throws {
         let topics = [try MQTTTopic("lamp/{id:int}", action: "lamp"), try MQTTTopic("lamp/{name}", action: "named")]
         #expect(try naming(try route("lamp/7", topics))?.action == "lamp")
         let found = try naming(try route("lamp/x", topics))
         #expect(found == RouteNaming(action: "named", captures: [.init(name: "name", value: "x")]))
     }
 
-    @Test func routesAreSharedPerTopicRetainFlagAndQoSAndForgottenWhenFull() throws {
+    @Test func routesAreCachedPerTopicRetainFlagAndQoSUntilTheCacheIsFull() throws {
         var cache = RouteCache(configuration: try configuration([try MQTTTopic("a/{action}")]))
         func find(_ topic: String, retained: Bool = false, qos: Int32 = 1) -> PushRoute {
             Array(topic.utf8).withUnsafeBytes { cache.route(topic: $0, retained: retained, qos: qos) }
@@ -153,21 +155,21 @@ import Testing
         #expect(find("a/x") !== first && cache.count == 2)
     }
 
-    @Test func longTopicsAreNotRememberedButCounted() throws {
+    @Test func longTopicsAreNotCachedButCounted() throws {
         var cache = RouteCache(configuration: try configuration([try MQTTTopic("a/{action}")]))
         func find(_ topic: String) -> PushRoute {
             Array(topic.utf8).withUnsafeBytes { cache.route(topic: $0, retained: false, qos: 1) }
         }
         let long = "a/" + String(repeating: "x", count: RouteCache.longestTopic - 1)
         let route = find(long)
-        #expect(cache.count == 0 && cache.madeBytes >= 2 * long.utf8.count)
-        let made = cache.madeBytes
-        #expect(find(long) === route && cache.madeBytes == made)
+        #expect(cache.count == 0 && cache.createdBytes >= 2 * long.utf8.count)
+        let made = cache.createdBytes
+        #expect(find(long) === route && cache.createdBytes == made)
         _ = find("a/" + String(repeating: "x", count: RouteCache.longestTopic - 2))
-        #expect(cache.count == 1 && cache.madeBytes > made)
+        #expect(cache.count == 1 && cache.createdBytes > made)
         #expect(find(long) !== route)
-        cache.forgetMadeBytes()
-        #expect(cache.madeBytes == 0)
+        cache.resetCreatedBytes()
+        #expect(cache.createdBytes == 0)
     }
 
     @Test func factsAreEncodedWithTheirNames() throws {
@@ -219,13 +221,13 @@ import Testing
     }
 
     private static let messages: [(name: String, origin: Origin)] = [
-        ("news", origin()), ("unassured", origin(qos: 0)), ("stored", origin(retained: true)),
+        ("new", origin()), ("unassured", origin(qos: 0)), ("stored", origin(retained: true)),
         ("secret", origin(tls: true)),
         ("door", origin("push/door/open")), ("system", origin("$SYS/uptime")), ("elsewhere", origin(source: "other")),
     ]
 
-    @Test func eachRuleAllowsWhatItSaysAndNothingElse() throws {
-        let all: Set = ["news", "unassured", "stored", "secret", "door", "system", "elsewhere"]
+    @Test func eachRuleAllowsOnlyItsMessages() throws {
+        let all: Set = ["new", "unassured", "stored", "secret", "door", "system", "elsewhere"]
         let lamp = try TopicFilter("push/lamp/#")
         let rules: [(AccessRule, String, Set<String>)] = [
             (.push(qos: 0), "push of QoS 0", ["unassured"]),
@@ -244,7 +246,7 @@ import Testing
             (
                 .all([.topic(lamp, source: "push"), .push(minimumQoS: 1), .push(retained: false)]),
                 "all of (topic push/lamp/# of source push; push of at least QoS 1; push that is not retained)",
-                ["news", "secret"]
+                ["new", "secret"]
             ),
             (
                 .any([.push(retained: true), .not(.topic(lamp))]),
@@ -256,7 +258,7 @@ import Testing
             #expect(rule.description == description)
             for (name, origin) in Self.messages {
                 #expect(rule.allows(origin) == allowed.contains(name), "\(name) by \(rule)")
-                #expect(rule.answer(to: origin).isAllowed == allowed.contains(name))
+                #expect(rule.decision(for: origin).isAllowed == allowed.contains(name))
             }
         }
     }
@@ -272,9 +274,9 @@ import Testing
         }
     }
 
-    @Test func anAnswerNamesThePartAboutTheMessage() throws {
+    @Test func theDecisionNamesTheRuleThatRefused() throws {
         let rule = AccessRule.all([.topic(try TopicFilter("push/#")), .push(minimumQoS: 1), .push(retained: false)])
-        #expect(rule.answer(to: Self.origin(retained: true)).description == "refused by push that is not retained")
-        #expect(rule.answer(to: Self.origin(qos: 0)).description == "refused by push of at least QoS 1")
+        #expect(rule.decision(for: Self.origin(retained: true)).description == "refused by push that is not retained")
+        #expect(rule.decision(for: Self.origin(qos: 0)).description == "refused by push of at least QoS 1")
     }
 }

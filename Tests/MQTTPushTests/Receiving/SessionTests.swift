@@ -18,9 +18,9 @@ struct SessionTests {
             let intake = RecordingIntake()
             try await PushTrial.run(try configuration(broker), into: intake) { trial in
                 await broker.kill()
-                await trial.hears("cannot be reached")
+                await trial.waitForLog("cannot be reached")
                 try await broker.restart()
-                await trial.hears("subscribed to", times: 2)
+                await trial.waitForLog("subscribed to", times: 2)
                 try await broker.publish("{}", to: "push/next")
                 let arrivals = await trial.arrivals(2)
                 let lost = try arrivals[0].action()
@@ -30,17 +30,17 @@ struct SessionTests {
                 )
                 #expect(arrivals[0].pushFacts?.topic.isEmpty == true)
                 #expect(try arrivals[1].action().name == "next")
-                await trial.hears("may be missing")
+                await trial.waitForLog("may be missing")
             }
         }
     }
 
-    @Test func aLossThatWasAbandonedIsToldAgain() async throws {
+    @Test func anAbandonedSessionLossIsAnnouncedAgain() async throws {
         try await Broker.with(BrokerOptions(isPersistent: false)) { broker in
             let intake = RecordingIntake.holding()
             try await PushTrial.run(try configuration(broker), into: intake) { trial in
                 await broker.kill()
-                await trial.hears("cannot be reached")
+                await trial.waitForLog("cannot be reached")
                 try await broker.restart()
                 let lost = await intake.taken.first(1)[0]
                 #expect(lost.name == "signalbox.sessionLost")
@@ -48,7 +48,7 @@ struct SessionTests {
                 let again = await intake.taken.first(2)[1]
                 #expect(again.name == "signalbox.sessionLost")
                 again.settle()
-                await trial.hears("subscribed to", times: 2)
+                await trial.waitForLog("subscribed to", times: 2)
                 try await broker.publish("{}", to: "push/next")
                 let next = await intake.taken.first(3)[2]
                 #expect(next.name == "next")
@@ -57,14 +57,14 @@ struct SessionTests {
         }
     }
 
-    @Test func aKeptSessionIsNoNews() async throws {
+    @Test func aKeptSessionIsNotAnnounced() async throws {
         try await Broker.with { broker in
             let intake = RecordingIntake()
             try await PushTrial.run(try configuration(broker), into: intake) { trial in
                 await broker.stop()
-                await trial.hears("cannot be reached")
+                await trial.waitForLog("cannot be reached")
                 try await broker.restart()
-                await trial.hears("subscribed to", times: 2)
+                await trial.waitForLog("subscribed to", times: 2)
                 try await broker.publish("{}", to: "push/next")
                 #expect(try await trial.arrivals(1)[0].action().name == "next")
             }
@@ -89,7 +89,7 @@ struct SessionTests {
             ]
             let intake = RecordingIntake.holding()
             try await PushTrial.run(configuration, into: intake) { trial in
-                await trial.hears("subscribed to", times: 3)
+                await trial.waitForLog("subscribed to", times: 3)
                 try await broker.publish("{}", to: "push/held")
                 let held = await intake.taken.first(1)[0]
                 try await broker.publish("{}", to: "push/waiting")
@@ -101,8 +101,8 @@ struct SessionTests {
                 let waiting = await intake.taken.first(3)[2]
                 #expect(waiting.name == "waiting")
                 waiting.settle()
-                for place in ["connection urgent: ", "connection more: ", ""] {
-                    let line = "info source push: \(place)connected to broker"
+                for prefix in ["connection urgent: ", "connection more: ", ""] {
+                    let line = "info source push: \(prefix)connected to broker"
                     #expect(trial.log.all.contains { $0.hasPrefix(line) })
                 }
             }

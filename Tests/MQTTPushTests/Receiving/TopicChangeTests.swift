@@ -24,7 +24,7 @@ struct TopicChangeTests {
                 try await body()
             } catch {
                 // The run would wait for outcomes that can no longer arrive.
-                intake.giveUp()
+                intake.settleAll()
                 group.cancelAll()
                 throw error
             }
@@ -38,7 +38,7 @@ struct TopicChangeTests {
     }
 
     @Test(arguments: MQTTVersion.allCases)
-    func aTopicIsAddedAndRemovedWhileOthersGoOn(version: MQTTVersion) async throws {
+    func aTopicIsAddedAndRemovedWithoutAffectingOthers(version: MQTTVersion) async throws {
         try await Broker.with { broker in
             var configuration = try MQTTPushConfiguration.test(broker, [try MQTTTopic("push/{action}")])
             configuration.version = version
@@ -60,7 +60,7 @@ struct TopicChangeTests {
     }
 
     /// A broker that may send one message at a time sends the rest after its UNSUBACK (MQTT 5.0, 3.10.4).
-    @Test func whatTheBrokerHeldForATopicStillComesWhenThatIsRemoved() async throws {
+    @Test func queuedMessagesOfARemovedTopicStillArrive() async throws {
         try await Broker.with { broker in
             let topics = [try MQTTTopic("push/{action}"), try MQTTTopic("more/{action}")]
             var configuration = try MQTTPushConfiguration.test(broker, topics)
@@ -73,7 +73,7 @@ struct TopicChangeTests {
             try await withRunning(adapter, intake, log) {
                 for name in names { try await broker.publish("{}", to: "more/\(name)") }
                 async let removed = adapter.remove("more/+")
-                while !Task.isCancelled, adapter.parts[0].board.revision < 1 { await Task.yield() }
+                while !Task.isCancelled, adapter.parts[0].subscriptions.revision < 1 { await Task.yield() }
                 for number in 1...names.count { await intake.taken.first(number).last?.settle() }
                 #expect(try await removed == .done)
                 #expect(intake.taken.all.map(\.name) == names)
@@ -82,7 +82,7 @@ struct TopicChangeTests {
         }
     }
 
-    @Test func aChangeWithoutAConnectionIsDoneWithTheNext() async throws {
+    @Test func aChangeWithoutAConnectionIsAppliedOnTheNext() async throws {
         try await Broker.with { broker in
             let log = EventList<String>()
             let intake = RecordingIntake()
@@ -91,8 +91,8 @@ struct TopicChangeTests {
             try await withRunning(adapter, intake, log) {}
             // The broker keeps the message in the session and delivers it although its topic is removed.
             try await broker.publish("{}", to: "old/x")
-            #expect(try await adapter.add(try MQTTTopic("new/{action}")) == .remembered)
-            #expect(try await adapter.remove("old/+") == .remembered)
+            #expect(try await adapter.add(try MQTTTopic("new/{action}")) == .pending)
+            #expect(try await adapter.remove("old/+") == .pending)
             try await withRunning(adapter, intake, log) {
                 try await broker.publish("{}", to: "new/a")
                 try await broker.publish("{}", to: "push/b")
@@ -124,7 +124,7 @@ struct TopicChangeTests {
         }
     }
 
-    @Test func aRefusedTopicIsForgotten() async throws {
+    @Test func aRefusedTopicIsDiscarded() async throws {
         let refused: [UInt8] = [0x90, 0x04, 0x00, 0x02, 0x00, 0x87]
         let broker = try FakeBroker([FakeAnswers.welcome + [refused]])
         defer { broker.close() }
@@ -140,7 +140,7 @@ struct TopicChangeTests {
 
     /// The broker ends the connection, or keeps it and does not answer.
     @Test(arguments: [1, 0])
-    func whoWaitsIsToldAlthoughTheBrokerDoesNotAnswer(hangUps: Int) async throws {
+    func aCallerReturnsAlthoughTheBrokerDoesNotAnswer(hangUps: Int) async throws {
         let broker = try FakeBroker([FakeAnswers.welcome + [[]]], hangUps: hangUps)
         defer { broker.close() }
         let log = EventList<String>()
@@ -149,11 +149,11 @@ struct TopicChangeTests {
         let adapter = try adapter(configuration, log)
         try await withRunning(adapter, RecordingIntake(), log) {
             let state = try await adapter.add(try MQTTTopic("more/{action}"))
-            #expect(state == .remembered)
+            #expect(state == .pending)
         }
     }
 
-    @Test func aTopicThatWasRefusedIsAskedForAgain() async throws {
+    @Test func aRefusedTopicIsRequestedAgain() async throws {
         let refused: [UInt8] = [0x90, 0x04, 0x00, 0x02, 0x00, 0x87]
         let granted: [UInt8] = [0x90, 0x04, 0x00, 0x03, 0x00, 0x01]
         let broker = try FakeBroker([FakeAnswers.welcome + [refused, granted]])
@@ -168,7 +168,7 @@ struct TopicChangeTests {
         }
     }
 
-    @Test func whatCannotBeChangedIsSaid() async throws {
+    @Test func invalidChangesAreRefused() async throws {
         let adapter = try adapter(try .test(port: 1, [try MQTTTopic("push/{action}")]), EventList())
         func refuses(_ body: () async throws -> Void) async {
             let error = await #expect(throws: MQTTPushError.self) { try await body() }
@@ -186,94 +186,94 @@ struct TopicChangeTests {
 
 /// The topic changes that the source's thread receives, and when their callers return.
 @Suite(.timeLimit(.minutes(10)))
-struct TopicBoardTests {
-    private func whenRevised(_ board: TopicBoard, to revision: Int) async {
-        while !Task.isCancelled, board.revision < revision { await Task.yield() }
+struct SubscriptionManagerTests {
+    private func waitForRevision(_ subscriptions: SubscriptionManager, to revision: Int) async {
+        while !Task.isCancelled, subscriptions.revision < revision { await Task.yield() }
     }
 
-    @Test func whatIsTakenBackAndAddedAgainIsAskedForAnew() async throws {
+    @Test func aTopicThatIsRemovedAndAddedAgainIsSubscribedAgain() async throws {
         let more = try MQTTTopic("more/{action}")
-        let board = TopicBoard([try MQTTTopic("push/{action}"), more])
-        board.connected(try LoopControl())
-        let removed = Task { try await board.remove("more/+") }
-        await whenRevised(board, to: 1)
-        let added = Task { try await board.add(more) }
-        await whenRevised(board, to: 2)
-        let wanted = board.snapshot(takingFresh: true)
-        #expect(wanted.gone.isEmpty && wanted.fresh == ["more/+"])
-        #expect(wanted.topics.map(\.pattern.filter.text) == ["push/+", "more/+"])
+        let subscriptions = SubscriptionManager([try MQTTTopic("push/{action}"), more])
+        subscriptions.connected(try LoopControl())
+        let removed = Task { try await subscriptions.remove("more/+") }
+        await waitForRevision(subscriptions, to: 1)
+        let added = Task { try await subscriptions.add(more) }
+        await waitForRevision(subscriptions, to: 2)
+        let snapshot = subscriptions.snapshot(clearingAdded: true)
+        #expect(snapshot.filtersToUnsubscribe.isEmpty && snapshot.added == ["more/+"])
+        #expect(snapshot.topics.map(\.pattern.filter.text) == ["push/+", "more/+"])
         // The caller of `remove` returns before the subscription is answered.
         #expect(try await removed.value == .done)
-        board.subscribed(["more/+"], refused: [:])
+        subscriptions.subscribed(["more/+"], refused: [:])
         #expect(try await added.value == .done)
-        #expect(board.snapshot(takingFresh: true).fresh.isEmpty)
+        #expect(subscriptions.snapshot(clearingAdded: true).added.isEmpty)
     }
 
-    @Test func whatIsAddedAgainBeforeTheBrokerTookItBackIsNotAnsweredByThat() async throws {
+    @Test func unsubackDoesNotAnswerATopicThatIsAddedAgain() async throws {
         let more = try MQTTTopic("more/{action}")
-        let board = TopicBoard([try MQTTTopic("push/{action}"), more])
-        board.connected(try LoopControl())
-        let removed = Task { try await board.remove("more/+") }
-        await whenRevised(board, to: 1)
-        #expect(board.snapshot(takingFresh: true).gone == ["more/+"])
-        let added = Task { try await board.add(more) }
-        await whenRevised(board, to: 2)
-        board.unsubscribed(["more/+"])
+        let subscriptions = SubscriptionManager([try MQTTTopic("push/{action}"), more])
+        subscriptions.connected(try LoopControl())
+        let removed = Task { try await subscriptions.remove("more/+") }
+        await waitForRevision(subscriptions, to: 1)
+        #expect(subscriptions.snapshot(clearingAdded: true).filtersToUnsubscribe == ["more/+"])
+        let added = Task { try await subscriptions.add(more) }
+        await waitForRevision(subscriptions, to: 2)
+        subscriptions.unsubscribed(["more/+"])
         #expect(try await removed.value == .done)
-        #expect(board.snapshot(takingFresh: true).fresh == ["more/+"])
+        #expect(subscriptions.snapshot(clearingAdded: true).added == ["more/+"])
         let error = MQTTPushError(.subscriptionRefused, "no")
-        board.subscribed(["more/+"], refused: ["more/+": error])
+        subscriptions.subscribed(["more/+"], refused: ["more/+": error])
         await #expect(throws: error) { try await added.value }
     }
 
-    private func former(_ board: TopicBoard) -> [String] {
-        board.snapshot(takingFresh: false).former.map(\.pattern.filter.text)
+    private func former(_ subscriptions: SubscriptionManager) -> [String] {
+        subscriptions.snapshot(clearingAdded: false).former.map(\.pattern.filter.text)
     }
 
-    @Test func whatWasRemovedIsRememberedUntilItIsAddedAgainOrTheSessionIsNew() async throws {
+    @Test func aRemovedTopicIsFormerUntilItIsAddedAgainOrTheSessionIsNew() async throws {
         let more = try MQTTTopic("more/{action}")
-        let board = TopicBoard([more, try MQTTTopic("push/{action}")])
-        #expect(try await board.remove("more/+") == .remembered)
-        board.unsubscribed(["more/+"])
-        #expect(former(board) == ["more/+"])
-        #expect(try await board.add(more) == .remembered)
-        #expect(former(board).isEmpty)
-        #expect(try await board.remove("more/+") == .remembered)
-        board.sessionIsNew()
-        let snapshot = board.snapshot(takingFresh: false)
-        #expect(snapshot.former.isEmpty && snapshot.gone.isEmpty)
+        let subscriptions = SubscriptionManager([more, try MQTTTopic("push/{action}")])
+        #expect(try await subscriptions.remove("more/+") == .pending)
+        subscriptions.unsubscribed(["more/+"])
+        #expect(former(subscriptions) == ["more/+"])
+        #expect(try await subscriptions.add(more) == .pending)
+        #expect(former(subscriptions).isEmpty)
+        #expect(try await subscriptions.remove("more/+") == .pending)
+        subscriptions.newSessionStarted()
+        let snapshot = subscriptions.snapshot(clearingAdded: false)
+        #expect(snapshot.former.isEmpty && snapshot.filtersToUnsubscribe.isEmpty)
     }
 
-    @Test func whatIsRefusedWhenItIsAddedAgainStaysRemembered() async throws {
+    @Test func aTopicThatIsRefusedWhenItIsAddedAgainStaysFormer() async throws {
         let more = try MQTTTopic("more/{action}")
-        let board = TopicBoard([more, try MQTTTopic("push/{action}")])
-        #expect(try await board.remove("more/+") == .remembered)
-        board.connected(try LoopControl())
-        let added = Task { try await board.add(more) }
-        await whenRevised(board, to: 2)
-        board.subscribed(["more/+"], refused: ["more/+": MQTTPushError(.subscriptionRefused, "no")])
+        let subscriptions = SubscriptionManager([more, try MQTTTopic("push/{action}")])
+        #expect(try await subscriptions.remove("more/+") == .pending)
+        subscriptions.connected(try LoopControl())
+        let added = Task { try await subscriptions.add(more) }
+        await waitForRevision(subscriptions, to: 2)
+        subscriptions.subscribed(["more/+"], refused: ["more/+": MQTTPushError(.subscriptionRefused, "no")])
         await #expect(throws: MQTTPushError.self) { try await added.value }
-        #expect(former(board) == ["more/+"])
+        #expect(former(subscriptions) == ["more/+"])
     }
 
-    @Test func theOldestOfTooManyRemovedIsForgotten() async throws {
-        let board = TopicBoard([try MQTTTopic("push/{action}")])
-        for number in 0...TopicBoard.bound {
+    @Test func theOldestFormerTopicIsDropped() async throws {
+        let subscriptions = SubscriptionManager([try MQTTTopic("push/{action}")])
+        for number in 0...SubscriptionManager.bound {
             let filter = "t\(number)/+"
-            _ = try await board.add(try MQTTTopic("t\(number)/{action}"))
-            _ = try await board.remove(filter)
-            board.unsubscribed([filter])
+            _ = try await subscriptions.add(try MQTTTopic("t\(number)/{action}"))
+            _ = try await subscriptions.remove(filter)
+            subscriptions.unsubscribed([filter])
         }
-        #expect(former(board).count == TopicBoard.bound && former(board).first == "t1/+")
+        #expect(former(subscriptions).count == SubscriptionManager.bound && former(subscriptions).first == "t1/+")
     }
 
-    @Test func theEndOfAnotherRunsConnectionIsNone() async throws {
-        let board = TopicBoard([try MQTTTopic("push/{action}")])
-        board.connected(try LoopControl())
-        let added = Task { try await board.add(try MQTTTopic("more/{action}")) }
-        await whenRevised(board, to: 1)
-        board.disconnected(try LoopControl())
-        board.subscribed(["more/+"], refused: [:])
+    @Test func theEndOfAnotherRunsConnectionIsIgnored() async throws {
+        let subscriptions = SubscriptionManager([try MQTTTopic("push/{action}")])
+        subscriptions.connected(try LoopControl())
+        let added = Task { try await subscriptions.add(try MQTTTopic("more/{action}")) }
+        await waitForRevision(subscriptions, to: 1)
+        subscriptions.disconnected(try LoopControl())
+        subscriptions.subscribed(["more/+"], refused: [:])
         #expect(try await added.value == .done)
     }
 }

@@ -35,28 +35,28 @@ struct CrashWorker {
     private static func supervisor(_ arguments: Arguments, _ logger: Logger) throws -> Supervisor {
         var bounds = SupervisorConfiguration()
         bounds.timeout = patience
-        bounds.holdLimit = patience
+        bounds.ackDeadline = patience
         let supervisor = Supervisor(configuration: bounds, logger: logger)
         let tally = Tally(arguments)
         let adapter = try MQTTPushAdapter(configuration(arguments), logger: logger)
         try supervisor.add(DyingAdapter(adapter: adapter, tally: tally))
-        let ledger = try Ledger(arguments.ledger)
+        let log = try DurableLog(arguments.log)
         let shared = try TopicPattern(arguments.filter).filter.text
         let gate = Gate {
             Task {
                 try await adapter.remove(shared)
-                tell("left")
+                report("left")
             }
         }
         try supervisor.register("log", as: Numbered.self, from: .source("push")) { message, _ in
             let count = tally.begin()
             if arguments.holdAt.contains(count) {
-                tell("holding \(count)")
+                report("holding \(count)")
                 await gate.pass()
             }
             if arguments.death == .plugin && count == arguments.deathAt { Death.now() }
             if arguments.work > 0 { try await Task.sleep(for: .milliseconds(arguments.work)) }
-            try ledger.append("\(message.n)\n")
+            try log.append("\(message.n)\n")
         }
         try supervisor.register("marker", as: RawBody.self, from: .source("push")) { _, _ in
             // Ends like under a service manager: everything received is handled and acknowledged first.
@@ -78,7 +78,7 @@ struct CrashWorker {
         if let authority = arguments.authority { configuration.security = .tls(.authority(file: authority)) }
         configuration.receiveMaximum = arguments.window
         configuration.batchMessages = arguments.window
-        configuration.holdLimit = patience
+        configuration.ackDeadline = patience
         configuration.answerTimeout = patience
         configuration.reconnect = MQTTReconnect(
             first: .milliseconds(5),
@@ -91,13 +91,13 @@ struct CrashWorker {
     private static func topics(_ arguments: Arguments) throws -> [MQTTTopic] {
         try ([arguments.filter] + [arguments.own].compactMap { $0 }).map { text in
             var topic = MQTTTopic(try TopicPattern(text))
-            topic.quality = arguments.quality
+            topic.qos = arguments.qos
             return topic
         }
     }
 
     /// Prints a line that the parent process waits for.
-    private static func tell(_ line: String) {
+    private static func report(_ line: String) {
         print(line)
         // Flushes all streams, because Swift cannot prove that access to C's global `stdout` is safe.
         fflush(nil)
@@ -108,7 +108,7 @@ struct CrashWorker {
 struct Arguments: Sendable {
     /// The point at which the process kills itself.
     enum Death: String, Sendable {
-        /// In the plugin, before it writes to the ledger.
+        /// In the plugin, before it writes to the log.
         case plugin
         /// After a whole batch is handled and before any of it is acknowledged.
         case flush
@@ -120,7 +120,7 @@ struct Arguments: Sendable {
     /// This worker's own topic if `filter` is shared; its actions are the same.
     var own: String?
     var version = MQTTVersion.v5
-    var quality = MQTTQuality.atLeastOnce
+    var qos = MQTTQoS.atLeastOnce
     /// The certificate authority of a broker with TLS.
     var authority: String?
     var sessionExpiry = 3_600
@@ -128,19 +128,19 @@ struct Arguments: Sendable {
     var window = 20
     /// The time that the plugin takes per message, in milliseconds.
     var work = 0
-    var ledger = "handled.txt"
+    var log = "handled.txt"
     var death: Death?
     var deathAt = 1
     var holdAt: Set<Int> = []
 
     static let usage = """
-        Writes the number of each message it handles to a ledger, and kills itself where it is told to.
+        Writes the number of each message it handles to a log, and kills itself at the given point.
 
         usage: CrashWorker [--broker URL] [--client-id ID] [--filter crash/{action}] [--own TOPIC] [--mqtt 5|3.1.1]
                            [--qos 0|1] [--ca FILE] [--session-expiry SECONDS] [--window 20] [--work MILLISECONDS]
-                           [--ledger handled.txt] [--die plugin|flush] [--die-at N] [--hold-at N]...
+                           [--log handled.txt] [--die plugin|flush] [--die-at N] [--hold-at N]...
 
-        The action `log` is a message {"n":NUMBER} for the ledger, `marker` ends the program in order. At the N-th message
+        The action `log` is a message {"n":NUMBER} for the log, `marker` ends the program in order. At the N-th message
         of --hold-at the plugin writes "holding N" and waits for a line on standard input. The line `leave` removes the
         filter, and "left" is written when the broker has taken that. With --die the process ends by
         SIGKILL in the plugin at the N-th message, or when the batch it is in is handled and before it is acknowledged.
@@ -165,7 +165,7 @@ struct Arguments: Sendable {
         case "--mqtt":
             guard let known = MQTTVersion(rawValue: value) else { return false }
             version = known
-        case "--ledger": ledger = value
+        case "--log": log = value
         case "--die":
             guard let point = Death(rawValue: value) else { return false }
             death = point
@@ -178,8 +178,8 @@ struct Arguments: Sendable {
         guard let number = Int(value) else { return false }
         switch option {
         case "--qos":
-            guard let known = MQTTQuality(rawValue: number) else { return false }
-            quality = known
+            guard let known = MQTTQoS(rawValue: number) else { return false }
+            qos = known
         case "--session-expiry": sessionExpiry = number
         case "--window": window = number
         case "--work": work = number
@@ -246,7 +246,7 @@ final class Gate: Sendable {
 }
 
 /// A file whose lines are on disk when ``append(_:)`` returns: a durable record of what a plugin has done.
-struct Ledger: Sendable {
+struct DurableLog: Sendable {
     private let descriptor: Int32
 
     /// Opens the file or creates it. Existing lines stay.

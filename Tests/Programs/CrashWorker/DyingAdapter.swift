@@ -36,7 +36,7 @@ final class DyingSink: SettlementSink {
     private let sink: any SettlementSink
     private let tally: Tally
     private let count: Int
-    private let heard = Mutex(Set<UInt64>())
+    private let received = Mutex(Set<UInt64>())
 
     init(_ sink: any SettlementSink, count: Int, _ tally: Tally) {
         self.sink = sink
@@ -45,18 +45,18 @@ final class DyingSink: SettlementSink {
     }
 
     func mayAcknowledge(_ token: UInt64) {
-        hear(token)
+        receive(token)
         sink.mayAcknowledge(token)
     }
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
-        hear(token)
+        receive(token)
         sink.settle(token, outcome)
     }
 
-    private func hear(_ token: UInt64) {
-        let isLast = heard.withLock { heard in
-            heard.insert(token).inserted && heard.count == count
+    private func receive(_ token: UInt64) {
+        let isLast = received.withLock { received in
+            received.insert(token).inserted && received.count == count
         }
         if isLast && tally.diesAtFlush { Death.now() }
     }

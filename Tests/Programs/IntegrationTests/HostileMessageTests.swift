@@ -36,12 +36,14 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func eachHasOneOutcomeOneLogLineOneDeadLetterAndDoesNotComeBack() async throws {
-        try await Workplace.with { place in
-            let plugins = [place.plugin("work", use: "log"), place.plugin("closed", use: "log", source: "urgent")]
-            let configuration = try place.configuration("hostile", plugins: plugins.joined(separator: "\n"))
+        try await Workspace.with { workspace in
+            let plugins = [
+                workspace.plugin("work", use: "log"), workspace.plugin("closed", use: "log", source: "urgent"),
+            ]
+            let configuration = try workspace.configuration("hostile", plugins: plugins.joined(separator: "\n"))
             let run = try await CommandRun.started(configuration)
             for (position, hostile) in HostileMessageTests.cases.enumerated() {
-                try await place.broker.publish(hostile.payload, to: hostile.topic)
+                try await workspace.broker.publish(hostile.payload, to: hostile.topic)
                 try await run.output.untilLines(position + 1)
                 let line = try #require(run.output.lines.last)
                 let outcome = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
@@ -59,7 +61,7 @@ import Testing
             )
 
             let again = try await CommandRun.started(configuration)
-            try await place.broker.publish(#"{"sentinel":true}"#, to: "push/a/work")
+            try await workspace.broker.publish(#"{"sentinel":true}"#, to: "push/a/work")
             try await again.output.untilLines(1)
             again.signal(SIGTERM)
             await again.ends()
@@ -72,22 +74,22 @@ import Testing
 
 @Suite struct HangTests {
     @Test(.timeLimit(.minutes(10)))
-    func aPluginThatNeverReturnsTimesOutWhileOtherSourcesGoOnAndTheStatusTells() async throws {
-        try await Workplace.with { place in
+    func aPluginThatNeverReturnsTimesOutWhileOtherSourcesContinueAndTheStatusShowsIt() async throws {
+        try await Workspace.with { workspace in
             let plugins = [
-                place.plugin("hang", use: "suspend", more: "timeout: 300ms"),
-                place.plugin("work", use: "print", source: "urgent"),
+                workspace.plugin("hang", use: "suspend", more: "timeout: 300ms"),
+                workspace.plugin("work", use: "print", source: "urgent"),
             ]
-            let configuration = try place.configuration("hang", plugins: plugins.joined(separator: "\n"))
+            let configuration = try workspace.configuration("hang", plugins: plugins.joined(separator: "\n"))
             let run = try await CommandRun.started(configuration)
-            try await place.broker.publish("{}", to: "push/kiosk/hang")
+            try await workspace.broker.publish("{}", to: "push/kiosk/hang")
             try await run.diagnostics.untilLine(containing: "'suspend' never returns")
-            try await place.broker.publish(#"{"n":1}"#, to: "urgent/work")
+            try await workspace.broker.publish(#"{"n":1}"#, to: "urgent/work")
             try await run.output.untilLine(containing: #""source":"urgent""#)
             try await run.output.untilLine(containing: #""reason":"timeout""#)
-            try await place.broker.publish("{}", to: "push/kiosk/hang")
+            try await workspace.broker.publish("{}", to: "push/kiosk/hang")
             try await run.output.untilLine(containing: #""reason":"unavailable""#)
-            try await place.broker.publish(#"{"n":2}"#, to: "urgent/work")
+            try await workspace.broker.publish(#"{"n":2}"#, to: "urgent/work")
             try await run.output.untilLine(containing: #""n":2"#)
             run.signal(SIGTERM)
             await run.ends(with: 80)
@@ -97,14 +99,14 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func aSecondSignalEndsItAtOnceWithAStatusOfItsOwn() async throws {
-        try await Workplace.with { place in
-            let configuration = try place.configuration(
+        try await Workspace.with { workspace in
+            let configuration = try workspace.configuration(
                 "hang",
                 more: "drain_limit: 60s",
-                plugins: place.plugin("hang", use: "suspend", more: "timeout: 60s")
+                plugins: workspace.plugin("hang", use: "suspend", more: "timeout: 60s")
             )
             let run = try await CommandRun.started(configuration)
-            try await place.broker.publish("{}", to: "push/kiosk/hang")
+            try await workspace.broker.publish("{}", to: "push/kiosk/hang")
             try await run.diagnostics.untilLine(containing: "'suspend' never returns")
             run.signal(SIGTERM)
             try await run.diagnostics.untilLine(containing: "drain")

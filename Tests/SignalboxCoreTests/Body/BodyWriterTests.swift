@@ -166,13 +166,13 @@ import Testing
 
     private func mutate(_ document: inout [UInt8], _ generator: inout SeededGenerator) {
         guard !document.isEmpty else { return }
-        let place = Int.random(in: 0..<document.count, using: &generator)
+        let index = Int.random(in: 0..<document.count, using: &generator)
         let telling = Array("\"\\{}[],:0-eu\u{0}".utf8) + [0x80, 0xC3, 0xED, 0xFF]
         switch Int.random(in: 0..<4, using: &generator) {
-        case 0: document[place] = UInt8(truncatingIfNeeded: generator.next())
-        case 1: document.insert(telling[Int.random(in: 0..<telling.count, using: &generator)], at: place)
-        case 2: document.remove(at: place)
-        default: document.removeSubrange(place...)
+        case 0: document[index] = UInt8(truncatingIfNeeded: generator.next())
+        case 1: document.insert(telling[Int.random(in: 0..<telling.count, using: &generator)], at: index)
+        case 2: document.remove(at: index)
+        default: document.removeSubrange(index...)
         }
     }
 }

@@ -66,7 +66,7 @@ import Testing
             (#"{"amount":1,"transactionId":"t","urgent":0}"#, .typeMismatch, "body.urgent"),
             ("[]", .typeMismatch, "body"), ("null", .valueMissing, "body"), ("7", .typeMismatch, "body"),
         ])
-    func aBodyThatDoesNotFitIsRefusedWithItsPlace(_ text: String, code: BodyError.Code, path: String) throws {
+    func aBodyThatDoesNotFitIsRejectedWithItsPath(_ text: String, code: BodyError.Code, path: String) throws {
         let error = try Reading.decodingError(text, as: Payment.self)
         #expect(error?.code == code)
         #expect(error?.path == path)
@@ -187,7 +187,7 @@ import Testing
         #expect(keeper.decoder.codingPath.isEmpty)
     }
 
-    @Test func whatATypeThrowsItselfIsInvalidWithoutItsWords() throws {
+    @Test func anErrorThrownByATypeIsInvalidWithoutItsText() throws {
         let error = try Reading.decodingError(#"{"level":"secret"}"#, as: [String: Level].self)
         #expect(error == BodyError(.invalidValue, path: "body.level"))
         #expect(try Reading.decodingError(#""no uuid""#, as: UUID.self)?.code == .invalidValue)
@@ -269,7 +269,7 @@ import Testing
             (#"{"amount":1,"names":[],"o":[]}"#, .typeMismatch, "body.o"), ("[]", .typeMismatch, "body"),
             (#"{"amount":1,"note":2}"#, .typeMismatch, "body.note"),
         ])
-    func whatDoesNotFitIsRefusedWithItsPlace(_ text: String, code: BodyError.Code, path: String) throws {
+    func invalidValuesAreRefusedWithTheirPath(_ text: String, code: BodyError.Code, path: String) throws {
         let error = try Reading.decodingError(text, as: Payment.self)
         #expect(error?.code == code)
         #expect(error?.path == path)

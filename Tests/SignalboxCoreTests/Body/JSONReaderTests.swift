@@ -105,7 +105,7 @@ import Testing
         #expect(body.jsonText == #"{"sum":3}"#)
     }
 
-    @Test func whatDoesNotDecodeSaysWhere() throws {
+    @Test func aDecodingErrorHasItsPath() throws {
         let body = try Body(json: Bytes(#"{"sum": 3.5}"#))
         #expect(Reading.decodingError(body, as: Reply.self)?.offset == 8)
     }
@@ -115,7 +115,7 @@ import Testing
             ("", BodyError.Code.unexpectedEnd, Optional(0)), ("{\"a\":1,}", .invalidSyntax, 7), ("[[[]]]", .tooDeep, 2),
             ("\"0123456789abcdef\"", .tooLarge, nil),
         ])
-    func whatIsNotReadSaysWhere(_ json: String, code: BodyError.Code, offset: Int?) {
+    func anUnreadableMessageHasThePosition(_ json: String, code: BodyError.Code, offset: Int?) {
         #expect {
             _ = try Body(json: Bytes(json), limits: MessageLimits(bytes: 16, depth: 2))
         } throws: { error in

@@ -22,7 +22,7 @@ import Testing
         var generator = DocumentGenerator(seed: seed)
         let found = await survey(DocumentComparison.infos, seed: seed) { TypedInfo.document(&generator) }
         let expected: Set<IntendedDifference> = [
-            .repeatedName, .trailingComma, .inexactInteger, .fractionAsInteger, .unaskedFault, .tinyNumber,
+            .repeatedName, .trailingComma, .inexactInteger, .fractionAsInteger, .unrequestedValue, .tinyNumber,
         ]
         #expect(Set(found.keys).isSuperset(of: expected), "seed \(seed)")
     }
@@ -76,7 +76,7 @@ struct DocumentComparison<Value: Equatable> {
         } catch {
             guard theirs != nil else { return [] }
             let known = DocumentRepair.refused(document, because: error)
-            repair = known ?? (isLazy ? DocumentRepair.unasked(document, because: error) : nil)
+            repair = known ?? (isLazy ? DocumentRepair.unrequested(document, because: error) : nil)
         }
         guard let repair, mostRepairs > 0, repair.document != document else { return nil }
         return differences(repair.document, mostRepairs: mostRepairs - 1).map { [repair.difference] + $0 }
@@ -122,7 +122,7 @@ extension DocumentComparison<JSONForm> {
         #expect(strict.differences(Array("[ 1]".utf8)) == [])
     }
 
-    @Test func aReaderThatBlamesTheWrongPlaceIsFound() {
+    @Test func aReaderThatReportsTheWrongPositionIsDetected() {
         let wrong = planted { document, answer in answer.mapError { BodyError($0.code, offset: 0) } }
         #expect(wrong.differences(Array(#"{"a":1,"a":2}"#.utf8)) == nil)
         #expect(wrong.differences(Array("[1,]".utf8)) == nil)

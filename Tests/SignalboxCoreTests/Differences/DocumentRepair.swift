@@ -62,12 +62,12 @@ struct DocumentRepair {
     }
 
     /// Returns the repair of a document that `JSONDecoder` reads because it skips a value.
-    static func unasked(_ document: [UInt8], because error: BodyError) -> DocumentRepair? {
+    static func unrequested(_ document: [UInt8], because error: BodyError) -> DocumentRepair? {
         let text = DocumentText(bytes: document)
         guard let offset = error.offset, let token = text.token(at: offset), text.text(of: token) != "" else {
             return nil
         }
-        return DocumentRepair(.unaskedFault, text.replacing(token, with: "null"))
+        return DocumentRepair(.unrequestedValue, text.replacing(token, with: "null"))
     }
 
     /// Gives the later of two equal names another, unique name.

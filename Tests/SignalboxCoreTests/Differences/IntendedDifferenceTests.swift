@@ -40,7 +40,7 @@ import Testing
             let wide = try Missing.unwrap("[1]".data(using: .utf16LittleEndian))
             #expect(try JSONDecoder().decode([Int].self, from: wide) == [1])
             #expect(throws: BodyError.self) { try Body(json: Bytes([UInt8](wide))) }
-        case .unaskedFault:
+        case .unrequestedValue:
             for text in [#"{"x":01}"#, #"{"x":"\ud800"}"#, "{\"x\":\"\u{1}\"}"] {
                 #expect(foundation(text, as: Payment.self) == Payment(amount: nil))
                 #expect(signalbox(text) != nil)
@@ -134,7 +134,7 @@ enum IntendedDifference: String, CaseIterable {
     case trailingComma = "trailing comma"
     case byteOrderMark = "byte order mark"
     case otherEncoding = "encodings other than UTF-8"
-    case unaskedFault = "a number or string that is no JSON, as a value that nobody asks for"
+    case unrequestedValue = "a number or string that is no JSON, as a value that nobody asks for"
     case fractionAsInteger = "`1.0` or `1e2` asked for as an integer"
     case inexactInteger = "`9007199254740993` asked for as `Double`"
     case hugeNumber = "`1e400`"

@@ -101,7 +101,7 @@ import Testing
         #expect(try Reading.action(#"{"action":"a","aps":{}}"#).aps == nil)
     }
 
-    @Test func anErrorOfTheBodySaysWhereInThePayloadItIs() throws {
+    @Test func anErrorOfTheBodyHasItsPositionInThePayload() throws {
         let text = #"{"aps":{},"action":"order","number":"42"}"#
         let error = Reading.decodingError(try Reading.action(text, envelope: .apns).body, as: Order.self)
         #expect(error?.path == "body.number")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct CloudEventTests {
     @Test(arguments: CloudEventVectors.data + CloudEventVectors.base64)
-    func dataIsTheBodyAsItsContentTypeSays(_ vector: EnvelopeVector) throws {
+    func dataIsTheBodyAccordingToItsContentType(_ vector: EnvelopeVector) throws {
         try vector.check(.cloudEvents, as: .cloudEvents)
     }
 
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: ["source", "origin", "facts", "token", "receivedat"])
-    func whatAnEventSaysOfItsOriginIsNeverTheOrigin(_ member: String) throws {
+    func theSourceAttributeOfAnEventIsNeverTheOrigin(_ member: String) throws {
         let extra = member == "source" ? "" : #","\#(member)":"chat""#
         let text = #"{"specversion":"1.0","id":"7","source":"chat","type":"a"\#(extra)}"#
         let arrival = try Missing.unwrap(Reading.arrival(Array(text.utf8), envelope: .cloudEvents))

@@ -170,7 +170,7 @@ import Testing
         #expect(batch.take().map(\.envelope) == [.none])
     }
 
-    @Test func theKindsOfEnvelopesHaveTheWordsOfTheDocumentation() {
+    @Test func theKindsOfEnvelopesHaveTheirDocumentedNames() {
         let kinds: [EnvelopeKind] = [.standard, .handler, .route, .address, .apns, .cloudEvents, .none]
         let words = ["standard", "handler", "route", "address", "apns", "cloudEvents", "none"]
         #expect(kinds.map(\.description) == words)

@@ -26,7 +26,7 @@ import Testing
             (.bytes, .reads("ON", "on", body: #""T04=""#, kind: .bytes)),
         ] as [(PayloadKind, EnvelopeVector)]
     )
-    func aRouteMaySayThatItsPayloadsAreNoJSON(_ payload: PayloadKind, _ vector: EnvelopeVector) throws {
+    func aRouteMayDeclareThatItsPayloadsAreNotJSON(_ payload: PayloadKind, _ vector: EnvelopeVector) throws {
         try vector.check(.route(Self.named), as: .route, payload: payload)
     }
 

@@ -151,7 +151,7 @@ enum CaptureScalarCases {
         }
     }
 
-    @Test func aNamedItemThatStandsTwiceIsRefusedWhereItStandsAgain() throws {
+    @Test func aDuplicateNamedItemIsRefusedAtItsSecondOccurrence() throws {
         let pattern = try URLPattern("/s?q={term}&caf\u{E9}={n}")
         let url = try URLText("myapp:/s?&a=1&&q=1&a=2&&q=1&q=3")
         let error = #expect(throws: URLTextError.self) { try pattern.queryValues(of: url) }
@@ -163,11 +163,11 @@ enum CaptureScalarCases {
         #expect(twice?.reason == .duplicateItem)
     }
 
-    @Test func anItemThatNobodyNamedMayStandTwice() throws {
+    @Test func anItemThatNoCaptureNamesMayOccurTwice() throws {
         #expect(try values("/s?q={term}", "myapp:/s?a=1&a=2&q=3") == ["term=3"])
     }
 
-    @Test func aQueryThatCannotBeReadIsRefusedOnlyWhenItIsAskedFor() throws {
+    @Test func anUnreadableQueryIsRefusedOnlyWhenItIsRead() throws {
         let url = try URLText("myapp:/s?a=%zz")
         #expect(try URLPattern("/s").queryValues(of: url).isEmpty)
         let error = #expect(throws: URLTextError.self) { try URLPattern("/s?q={term}").queryValues(of: url) }
@@ -239,7 +239,7 @@ enum CaptureScalarCases {
         #expect(try found("/\u{212A}", "myapp:/K") == nil)
     }
 
-    @Test func tablesTellApartWhatStringsTakeForOne() throws {
+    @Test func tablesDistinguishTextsThatStringsTreatAsEqual() throws {
         let table = try RouteTable([
             (URLPattern("/caf\u{E9}"), "composed"), (URLPattern("/cafe\u{301}"), "decomposed"),
             (URLPattern("/{x}"), "any"),

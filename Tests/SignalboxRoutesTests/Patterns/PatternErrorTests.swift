@@ -16,7 +16,7 @@ import Testing
         var testDescription: String { pattern }
     }
 
-    private func expectFault(_ given: Case) {
+    private func expectError(_ given: Case) {
         let error = #expect(throws: RoutePatternError.self) { try URLPattern(given.pattern) }
         #expect(error?.reason == given.reason)
         #expect(error?.offset == given.offset)
@@ -34,7 +34,7 @@ import Testing
         Case("/\u{E9}\u{0}", .invalidCharacter, 3),
     ])
     func aPatternBeginsWithASchemeOrASlash(given: Case) {
-        expectFault(given)
+        expectError(given)
     }
 
     @Test(arguments: [
@@ -54,7 +54,7 @@ import Testing
         Case("myapp://{h:uuid}", .kindNotAllowed, 8), Case("myapp://{r...}:80", .restNotLast, 8),
     ])
     func aHostIsWrittenOutOrOneCapture(given: Case) {
-        expectFault(given)
+        expectError(given)
     }
 
     @Test(arguments: [
@@ -67,7 +67,7 @@ import Testing
         Case("/a/%C3%28", .invalidEscape, 3),
     ])
     func aSegmentIsTextThatURLsCanHave(given: Case) {
-        expectFault(given)
+        expectError(given)
     }
 
     @Test(arguments: [
@@ -89,7 +89,7 @@ import Testing
         Case("myapp://{r...}/a", .restNotLast, 8), Case("myapp:{r...}/a", .restNotLast, 6),
     ])
     func aCaptureIsAloneAndNamedOnce(given: Case) {
-        expectFault(given)
+        expectError(given)
     }
 
     @Test(arguments: [
@@ -104,7 +104,7 @@ import Testing
         Case("/a?b%FF={a}", .invalidEscape, 3),
     ])
     func theQueryPartNamesItems(given: Case) {
-        expectFault(given)
+        expectError(given)
     }
 
     @Test func theNumberOfCapturesIsLimited() throws {
@@ -112,21 +112,21 @@ import Testing
         let most = (1..<count).map { "/{c\($0)}" }.joined() + "?q={c\(count)}"
         let names = try URLPattern(most).captureNames
         #expect(names == (1...count).map { "c\($0)" })
-        expectFault(Case(most + "&r={c0}", .tooManyCaptures, most.utf8.count + 3))
+        expectError(Case(most + "&r={c0}", .tooManyCaptures, most.utf8.count + 3))
         let full = (1...count).map { "/{c\($0)}" }.joined()
-        expectFault(Case(full + "/{c0}", .tooManyCaptures, full.utf8.count + 1))
+        expectError(Case(full + "/{c0}", .tooManyCaptures, full.utf8.count + 1))
     }
 
     @Test func lengthsAreLimited() throws {
         let name = String(repeating: "n", count: 64)
         #expect(try URLPattern("/{\(name)}").captureNames == [name])
-        expectFault(Case("/{\(name)n}", .invalidCaptureName, 1))
+        expectError(Case("/{\(name)n}", .invalidCaptureName, 1))
         let longest = "/" + String(repeating: "\u{E9}", count: 2_047) + "a"
         #expect(try URLPattern(longest).text.utf8.count == URLPattern.maximumLength)
-        expectFault(Case(longest + "a", .tooLong, 4_096))
+        expectError(Case(longest + "a", .tooLong, 4_096))
     }
 
-    @Test func anErrorSaysWhatAndWhere() {
+    @Test func anErrorHasItsReasonAndPosition() {
         let error = #expect(throws: RoutePatternError.self) { try URLPattern("https://{site}/a") }
         #expect(error?.detail == "https needs a host that is written out: a capture would accept any site")
         #expect(error?.reason.description == "anyHost")

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
-    func aTableFindsWhatTheRulesSay(seed: UInt64) throws {
+    func aTableFindsTheMostSpecificRoute(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         var matches = 0
         var choices = 0

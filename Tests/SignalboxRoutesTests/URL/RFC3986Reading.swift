@@ -44,8 +44,8 @@ struct RFC3986Reading {
             separator: slash,
             omittingEmptySubsequences: false
         )
-        for (place, piece) in pieces.enumerated() {
-            let isLast = place == pieces.count - 1
+        for (index, piece) in pieces.enumerated() {
+            let isLast = index == pieces.count - 1
             // Section 6.2.2.2: an escaped full stop is decoded before dot segments are removed.
             switch Self.decoded(piece) {
             case ".": if isLast { kept.append("") }

@@ -71,7 +71,7 @@ struct SeededPieces {
         let href, hostname, pathname, search, hash, port: String?
     }
 
-    @Test func aVectorOfTheWebPlatformIsRefusedOrReadAsItSays() throws {
+    @Test func aVectorOfTheWebPlatformIsRefusedOrReadAsExpected() throws {
         guard let vectors: [WebVector] = try corpus("url_app_scheme.dev.json") else { return }
         #expect(vectors.count >= 130)
         var read = 0
@@ -112,7 +112,7 @@ struct SeededPieces {
         let expected: String?
     }
 
-    @Test func referencesResolveAsRFC3986Says() throws {
+    @Test func referencesResolveAccordingToRFC3986() throws {
         guard let vectors: [Resolution] = try corpus("url_rfc3986.json") else { return }
         #expect(vectors.count >= 53)
         for vector in vectors {

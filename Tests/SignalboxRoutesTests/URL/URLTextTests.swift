@@ -159,7 +159,7 @@ import Testing
     ]
 
     @Test(arguments: refused)
-    func whatCouldBeReadInTwoWaysIsRefused(_ text: String, _ reason: URLTextError.Reason, _ offset: Int) {
+    func ambiguousInputIsRefused(_ text: String, _ reason: URLTextError.Reason, _ offset: Int) {
         let error = #expect(throws: URLTextError.self) { try URLText(text) }
         #expect(error?.reason == reason)
         #expect(error?.offset == offset)
@@ -262,7 +262,7 @@ import Testing
     ]
 
     @Test(arguments: refused)
-    func aBadEscapeIsTold(_ query: String, _ reason: URLTextError.Reason, _ offset: Int) throws {
+    func anInvalidEscapeIsReported(_ query: String, _ reason: URLTextError.Reason, _ offset: Int) throws {
         let url = try URLText("myapp://ab/?\(query)")
         let error = #expect(throws: URLTextError.self) { try url.queryItems() }
         #expect(error?.reason == reason)

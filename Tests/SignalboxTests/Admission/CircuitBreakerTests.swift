@@ -25,7 +25,7 @@ import Testing
         await intake.deliver(arrivals(bodies.map { message("work", body: $0) })).map(reason)
     }
 
-    @Test func afterFailuresInARowThePluginIsLeftAloneAndTriedAgain() async throws {
+    @Test func afterConsecutiveFailuresThePluginIsNotCalledUntilATrial() async throws {
         let (clock, log, calls) = (ManualClock(), EventList<String>(), Counter())
         let logger = Logger(label: "test") { _ in RecordingLog(log) }
         let supervisor = Supervisor(configuration: SupervisorConfiguration(), logger: logger, clock: clock)
@@ -52,15 +52,18 @@ import Testing
             #expect(await Self.send(["false", "true"], to: intake) == ["handled", "threw"])
         }
         #expect(calls.value == 10)
-        let told = log.all.filter { $0.contains("circuit breaker") }
-        #expect(told.count == 2)
-        #expect(told.first?.hasPrefix("warning circuit breaker opened") == true)
-        #expect(told.first?.contains("plugin=work") == true && told.first?.contains("why=threw: Broken()") == true)
-        #expect(told.last?.hasPrefix("notice circuit breaker closed") == true)
-        #expect(told.last?.contains("rejectedMeanwhile=4") == true)
+        let reported = log.all.filter { $0.contains("circuit breaker") }
+        #expect(reported.count == 2)
+        #expect(reported.first?.hasPrefix("warning circuit breaker opened") == true)
+        #expect(
+            reported.first?.contains("plugin=work") == true
+                && reported.first?.contains("reason=threw: Broken()") == true
+        )
+        #expect(reported.last?.hasPrefix("notice circuit breaker closed") == true)
+        #expect(reported.last?.contains("rejectedWhileOpen=4") == true)
     }
 
-    @Test func whatIsRejectedMeanwhileIsADeadLetterWithoutALineAndSaysWhy() async throws {
+    @Test func arrivalsRejectedWhileOpenAreDeadLettersWithoutALineAndHaveTheReason() async throws {
         let (clock, log, calls) = (ManualClock(), EventList<String>(), Counter())
         let logger = Logger(label: "test") { _ in RecordingLog(log) }
         let supervisor = Supervisor(configuration: SupervisorConfiguration(), logger: logger, clock: clock)
@@ -184,52 +187,52 @@ final class Counter: Sendable {
             #expect(state.settle(all[0], outcome, at: 0) == nil)
         }
         for outcome in [Self.rejected, .abandoned(.drain)] { #expect(state.settle(all[0], outcome, at: 0) == nil) }
-        #expect(state.lets(all[0], at: 0) == true)
+        #expect(state.admits(all[0], at: 0) == true)
         #expect(state.settle(all[0], Self.failed, at: 0) == .opened)
-        #expect(state.lets(all[0], at: 0) == false)
+        #expect(state.admits(all[0], at: 0) == false)
     }
 
     @Test mutating func oneIsTriedWhenTheTimeIsOver() {
         open(at: 5)
-        #expect(state.lets(all[2], at: 14) == false)
-        #expect(state.lets(all[2], at: 15) == true)
-        #expect(state.lets(all[3], at: 15) == false)
-        #expect(state.lets(all[3], at: 1_000) == false)
+        #expect(state.admits(all[2], at: 14) == false)
+        #expect(state.admits(all[2], at: 15) == true)
+        #expect(state.admits(all[3], at: 15) == false)
+        #expect(state.admits(all[3], at: 1_000) == false)
         #expect(state.settle(all[2], .handled(reply: nil), at: 1_000) == .closed(rejected: 3))
-        #expect(state.lets(all[3], at: 1_000) == true)
-        #expect(state.lets(all[4], at: 1_000) == true)
+        #expect(state.admits(all[3], at: 1_000) == true)
+        #expect(state.admits(all[4], at: 1_000) == true)
     }
 
     @Test mutating func aTrialThatFailsKeepsItOpenAsLongAgain() {
         open(at: 0)
-        #expect(state.lets(all[2], at: 10) == true)
+        #expect(state.admits(all[2], at: 10) == true)
         #expect(state.settle(all[2], Self.failed, at: 20) == nil)
-        #expect(state.lets(all[3], at: 29) == false)
-        #expect(state.lets(all[3], at: 30) == true)
+        #expect(state.admits(all[3], at: 29) == false)
+        #expect(state.admits(all[3], at: 30) == true)
         #expect(state.settle(all[3], .handled(reply: nil), at: 30) == .closed(rejected: 1))
         // The failure count starts at zero again.
         #expect(state.settle(all[4], Self.failed, at: 30) == nil)
     }
 
-    @Test(arguments: [BreakerStateTests.rejected, .abandoned(.holdLimit)])
+    @Test(arguments: [BreakerStateTests.rejected, .abandoned(.ackDeadline)])
     mutating func aTrialThatWasNotCalledLetsAnotherBeTried(_ outcome: Outcome) {
         open(at: 0)
-        #expect(state.lets(all[2], at: 10) == true)
+        #expect(state.admits(all[2], at: 10) == true)
         #expect(state.settle(all[2], outcome, at: 10) == nil)
-        #expect(state.lets(all[3], at: 10) == true)
-        #expect(state.lets(all[4], at: 10) == false)
+        #expect(state.admits(all[3], at: 10) == true)
+        #expect(state.admits(all[4], at: 10) == false)
     }
 
-    @Test mutating func whatWasLetThroughBeforeSaysNothingWhileItIsOpen() {
+    @Test mutating func outcomesOfEarlierArrivalsAreIgnoredWhileItIsOpen() {
         open(at: 0)
         #expect(state.settle(all[2], .handled(reply: nil), at: 1) == nil)
         #expect(state.settle(all[3], Self.failed, at: 9) == nil)
-        #expect(state.lets(all[4], at: 9) == false)
-        #expect(state.lets(all[4], at: 10) == true)
+        #expect(state.admits(all[4], at: 9) == false)
+        #expect(state.admits(all[4], at: 10) == true)
         for outcome in [Self.failed, .handled(reply: nil), Self.rejected] {
             #expect(state.settle(all[5], outcome, at: 10) == nil)
         }
-        #expect(state.lets(all[6], at: 10) == false)
+        #expect(state.admits(all[6], at: 10) == false)
         #expect(state.settle(all[4], .handled(reply: nil), at: 11) == .closed(rejected: 2))
     }
 }

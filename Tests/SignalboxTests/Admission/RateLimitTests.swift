@@ -16,7 +16,7 @@ import Testing
         return supervisor
     }
 
-    @Test func whatIsOverIsRejectedWhereNothingComesAgain() async throws {
+    @Test func theExcessIsRejectedIfTheSourceDoesNotRedeliver() async throws {
         let clock = ManualClock()
         let supervisor = try Self.makeSupervisor(clock)
         let intake = try supervisor.intake(for: "push", rateLimit: RateLimit(perSecond: 10, burst: 5))
@@ -136,7 +136,7 @@ import Testing
         #expect(supervisor.report.sources["push"] == OutcomeCounts(handled: 1, rejected: 1_999))
     }
 
-    @Test func repeatsCostNothingAndWhatIsOverMayComeAgain() async throws {
+    @Test func duplicatesCostNothingAndTheExcessMayBeRedelivered() async throws {
         let clock = ManualClock()
         let supervisor = try Self.makeSupervisor(clock)
         let limit = RateLimit(perSecond: 10, burst: 1)
@@ -205,7 +205,7 @@ import Testing
         #expect(bucket.available(at: 10) == 1)
     }
 
-    @Test func aQuarterOfTheBurstIsWorthWaitingFor() {
+    @Test func roomReturnsWhenAQuarterOfTheBurstIsFree() {
         var bucket = Self.bucket(10, burst: 20)
         _ = bucket.take(20, at: 0)
         #expect((1...6).map { bucket.hasQuarter(at: $0) } == [false, false, false, false, true, true])

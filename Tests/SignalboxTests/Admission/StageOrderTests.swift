@@ -26,14 +26,19 @@ import Testing
         Row(what: "rate limit before circuit breaker", text: message("work", id: "d"), code: "overloaded"),
         Row(what: "deadline before rate limit", text: message("work", id: "e"), isLate: true, code: "expired"),
         Row(
-            what: "repeats before deadline",
+            what: "deduplication before deadline",
             text: message("work", id: "a", body: "[]"),
             isLate: true,
             code: "idConflict"
         ),
-        Row(what: "a repeat is answered however late", text: message("work", id: "a"), isLate: true, code: "handled"),
         Row(
-            what: "access before repeats",
+            what: "a duplicate is answered however late",
+            text: message("work", id: "a"),
+            isLate: true,
+            code: "handled"
+        ),
+        Row(
+            what: "access before deduplication",
             text: message("work", id: "a", body: "[]"),
             label: "stranger",
             code: "sourceNotAllowed"
@@ -52,7 +57,7 @@ import Testing
             if body.bytes.elementsEqual("0".utf8) { await gate.pass() }
         }
         let rate = RateLimit(perSecond: 1, burst: 2)
-        let intake = try supervisor.intake(for: "push", rateLimit: rate, repeats: .within(RepeatLimits()))
+        let intake = try supervisor.intake(for: "push", rateLimit: rate, deduplication: .within(DeduplicationLimits()))
         try await supervisor.whileRunning {
             let first = await intake.deliver(arrivals(label: "trusted", [message("work", id: "a")]))
             #expect(first.map(reason) == ["handled"])

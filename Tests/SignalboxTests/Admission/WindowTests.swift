@@ -80,7 +80,7 @@ import Testing
         #expect(seen.withLock { $0 } == Array(0..<10))
     }
 
-    @Test func aClosedIntakeTakesNothingAndSaysSo() async throws {
+    @Test func aClosedIntakeTakesNothingAndReportsIt() async throws {
         let supervisor = Supervisor.make()
         let intake = try supervisor.intake(for: "push", window: WindowLimits(arrivals: 1))
         try await supervisor.whileRunning {}

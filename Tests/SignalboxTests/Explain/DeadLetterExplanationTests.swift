@@ -63,7 +63,7 @@ import Testing
         return supervisor
     }
 
-    @Test func aDeadLetterSaysHowFarItCame() async throws {
+    @Test func aDeadLetterNamesTheStageItReached() async throws {
         let supervisor = try Self.supervisor()
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals(Self.messages.map(\.text))) }
@@ -80,9 +80,9 @@ import Testing
     @Test func aDeadLetterAgreesWithWhatWasExplainedBefore() async throws {
         let supervisor = try Self.supervisor()
         let intake = try supervisor.intake(for: "push")
-        let asked = arrivals(Self.messages.map(\.text).filter { !$0.contains("throws") })
-        let before = asked.map { supervisor.explain($0) }
-        try await supervisor.whileRunning { _ = await intake.deliver(asked) }
+        let explained = arrivals(Self.messages.map(\.text).filter { !$0.contains("throws") })
+        let before = explained.map { supervisor.explain($0) }
+        try await supervisor.whileRunning { _ = await intake.deliver(explained) }
         for explanation in before {
             let letter = try #require(supervisor.deadLetters.letters.first { $0.action == explanation.action })
             let first = explanation.steps.first { !$0.passes }
@@ -91,29 +91,29 @@ import Testing
         }
     }
 
-    @Test func whoeverIsToldOfAnOutcomeHasTheExplanationOfItsDeadLetter() async throws {
-        let told = Mutex<[SettledArrival]>([])
-        let supervisor = Supervisor.make { $0.onOutcome = { settled in told.withLock { $0.append(settled) } } }
+    @Test func anObserverOfAnOutcomeHasTheExplanationOfItsDeadLetter() async throws {
+        let reported = Mutex<[SettledArrival]>([])
+        let supervisor = Supervisor.make { $0.onOutcome = { settled in reported.withLock { $0.append(settled) } } }
         try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
-        let intake = try supervisor.intake(for: "push", repeats: .within(RepeatLimits()))
+        let intake = try supervisor.intake(for: "push", deduplication: .within(DeduplicationLimits()))
         let good = message("loading", id: "1", body: #"{"isShow":true}"#)
         let texts = [good, good, message("loading", id: "2", body: "7"), "not json"]
         try await supervisor.whileRunning { for text in texts { _ = await intake.deliver(arrivals([text])) } }
-        let explanations = told.withLock { $0 }.map(\.explanation)
+        let explanations = reported.withLock { $0 }.map(\.explanation)
         #expect(explanations.count == 4 && explanations[0] == nil && explanations[1] == nil)
         let letters = supervisor.deadLetters.letters.map(\.explanation)
         #expect(Array(explanations.dropFirst(2)) == letters)
         #expect(letters.first?.steps.last?.stage == .body)
     }
 
-    @Test func aRepeatOfAFailureIsNoDeadLetterAndHasNoExplanation() throws {
+    @Test func aDuplicateOfAFailureIsNoDeadLetterAndHasNoExplanation() throws {
         let arrival = try #require(arrivals(["not json"]).first)
         let rejected = Outcome.rejected(Outcome.Rejection(.malformed, detail: "why"))
-        func settled(isRepeat: Bool) -> SettledArrival {
-            SettledArrival(arrival: arrival, plugin: nil, outcome: rejected, attempts: 0, isRepeat: isRepeat)
+        func settled(isDuplicate: Bool) -> SettledArrival {
+            SettledArrival(arrival: arrival, plugin: nil, outcome: rejected, attempts: 0, isDuplicate: isDuplicate)
         }
-        #expect(settled(isRepeat: true).explanation == nil)
-        #expect(settled(isRepeat: false).explanation?.steps.last?.detail == "why")
+        #expect(settled(isDuplicate: true).explanation == nil)
+        #expect(settled(isDuplicate: false).explanation?.steps.last?.detail == "why")
     }
 
     private final class Held: Sendable {}
@@ -136,7 +136,7 @@ import Testing
         #expect(supervisor.deadLetters.letters.first?.explanation.verdict.code == "invalidBody")
     }
 
-    @Test func theTimeoutThatEndedACallIsTold() async throws {
+    @Test func theTimeoutThatEndedACallIsReported() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         let gate = AsyncStream.makeStream(of: Void.self)
@@ -186,11 +186,11 @@ import Testing
         try supervisor.register("loading", as: Loading.self, from: rule) { _, _ in }
         try supervisor.register("throws", as: Empty.self, from: .source("push")) { _, _ in throw Refused() }
         let intake = try supervisor.intake(for: "push")
-        let asked = supervisor.explain(try #require(arrivals([message("loading", id: "7")]).first))
+        let explained = supervisor.explain(try #require(arrivals([message("loading", id: "7")]).first))
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("throws", id: "4")])) }
         let letter = try #require(supervisor.deadLetters.letters.first)
         let guide = try Self.guide()
-        for explanation in [asked, letter.explanation] {
+        for explanation in [explained, letter.explanation] {
             let block = Self.indented(explanation)
             #expect(guide.contains(block), "docs/access.md has not:\n\(block)")
         }

@@ -15,7 +15,7 @@ import Testing
         return (explanation.verdict.code, explanation.steps.first { !$0.passes })
     }
 
-    @Test func repeatsRateLimitsAndCircuitBreakersAreAskedForTheirState() async throws {
+    @Test func deduplicationRateLimitsAndCircuitBreakersReportTheirState() async throws {
         let supervisor = Supervisor.make(clock: ManualClock())
         let options = PluginOptions<Empty>(circuitBreaker: CircuitBreakerPolicy(failures: 1, openFor: .seconds(30)))
         try supervisor.register("works", as: RawBody.self, from: .source("push")) { _, _ in }
@@ -25,7 +25,7 @@ import Testing
         let intake = try supervisor.intake(
             for: "push",
             rateLimit: RateLimit(perSecond: 1, burst: 4),
-            repeats: .within(RepeatLimits())
+            deduplication: .within(DeduplicationLimits())
         )
         func deliver(_ text: String) async -> String { await intake.deliver(arrivals([text])).first?.code ?? "" }
         try await supervisor.whileRunning {
@@ -33,9 +33,9 @@ import Testing
             #expect(try Self.explain(first, by: supervisor).code == "called")
             #expect(await deliver(first) == "handled")
             let again = try Self.explain(first, by: supervisor)
-            #expect(again.code == "repeated" && again.stops?.stage == .repeats)
+            #expect(again.code == "duplicate" && again.stops?.stage == .deduplication)
             let other = try Self.explain(message("works", id: "1", body: "[]"), by: supervisor)
-            #expect(other.code == "idConflict" && other.stops?.stage == .repeats)
+            #expect(other.code == "idConflict" && other.stops?.stage == .deduplication)
 
             #expect(try Self.explain(message("fails"), by: supervisor).code == "called")
             #expect(await deliver(message("fails")) == "threw")
@@ -55,10 +55,10 @@ import Testing
             #expect(await deliver(message("works", id: "1", body: "[]")) == "idConflict")
         }
         let stages = supervisor.deadLetters.letters.map { $0.explanation.steps.last?.stage }
-        #expect(stages == [.attempts, .circuitBreaker, .rateLimit, .repeats])
+        #expect(stages == [.attempts, .circuitBreaker, .rateLimit, .deduplication])
     }
 
-    @Test func aStalledLaneAndARunningRepeatAreTold() async throws {
+    @Test func aStalledLaneAndARunningDuplicateAreReported() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         let (began, gate) = (AsyncStream.makeStream(of: Void.self), AsyncStream.makeStream(of: Void.self))
@@ -67,12 +67,12 @@ import Testing
             began.continuation.yield()
             for await _ in gate.stream { return }
         }
-        let intake = try supervisor.intake(for: "push", repeats: .within(RepeatLimits()))
+        let intake = try supervisor.intake(for: "push", deduplication: .within(DeduplicationLimits()))
         try await supervisor.whileRunning {
             async let outcomes = intake.deliver(arrivals([message("slow", id: "1")]))
             for await _ in began.stream { break }
             let running = try Self.explain(message("slow", id: "1"), by: supervisor)
-            #expect(running.code == "repeated" && running.stops?.detail.contains("is running") == true)
+            #expect(running.code == "duplicate" && running.stops?.detail.contains("is running") == true)
             #expect(try Self.explain(message("slow", id: "2"), by: supervisor).code == "called")
             await clock.tick(30)
             #expect(await outcomes.map(\.code) == ["timeout"])
@@ -144,10 +144,10 @@ import Testing
     ]
 
     @Test(arguments: reasons)
-    func whatMiddlewareSaysIsNotTakenForAnEarlierStage(_ reason: Outcome.Rejection.Reason) async throws {
-        let told = EventList<Explanation>()
+    func aMiddlewareOutcomeIsNotTakenForAnEarlierStage(_ reason: Outcome.Rejection.Reason) async throws {
+        let reported = EventList<Explanation>()
         let supervisor = Supervisor.make { configuration in
-            configuration.onOutcome = { if let explanation = $0.explanation { told.append(explanation) } }
+            configuration.onOutcome = { if let explanation = $0.explanation { reported.append(explanation) } }
         }
         supervisor.use(Answering(outcome: .rejected(Outcome.Rejection(reason, detail: "not today"))))
         try supervisor.register("work", as: Empty.self, from: .source("push")) { _, _ in }
@@ -157,7 +157,7 @@ import Testing
         #expect(letter.attempts == 1)
         #expect(letter.explanation.steps.map(\.stage) == [.envelope, .plugin, .access, .attempts, .middleware])
         #expect(letter.explanation.steps.last?.detail == "not today")
-        #expect(told.all == [letter.explanation])
+        #expect(reported.all == [letter.explanation])
     }
 
     @Test func aPluginThatDeclinesHasDecodedTheBody() async throws {
@@ -186,8 +186,8 @@ import Testing
         attempts: Int,
         stages: [ExplanationStage]
     ) async throws {
-        let told = EventList<Int>()
-        let supervisor = Supervisor.make { $0.onOutcome = { told.append($0.attempts) } }
+        let reported = EventList<Int>()
+        let supervisor = Supervisor.make { $0.onOutcome = { reported.append($0.attempts) } }
         let passed = Atomic(0)
         supervisor.use(Counting(calls: { passed.wrappingAdd(1, ordering: .relaxed) }))
         let options = PluginOptions<Int>(order: order)
@@ -196,7 +196,7 @@ import Testing
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work", body: "[]")])) }
         let letter = try #require(supervisor.deadLetters.letters.first)
         #expect(letter.attempts == attempts)
-        #expect(told.all == [attempts])
+        #expect(reported.all == [attempts])
         #expect(passed.load(ordering: .relaxed) == attempts)
         #expect(letter.explanation.steps.map(\.stage) == stages)
     }

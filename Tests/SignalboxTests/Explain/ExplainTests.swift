@@ -25,7 +25,7 @@ import Testing
     private static let loading = message("loading", id: "7", body: #"{"isShow":true}"#)
 
     /// With an order by key, the body is decoded before the lane, as for a submitted arrival.
-    @Test(arguments: [false, true]) func everyStageSaysWhatItWouldDo(isByKey: Bool) throws {
+    @Test(arguments: [false, true]) func everyStageReportsItsResult(isByKey: Bool) throws {
         let supervisor = Supervisor.make { $0.timeout = .seconds(2) }
         supervisor.use(Tracing())
         let options = PluginOptions<Loading>(
@@ -46,7 +46,7 @@ import Testing
             "  envelope        passes  standard",
             "  plugin          passes  served by a closure for Loading",
             "  access          passes  allowed by source push",
-            "  repeats         passes  not recognised",
+            "  deduplication   passes  off for this source",
             "  deadline        passes  none",
             "  rateLimit       passes  none",
             "  circuitBreaker  passes  none",
@@ -137,14 +137,14 @@ import Testing
             calls.wrappingAdd(1, ordering: .relaxed)
         }
         let limit = RateLimit(perSecond: 1, burst: 1)
-        let repeats = RepeatPolicy.within(RepeatLimits())
-        let intake = try supervisor.intake(for: "push", rateLimit: limit, repeats: repeats)
+        let deduplication = DeduplicationPolicy.within(DeduplicationLimits())
+        let intake = try supervisor.intake(for: "push", rateLimit: limit, deduplication: deduplication)
         let texts = [message("spied", id: "1"), "not json", message("nobody"), message("spied", id: "1", body: "2")]
         try await supervisor.whileRunning {
             let before = supervisor.report
-            let asked = arrivals(texts)
-            let first = asked.map { supervisor.explain($0) }
-            for _ in 0..<100 { #expect(asked.map { supervisor.explain($0) } == first) }
+            let explained = arrivals(texts)
+            let first = explained.map { supervisor.explain($0) }
+            for _ in 0..<100 { #expect(explained.map { supervisor.explain($0) } == first) }
             #expect(supervisor.report == before)
             #expect(calls.load(ordering: .relaxed) == 0 && settled.load(ordering: .relaxed) == 0)
             #expect(Spied.made.load(ordering: .relaxed) == 202)
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func anExplanationIsOneLinePerStepWhateverTheMessageSays() throws {
+    @Test func anExplanationIsOneLinePerStepWhateverTheMessageContains() throws {
         let supervisor = Supervisor.make()
         let rule = AccessRule("line\nbreak \u{1B}[2J") { _ in true }
         try supervisor.register("loading", as: Loading.self, from: rule) { _, _ in }
@@ -184,7 +184,7 @@ import Testing
 
     private struct Payment: Decodable, Sendable { let amount: Int }
 
-    private struct Ledger: BatchPlugin {
+    private struct PaymentBatchPlugin: BatchPlugin {
         let action: ActionName = "pay"
         func callAsActions(_ batch: [(info: Payment, context: ActionContext)]) async {}
     }
@@ -195,7 +195,7 @@ import Testing
         (.handler("pay"), #"{"amount":"1"}"#), (.standard, #"{"action":"pay","body":{"amount":"1"}}"#),
         (.route(RouteNaming(action: "pay", captures: [RouteNaming.Capture(name: "amount", value: "one")])), "{}"),
     ])
-    func aBodyThatDoesNotDecodeIsExplainedWithItsPlaceWhateverTheEnvelope(_ envelope: Envelope, _ text: String) throws {
+    func aBodyThatDoesNotDecodeIsExplainedWithItsPathInEveryEnvelope(_ envelope: Envelope, _ text: String) throws {
         var batch = ArrivalBatch(pool: ArrivalPool())
         let origin = Origin(source: "push", facts: TestFacts(label: ""))
         Array(text.utf8).withUnsafeBytes {
@@ -203,7 +203,7 @@ import Testing
         }
         let arrival = try #require(batch.take().first)
         let supervisor = Supervisor.make()
-        try supervisor.register(Ledger(), from: .source("push"))
+        try supervisor.register(PaymentBatchPlugin(), from: .source("push"))
         let explanation = supervisor.explain(arrival)
         #expect(explanation.verdict.code == "invalidBody")
         let body = try #require(Self.step(explanation, .body))

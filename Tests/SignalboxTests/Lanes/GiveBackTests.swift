@@ -34,7 +34,7 @@ import Testing
             whenUnavailable: RetryExhaustion? = nil,
             _ call: @escaping @Sendable (ActionContext) async throws -> Void = { _ in throw DiskFull() }
         ) throws {
-            supervisor = Supervisor.make(clock: clock) { $0.holdLimit = .seconds(600) }
+            supervisor = Supervisor.make(clock: clock) { $0.ackDeadline = .seconds(600) }
             var options = PluginOptions<Empty>(retry: retry, circuitBreaker: breaker)
             if let whenUnavailable { options.whenUnavailable = whenUnavailable }
             try supervisor.register("store", as: Empty.self, from: .source("push"), options: options) {
@@ -85,7 +85,7 @@ import Testing
         #expect(trial.supervisor.report.total.abandoned == 1)
     }
 
-    @Test func whereNothingComesAgainItIsADeadLetter() async throws {
+    @Test func withoutRedeliveryItIsADeadLetter() async throws {
         let trial = try Trial(features: [])
         let outcomes = try await trial.outcomes(of: arrivals([message("store")]))
         #expect(outcomes.map(\.name) == ["failed"])
@@ -100,14 +100,14 @@ import Testing
         #expect(trial.supervisor.deadLetters.total == 1)
     }
 
-    @Test func aFailureThatSaysNothingIsADeadLetterAsBefore() async throws {
+    @Test func aFailureWithoutAPreferenceIsADeadLetter() async throws {
         let trial = try Trial(retry: RetryPolicy(attempts: 2)) { _ in throw Busy() }
         let outcomes = try await trial.outcomes(of: arrivals([message("store")]))
         #expect(outcomes.map(\.name) == ["failed"])
         #expect(trial.supervisor.deadLetters.total == 1)
     }
 
-    @Test func aThrownFailureCanAskForItToo() async throws {
+    @Test func aThrownFailureCanRequestItToo() async throws {
         let failure = Outcome.Failure(.threw, detail: "gone", isRetryable: false, whenExhausted: .abandon)
         let trial = try Trial { _ in throw failure }
         let outcomes = try await trial.outcomes(of: arrivals([message("store")]))
@@ -122,7 +122,7 @@ import Testing
         #expect(trial.attempts.all.count == 2)
     }
 
-    @Test func itComesAgainAsANewArrivalAlsoWhereRepeatsAreKnown() async throws {
+    @Test func itIsRedeliveredAsANewArrivalAlsoWithDeduplication() async throws {
         let calls = EventList<Int>()
         let trial = try Trial(features: [.redelivers, .stableIDs]) { context in
             calls.append(context.attempt)
@@ -163,8 +163,8 @@ import Testing
             #expect(lines.all.filter { $0.message == LogKind.givenBack.text }.count == 2)
             _ = await intake.deliver(arrivals([message("store")]))
         }
-        let told = lines.all.filter { $0.message == LogKind.givenBack.text }
-        #expect(told.count == 3)
+        let reported = lines.all.filter { $0.message == LogKind.givenBack.text }
+        #expect(reported.count == 3)
         #expect(!lines.all.contains { $0.message.hasPrefix(LogKind.abandoned.text) })
     }
 
@@ -227,7 +227,7 @@ import Testing
         return trial
     }
 
-    @Test func aCallThatTimesOutAndWhatComesWhileItHasNotReturnedAreGivenBackIfThePluginSaysSo() async throws {
+    @Test func aTimedOutCallAndLaterArrivalsAreGivenBackIfThePluginRequestsIt() async throws {
         let trial = try await Self.stall(nil)
         let late = Outcome.Abandonment.givenBack("timeout: plugin store did not return within \(Duration.seconds(3))")
         let behind = Outcome.Abandonment.givenBack("unavailable: an earlier call of plugin store has not returned")
@@ -248,7 +248,7 @@ import Testing
     }
 
     /// The failure that opens the breaker is a dead letter, because its error decides and not the option.
-    @Test func whatAnOpenCircuitBreakerRefusesIsGivenBackIfThePluginSaysSo() async throws {
+    @Test func arrivalsRefusedByAnOpenCircuitBreakerAreGivenBackIfThePluginRequestsIt() async throws {
         let trial = try await Self.openBreaker(nil)
         #expect(trial.settled.map(\.name) == ["failed", "abandoned"])
         #expect(trial.settled.map(\.code) == ["threw", "givenBack"])

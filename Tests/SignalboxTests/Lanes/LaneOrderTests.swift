@@ -65,7 +65,7 @@ import Testing
         #expect(called.all == ["push0", "chat7", "push1"])
     }
 
-    @Test func withoutOrderAsManyRunAtOnceAsTheOptionsSay() async throws {
+    @Test func withoutOrderAsManyRunConcurrentlyAsTheOptionsAllow() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         let options = PluginOptions<Int>(order: .none, maxConcurrent: 3)
@@ -147,7 +147,7 @@ import Testing
         #expect(called.all.count == 2_000)
     }
 
-    @Test func aKeyWhoseCallDoesNotReturnIsUnavailableAndOthersGoOn() async throws {
+    @Test func aKeyWhoseCallDoesNotReturnIsUnavailableAndOthersContinue() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.timeout = .seconds(1) }
         let gate = Gate()
@@ -207,7 +207,7 @@ import Testing
         #expect(try await Self.answers(to: "other") == ["handled"])
     }
 
-    @Test func waitingForAFreePlaceIsNot() async throws {
+    @Test func waitingForAFreeWorkerIsNot() async throws {
         #expect(try await Self.answers(PluginOptions(order: .none, maxConcurrent: 2)) == ["handled"])
         #expect(try await Self.answers(PluginOptions(maxConcurrent: 2), through: "chat") == ["handled"])
         #expect(try await Self.answers(PluginOptions(maxConcurrent: 2)) == ["reentrant"])

@@ -49,7 +49,7 @@ import Testing
         #expect(seen.withLock { $0["two"] } == Array(stride(from: 1, to: 200, by: 2)))
     }
 
-    @Test func aPluginThatThrowsStopsNobody() async throws {
+    @Test func aPluginThatThrowsStopsNoOther() async throws {
         let supervisor = Supervisor.make()
         try supervisor.register("breaks", as: Empty.self, from: .source("push")) { _, _ in throw Broken() }
         try supervisor.register("works", as: Empty.self, from: .source("push")) { _, _ in }
@@ -125,7 +125,7 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
             configuration.timeout = .seconds(60)
-            configuration.holdLimit = .seconds(2)
+            configuration.ackDeadline = .seconds(2)
         }
         let gate = Gate()
         try supervisor.register("slow", as: Empty.self, from: .any([.source("push"), .source("page")])) { _, _ in
@@ -141,8 +141,8 @@ import Testing
             #expect(page.submit(arrivals(from: "page", [message("slow"), message("slow")]), to: posted) == 2)
             await gate.untilArrived(1)
             await clock.tick(20)
-            #expect(pushed.outcomes[1]?.map(reason) == ["holdLimit"])
-            #expect(pushed.outcomes[2]?.map(reason) == ["holdLimit"])
+            #expect(pushed.outcomes[1]?.map(reason) == ["ackDeadline"])
+            #expect(pushed.outcomes[2]?.map(reason) == ["ackDeadline"])
             #expect(pushed.outcomes[0] == nil)
             #expect(posted.events.isEmpty)
             gate.open()
@@ -158,7 +158,7 @@ import Testing
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { configuration in
             configuration.timeout = .milliseconds(100)
-            configuration.holdLimit = .milliseconds(200)
+            configuration.ackDeadline = .milliseconds(200)
         }
         try supervisor.register("work", as: Int.self, from: .source("push")) { number, _ in
             for _ in 0..<(number % 7) { await Task.yield() }
@@ -182,7 +182,7 @@ import Testing
         let outcomes = sink.outcomes
         #expect(outcomes.count == count)
         #expect(outcomes.values.allSatisfy { $0.count == 1 })
-        let abandoned = outcomes.values.filter { reason($0[0]) == "holdLimit" }.count
+        let abandoned = outcomes.values.filter { reason($0[0]) == "ackDeadline" }.count
         #expect(sink.acknowledged.count == count - abandoned)
         #expect(supervisor.report.total.settled == count)
         #expect(supervisor.report.unsettled == 0)

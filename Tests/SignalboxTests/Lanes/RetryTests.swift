@@ -32,10 +32,10 @@ import Testing
         of plugin: Unsteady,
         _ policy: RetryPolicy?,
         features: AdapterFeatures = [],
-        holdLimit: Duration = .seconds(5)
+        ackDeadline: Duration = .seconds(5)
     ) async throws -> (Outcome, Supervisor) {
         let clock = ManualClock()
-        let supervisor = Supervisor.make(clock: clock) { $0.holdLimit = holdLimit }
+        let supervisor = Supervisor.make(clock: clock) { $0.ackDeadline = ackDeadline }
         let options = PluginOptions<Empty>(retry: policy)
         try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, context in
             try plugin.call(context)
@@ -47,7 +47,7 @@ import Testing
         return (outcome[0], supervisor)
     }
 
-    @Test func whatThePluginCallsRetryableIsCalledAgain() async throws {
+    @Test func retryableFailuresAreRetried() async throws {
         let plugin = Unsteady([Refused(), Refused()])
         let (outcome, supervisor) = try await Self.outcome(of: plugin, RetryPolicy(attempts: 3))
         #expect(outcome == .handled(reply: nil))
@@ -72,14 +72,14 @@ import Testing
         #expect(plugin.attempts == [1])
     }
 
-    @Test func withoutAPolicyNothingIsCalledAgain() async throws {
+    @Test func withoutAPolicyNothingIsRetried() async throws {
         let plugin = Unsteady([Refused()])
         let (outcome, _) = try await Self.outcome(of: plugin, nil)
         #expect(reason(outcome) == "threw")
         #expect(plugin.attempts == [1])
     }
 
-    @Test func aThrownFailureSaysItselfWhetherItIsRetryable() async throws {
+    @Test func aThrownFailureStatesWhetherItIsRetryable() async throws {
         let failures = [
             Outcome.Failure(.threw, detail: "busy", isRetryable: true), Outcome.Failure(.threw, detail: "gone"),
         ]
@@ -89,14 +89,14 @@ import Testing
         #expect(plugin.attempts == [1, 2])
     }
 
-    @Test func noAttemptBeginsBehindTheHoldLimit() async throws {
+    @Test func noAttemptStartsAfterTheAckDeadline() async throws {
         let plugin = Unsteady(Array(repeating: Refused(), count: 200))
         let policy = RetryPolicy(attempts: 100, firstDelay: .seconds(1), longestDelay: .seconds(1))
         let (outcome, supervisor) = try await Self.outcome(
             of: plugin,
             policy,
             features: .redelivers,
-            holdLimit: .milliseconds(400)
+            ackDeadline: .milliseconds(400)
         )
         #expect(reason(outcome) == "threw")
         // The limit is four ticks, and each wait takes at least one.
@@ -121,11 +121,11 @@ import Testing
             #expect(intake.submit(arrivals([message("work")]), to: sink) == 1)
             await gate.untilArrived(1)
             await clock.tick(800)
-            gate.letPass(1)
+            gate.admit(1)
             while !Task.isCancelled, sink.outcomes.isEmpty, gate.arrived < 2 { await clock.tick() }
             await clock.tick(800)
             #expect(sink.outcomes.isEmpty)
-            gate.letPass(1)
+            gate.admit(1)
             await sink.untilSettled(1)
         }
         #expect(sink.outcomes[0] == [.handled(reply: nil)])
@@ -235,7 +235,7 @@ import Testing
         #expect(called.all.prefix(3).contains("chat"))
     }
 
-    @Test func nothingIsCalledAgainBehindTheDrainLimit() async throws {
+    @Test func nothingIsRetriedAfterTheDrainLimit() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock) { $0.drainLimit = .milliseconds(300) }
         let plugin = Unsteady(Array(repeating: Refused(), count: 1_000))
@@ -255,7 +255,7 @@ import Testing
         #expect(plugin.attempts.count <= 5)
     }
 
-    @Test func ofABatchWhatFailedIsCalledAgainTogether() async throws {
+    @Test func failedActionsOfABatchAreRetriedTogether() async throws {
         struct Pairs: BatchPlugin {
             let called: EventList<[Int]>
             let action: ActionName = "work"

@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func whatMiddlewareSaysIsUnavailableHasALineOfItsOwn() async throws {
+    @Test func anUnavailableOutcomeOfMiddlewareHasItsOwnLine() async throws {
         let lines = EventList<LoggedLine>()
         let logger = Logger(label: "test") { _ in LoggedLines(lines) }
         let supervisor = Supervisor(configuration: .patient, logger: logger)
@@ -132,27 +132,29 @@ import Testing
         try supervisor.register("work", as: Empty.self, from: .source("push"), options: options) { _, _ in }
         let intake = try supervisor.intake(for: "push")
         try await supervisor.whileRunning { _ = await intake.deliver(arrivals([message("work")])) }
-        let told = lines.all.filter { $0.message == "dead letter: unavailable: closed on Sundays" }
-        #expect(told.map(\.fields) == [["source", "action", "id", "plugin", "outcome", "code", "advice", "attempts"]])
+        let reported = lines.all.filter { $0.message == "dead letter: unavailable: closed on Sundays" }
+        #expect(
+            reported.map(\.fields) == [["source", "action", "id", "plugin", "outcome", "code", "advice", "attempts"]]
+        )
     }
 }
 
 /// Searches the sources of all modules, including adapters and the command, for log calls.
-@Suite struct LogPlacesTests {
+@Suite struct LogCallTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     /// The files that write log lines. Each ensures that a line has one event and no secret, and is not written too
     /// often. The lines are listed in docs/observability.md.
-    private static let places: Set<String> = [
+    private static let files: Set<String> = [
         "Sources/Signalbox/Log/Log.swift",
         "Sources/SignalboxCommand/Bridge/BridgeProgram.swift",
         "Sources/SignalboxCommand/InputOutput/Logging.swift",
         "Sources/SignalboxCommand/Plugins/BuiltInPlugins.swift",
         "Sources/SignalboxCommand/Run/ConfigurationReload.swift",
         "Sources/SignalboxCommand/Run/RunCommand.swift",
-        "adapters/AdapterThreads/AdapterLog.swift",
-        "adapters/AdapterThreads/LibraryFault.swift",
+        "adapters/AdapterSupport/AdapterLog.swift",
+        "adapters/AdapterSupport/LibraryVulnerability.swift",
         "adapters/AppScheme/LinkLog.swift",
         "adapters/JSBridge/Page/PageLog.swift",
     ]
@@ -167,14 +169,14 @@ import Testing
         }
     }
 
-    @Test func linesAreWrittenInFewPlaces() throws {
+    @Test func logCallsAreInFewFiles() throws {
         let call = /\.(?:trace|debug|info|notice|warning|error|critical)\(\s*"|\Wlog\(\s*level:/
         var found: Set<String> = []
         for (path, text) in try Self.sources() where text.contains("import Logging") && text.contains(call) {
             found.insert(path)
         }
-        #expect(found.subtracting(Self.places).isEmpty, "lines are written elsewhere: put them where the others are")
-        #expect(Self.places.subtracting(found).isEmpty, "no lines are written here any more")
+        #expect(found.subtracting(Self.files).isEmpty, "lines are written elsewhere: put them where the others are")
+        #expect(Self.files.subtracting(found).isEmpty, "no lines are written here any more")
     }
 
     @Test func everyFieldOfALineIsInTheTable() throws {

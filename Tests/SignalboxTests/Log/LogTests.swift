@@ -20,14 +20,14 @@ import Tracing
         #expect(LogText.shown("a\ntoken=x\nb") == #"a\u{a}token=[redacted]\u{a}b"#)
     }
 
-    @Test func aBudgetWithholdsWhatIsOverAndTellsHowMany() {
-        var budget = LineBudget(linesPerSecond: 2)
-        #expect(budget.ask(inSecond: 1) == .write(withheldBefore: 0))
-        #expect(budget.ask(inSecond: 1) == .write(withheldBefore: 0))
-        #expect(budget.ask(inSecond: 1) == .withhold)
-        #expect(budget.ask(inSecond: 1) == .withhold)
-        #expect(budget.ask(inSecond: 2) == .write(withheldBefore: 2))
-        #expect(budget.takeWithheld() == 0)
+    @Test func aRateLimiterWithholdsTheExcessAndCountsIt() {
+        var limiter = LogRateLimiter(linesPerSecond: 2)
+        #expect(limiter.admit(inSecond: 1) == .write(withheldBefore: 0))
+        #expect(limiter.admit(inSecond: 1) == .write(withheldBefore: 0))
+        #expect(limiter.admit(inSecond: 1) == .withhold)
+        #expect(limiter.admit(inSecond: 1) == .withhold)
+        #expect(limiter.admit(inSecond: 2) == .write(withheldBefore: 2))
+        #expect(limiter.takeWithheld() == 0)
     }
 
     @Test func theFieldsOfEveryKindOfLineAreInTheTable() {
@@ -110,13 +110,13 @@ extension LogField {
             report.handled == Self.count && report.failed == Self.count + 1
                 && report.rejected == sent - report.handled - report.failed
         )
-        let seconds = Int(supervisor.core.secondsRun) + 1
+        let seconds = Int(supervisor.core.elapsedSeconds) + 1
         #expect(lines.all.count <= 50 * seconds + 6, "\(lines.all.count) lines in \(seconds) seconds")
         #expect(lines.all.filter { $0.contains("dead letter: ") }.count >= 50)
-        let told = lines.all.compactMap(Self.withheld).reduce(0, +)
+        let reported = lines.all.compactMap(Self.withheld).reduce(0, +)
         let written = lines.all.filter { $0.contains("dead letter: ") }.count
         let unavailable = 499
-        #expect(told + written == report.rejected + report.failed - unavailable, "what has no line is told of")
+        #expect(reported + written == report.rejected + report.failed - unavailable, "what has no line is told of")
         gate.open()
     }
 
@@ -129,7 +129,7 @@ extension LogField {
 
     private static func withheld(_ line: String) -> Int? {
         line.split(separator: " ").compactMap { part in
-            part.hasPrefix("linesWithheldBefore=") ? Int(part.dropFirst("linesWithheldBefore=".count)) : nil
+            part.hasPrefix("linesWithheld=") ? Int(part.dropFirst("linesWithheld=".count)) : nil
         }.first
     }
 }

@@ -142,13 +142,13 @@ import Tracing
             """
     }
 
-    @Test func anErrorOfAPluginIsSaidWithoutItsSecretsEverywhere() async throws {
+    @Test func anErrorOfAPluginIsReportedWithoutItsSecretsEverywhere() async throws {
         let lines = EventList<String>()
-        let told = EventList<Outcome>()
+        let reported = EventList<Outcome>()
         let tracer = InMemoryTracer()
         let metrics = TestMetrics()
         var configuration = SupervisorConfiguration.patient
-        configuration.onOutcome = { told.append(contentsOf: [$0.outcome]) }
+        configuration.onOutcome = { reported.append(contentsOf: [$0.outcome]) }
         let logger = Logger(label: "canary") { _ in RecordingLog(lines) }
         let supervisor = Supervisor(configuration: configuration, logger: logger)
         supervisor.use(TracingMiddleware(tracer: tracer))
@@ -158,14 +158,14 @@ import Tracing
         let messages = ["throws", "throwsLater", "throwsFailure", "together", "refuses"].map {
             message($0, id: "token=Canary7Q", body: #"{"token":"Canary7Q"}"#)
         }
-        let asked = arrivals(messages).map { "\(supervisor.explain($0))" }
-        #expect(asked.contains { $0.contains("no such token=[redacted]") })
+        let explained = arrivals(messages).map { "\(supervisor.explain($0))" }
+        #expect(explained.contains { $0.contains("no such token=[redacted]") })
         var outcomes: [Outcome] = []
         try await supervisor.whileRunning { outcomes = await intake.deliver(arrivals(messages)) }
         #expect(outcomes.map(\.name) == ["failed", "failed", "failed", "failed", "rejected"])
         let said: [String] = [
-            outcomes.map { "\($0)" }, told.all.map { "\($0)" }, lines.all,
-            supervisor.deadLetters.letters.map { "\($0.outcome)" }, asked,
+            outcomes.map { "\($0)" }, reported.all.map { "\($0)" }, lines.all,
+            supervisor.deadLetters.letters.map { "\($0.outcome)" }, explained,
             supervisor.deadLetters.letters.map { "\($0.explanation)" },
             tracer.finishedSpans.map { "\($0.operationName) \($0.attributes) \($0.status as Any) \($0.errors)" },
             metrics.counters.map { "\($0.label) \($0.dimensions)" },
@@ -228,7 +228,7 @@ import Tracing
         #expect(rejection.bodyError?.detail.unicodeScalars.count == 500)
     }
 
-    @Test func anErrorOfAnAdapterIsSaidWithoutItsSecrets() async throws {
+    @Test func anErrorOfAnAdapterIsReportedWithoutItsSecrets() async throws {
         let lines = EventList<String>()
         let supervisor = Supervisor(
             configuration: .patient,

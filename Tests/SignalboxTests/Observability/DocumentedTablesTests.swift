@@ -13,12 +13,12 @@ import Testing
         var lines = try String(contentsOf: Self.file, encoding: .utf8).components(separatedBy: "\n")
         if ProcessInfo.processInfo.environment["SIGNALBOX_WRITE_DOCS"] != nil {
             for (heading, table) in ObservabilityTables.all {
-                lines.replaceSubrange(try place(heading, lines), with: table)
+                lines.replaceSubrange(try tableRange(heading, lines), with: table)
             }
             try lines.joined(separator: "\n").write(to: Self.file, atomically: true, encoding: .utf8)
         }
         for (heading, table) in ObservabilityTables.all {
-            let documented = Array(lines[try place(heading, lines)])
+            let documented = Array(lines[try tableRange(heading, lines)])
             #expect(
                 documented == table,
                 """
@@ -30,7 +30,7 @@ import Testing
     }
 
     /// Returns the range of the lines of the first table under a heading.
-    private func place(_ heading: String, _ lines: [String]) throws -> Range<Int> {
+    private func tableRange(_ heading: String, _ lines: [String]) throws -> Range<Int> {
         let title = try #require(lines.firstIndex { $0.hasPrefix("#") && $0.hasSuffix(" \(heading)") })
         let begin = try #require(lines[title...].firstIndex { $0.hasPrefix("|") })
         return begin..<(lines[begin...].firstIndex { !$0.hasPrefix("|") } ?? lines.endIndex)

@@ -60,29 +60,29 @@ import Testing
         #expect(metrics.timers.map { $0.dimensions.map(\.1) } == [["push", "everything"]])
     }
 
-    @Test func attemptsRepeatsAndDeadLettersAreCounted() throws {
+    @Test func attemptsDuplicatesAndDeadLettersAreCounted() throws {
         let middleware = MetricsMiddleware(factory: metrics)
         let failed = Outcome.failed(Outcome.Failure(.threw, detail: "no"))
         middleware.settled(settled("works", .handled(reply: nil), attempts: 3))
         middleware.settled(settled("works", failed, attempts: 2))
         middleware.settled(settled("works", .abandoned(.drain), attempts: 0))
-        middleware.settled(settled("works", .handled(reply: nil), attempts: 0, isRepeat: true))
-        middleware.settled(settled("works", failed, attempts: 0, isRepeat: true))
+        middleware.settled(settled("works", .handled(reply: nil), attempts: 0, isDuplicate: true))
+        middleware.settled(settled("works", failed, attempts: 0, isDuplicate: true))
         let labels = [("source", "push"), ("plugin", "works")]
         #expect(try metrics.expectCounter("signalbox_attempts_total", labels).totalValue == 5)
-        #expect(try metrics.expectCounter("signalbox_repeats_total", [("source", "push")]).totalValue == 2)
+        #expect(try metrics.expectCounter("signalbox_duplicates_total", [("source", "push")]).totalValue == 2)
         #expect(try metrics.expectCounter("signalbox_dead_letters_total", [("source", "push")]).totalValue == 1)
         #expect(count("works", "abandoned", "drain") == 1)
     }
 
-    @Test func retriesAreAttemptsAndRepeatsAreNone() async throws {
+    @Test func retriesAreAttemptsAndDuplicatesAreNone() async throws {
         let clock = ManualClock()
         let supervisor = try makeSupervisor(clock: clock)
         let options = PluginOptions<Empty>(retry: RetryPolicy(attempts: 3))
         try supervisor.register("flaky", as: Empty.self, from: .source("push"), options: options) { _, context in
             if context.attempt < 3 { throw RetryTests.Refused() }
         }
-        let intake = try supervisor.intake(for: "push", repeats: .within(RepeatLimits()))
+        let intake = try supervisor.intake(for: "push", deduplication: .within(DeduplicationLimits()))
         try await supervisor.whileRunning {
             for _ in 0..<2 {
                 _ = await clock.tick {
@@ -94,7 +94,7 @@ import Testing
         let flaky = [("source", "push"), ("plugin", "flaky")]
         #expect(try metrics.expectCounter("signalbox_attempts_total", flaky).totalValue == 3)
         #expect(try metrics.expectTimer("signalbox_call_duration_seconds", flaky).values.count == 3)
-        #expect(try metrics.expectCounter("signalbox_repeats_total", [("source", "push")]).totalValue == 1)
+        #expect(try metrics.expectCounter("signalbox_duplicates_total", [("source", "push")]).totalValue == 1)
         let none = [("source", "push"), ("plugin", "none")]
         #expect(metrics.counterTotal(label: "signalbox_attempts_total", dimensions: none) == 0)
     }

@@ -110,10 +110,10 @@ import Tracing
         let span = try #require(spans.first)
         #expect(span.traceID == "0af7651916cd43dd8448eb211c80319c")
         #expect(span.parentSpanID == "b7ad6b7169203331")
-        #expect(span.context.asked == ["traceparent": Self.parent, "tracestate": "a=1"])
+        #expect(span.context.requested == ["traceparent": Self.parent, "tracestate": "a=1"])
     }
 
-    @Test func aMessageIsNotAskedForItsTraceWhereItMayNotSayIt() async throws {
+    @Test func theTraceOfAMessageIsNotReadWhereItIsNotAccepted() async throws {
         let middleware = TracingMiddleware(tracer: tracer, takesParents: false)
         let facts = TracedFacts(values: ["traceparent": Self.parent])
         _ = await call(middleware, plugin: "payment", facts: facts) { _ in .handled(reply: nil) }
@@ -137,7 +137,7 @@ import Tracing
         _ = await call(middleware, plugin: "payment", facts: facts) { _ in .handled(reply: nil) }
         let span = try #require(spans.first)
         #expect(span.parentSpanID == nil)
-        #expect(span.context.asked == nil)
+        #expect(span.context.requested == nil)
     }
 
     @Test(arguments: [String(repeating: "a", count: 513), "a=1\n", "ä=1"])
@@ -145,7 +145,7 @@ import Tracing
         let middleware = TracingMiddleware(tracer: tracer)
         let facts = TracedFacts(values: ["traceparent": Self.parent, "tracestate": state])
         _ = await call(middleware, plugin: "payment", facts: facts) { _ in .handled(reply: nil) }
-        #expect(spans.first?.context.asked == ["traceparent": Self.parent])
+        #expect(spans.first?.context.requested == ["traceparent": Self.parent])
     }
 
     @Test func whatReachedNoPluginHasASpanOfItsOwn() throws {
@@ -160,7 +160,7 @@ import Tracing
         #expect(attributes(of: spans[0])["signalbox.attempt"] == nil)
     }
 
-    @Test func whatItsCallTellsOfHasNoSecondSpan() {
+    @Test func anOutcomeDescribedByItsCallSpanHasNoSecondSpan() {
         let middleware = TracingMiddleware(tracer: tracer)
         let reasons: [Outcome.Rejection.Reason] = [.invalidBody, .expired, .unavailable]
         let answers = reasons.map { Outcome.rejected(Outcome.Rejection($0, detail: "")) }
@@ -171,9 +171,9 @@ import Tracing
         #expect(spans.isEmpty)
         middleware.settled(settled("payment", .failed(Outcome.Failure(.timeout, detail: "")), attempts: 1))
         middleware.settled(settled("payment", .abandoned(.drain), attempts: 1))
-        middleware.settled(settled("payment", .handled(reply: nil), attempts: 0, isRepeat: true))
+        middleware.settled(settled("payment", .handled(reply: nil), attempts: 0, isDuplicate: true))
         #expect(spans.map { attributes(of: $0)["signalbox.code"] } == ["timeout", "drain", "handled"])
-        #expect(spans.map { attributes(of: $0)["signalbox.repeat"] } == [nil, nil, "true"])
+        #expect(spans.map { attributes(of: $0)["signalbox.duplicate"] } == [nil, nil, "true"])
         #expect(spans.map { $0.status?.code } == [.error, nil, nil])
     }
 
@@ -240,12 +240,12 @@ struct W3CTracer: Tracer {
         into context: inout ServiceContext,
         using extractor: Extract
     ) where Extract.Carrier == Carrier {
-        var asked: [String: String] = [:]
+        var requested: [String: String] = [:]
         for key in ["traceparent", "tracestate", "baggage", "b3", "id"] {
-            asked[key] = extractor.extract(key: key, from: carrier)
+            requested[key] = extractor.extract(key: key, from: carrier)
         }
-        context.asked = asked
-        guard let parts = asked["traceparent"]?.split(separator: "-"), parts.count == 4 else { return }
+        context.requested = requested
+        guard let parts = requested["traceparent"]?.split(separator: "-"), parts.count == 4 else { return }
         context.inMemorySpanContext = InMemorySpanContext(
             traceID: String(parts[1]),
             spanID: String(parts[2]),
@@ -266,7 +266,7 @@ private enum AskedKey: ServiceContextKey {
 
 extension ServiceContext {
     /// The values that a tracer extracted from a message.
-    var asked: [String: String]? {
+    var requested: [String: String]? {
         get { self[AskedKey.self] }
         set { self[AskedKey.self] = newValue }
     }

@@ -42,7 +42,7 @@ import Testing
 
     private static func handled(_ text: String) -> Outcome { .handled(reply: Bytes("\"\(text)\"")) }
 
-    @Test func theFirstIsAskedFirst() async {
+    @Test func theFirstIsCalledFirst() async {
         let tester = PluginTester(Self.both())
         #expect(await tester.outcome(of: #"{"amount":7,"customer":"c"}"#) == Self.handled("invoice 7"))
         #expect(await tester.outcome(of: #"{"amount":7,"customer":"c","card":"d"}"#) == Self.handled("invoice 7"))
@@ -54,7 +54,7 @@ import Testing
         #expect(await tester.outcome(of: #"{"amount":700,"customer":"c","card":"d"}"#) == Self.handled("card 700"))
     }
 
-    @Test func whenTheBodyFitsNeitherBothFindingsAreTold() async throws {
+    @Test func whenTheBodyFitsNeitherBothErrorsAreReported() async throws {
         let outcome = await PluginTester(Self.both()).outcome(of: #"{"amount":7}"#)
         let detail = Self.detail(outcome)
         #expect(
@@ -79,7 +79,7 @@ import Testing
         #expect(rejection.bodyError?.offset != nil)
     }
 
-    @Test func whenTheFirstDeclinesAndTheBodyIsNotTheSecondsBothAreTold() async {
+    @Test func whenTheFirstDeclinesAndTheBodyIsNotTheSecondsBothAreReported() async {
         let detail = Self.detail(await PluginTester(Self.both()).outcome(of: #"{"amount":700,"customer":"c"}"#))
         #expect(
             detail.contains("InvoicePayment: invoices go up to 100; CardPayment: missingMember at body.card"),
@@ -87,7 +87,7 @@ import Testing
         )
     }
 
-    @Test func whenBothDeclineBothReasonsAreTold() async {
+    @Test func whenBothDeclineBothReasonsAreReported() async {
         let plugin = FallbackPlugin(NumberPayment(), otherwise: NumberPayment())
         let detail = Self.detail(await PluginTester(plugin).outcome(of: "10"))
         #expect(detail == "declined: NumberPayment: it is too much; NumberPayment: it is too much")

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func itMayAnswerInThePluginsPlace() async throws {
+    @Test func itMayReplyInsteadOfThePlugin() async throws {
         let supervisor = Supervisor.make()
         let called = EventList<Int>()
         let refusal = Outcome.rejected(Outcome.Rejection(.sourceNotAllowed, detail: "not on Sundays"))
@@ -72,7 +72,7 @@ import Testing
         #expect(supervisor.deadLetters.letters.map(\.outcome) == [refusal])
     }
 
-    @Test func itIsAskedOncePerAttempt() async throws {
+    @Test func itIsCalledOncePerAttempt() async throws {
         let clock = ManualClock()
         let supervisor = Supervisor.make(clock: clock)
         let seen = EventList<String>()
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func anObserverIsToldOfEveryOutcome() async throws {
+    @Test func anObserverReceivesEveryOutcome() async throws {
         let supervisor = Supervisor.make()
         let seen = EventList<String>()
         supervisor.use(Watching(seen: seen))

@@ -5,7 +5,7 @@ import SignalboxTesting
 import Testing
 
 @Suite struct RegistryTests {
-    @Test func aSecondPluginForAnActionIsRefusedAndToldWhoHoldsIt() throws {
+    @Test func aSecondPluginForAnActionIsRefusedWithTheNameOfTheFirst() throws {
         let supervisor = Supervisor.make()
         try supervisor.register("loading", as: Loading.self, from: .source("push")) { _, _ in }
         let plugin = ClassicPlugin()
@@ -193,7 +193,7 @@ import Testing
     }
 
     /// The task inherits the collected changes of the `reconfigure` call that created it.
-    @Test func aTaskThatGoesOnAfterwardsChangesThePluginsItself() async throws {
+    @Test func aTaskThatContinuesAfterwardsChangesThePluginsItself() async throws {
         let supervisor = Supervisor.make()
         let gate = Gate()
         var later: Task<Void, any Error>?

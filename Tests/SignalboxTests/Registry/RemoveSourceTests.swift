@@ -266,8 +266,8 @@ import Testing
                 #expect(outcomes == [.handled(reply: nil)])
                 #expect(await supervisor.remove(source: source))
             }
-            let strands = supervisor.core.lanes.all.map { lane in lane.state.withLock { $0.strands.count } }
-            #expect(strands.count == 1 && strands.allSatisfy { $0 < 3 })
+            let groups = supervisor.core.lanes.all.map { lane in lane.state.withLock { $0.groups.count } }
+            #expect(groups.count == 1 && groups.allSatisfy { $0 < 3 })
         }
     }
 }

@@ -17,7 +17,7 @@ struct Scenario: Sendable {
     var ending = Ending.whenIdle
     var timeout = 30
     var drainLimit = 100
-    var holdLimit = 50
+    var ackDeadline = 50
     var deadLetters = DeadLetterLimits()
 
     /// The end of the run.
@@ -39,7 +39,7 @@ struct SourceScenario: Sendable {
     var features: AdapterFeatures = []
     var window = WindowLimits()
     var rateLimit: RateLimit?
-    var repeats = Repeats.automatic
+    var deduplication = Deduplication.automatic
     /// The tick at which the source is added, or `nil` to add it before the supervisor runs.
     var joinsAt: Int?
     var feeds: [Feed] = []
@@ -57,7 +57,7 @@ struct SourceScenario: Sendable {
     }
 
     /// The deduplication policy of a source. Times are in ticks.
-    enum Repeats: Sendable, Hashable {
+    enum Deduplication: Sendable, Hashable {
         case automatic
         case never
         case within(count: Int, time: Int, bytes: Int)
@@ -74,18 +74,18 @@ struct SourceScenario: Sendable {
 
     var name: SourceName { SourceName(stringLiteral: "s\(index)") }
 
-    var repeatPolicy: RepeatPolicy {
-        switch repeats {
+    var deduplicationPolicy: DeduplicationPolicy {
+        switch deduplication {
         case .automatic: .automatic
         case .never: .never
         case .within(let count, let time, let bytes):
-            .within(RepeatLimits(count: count, time: Simulation.tick * time, bytes: bytes))
+            .within(DeduplicationLimits(count: count, time: Simulation.tick * time, bytes: bytes))
         }
     }
 
     /// The limits of remembered ids: their number, time in ticks and bytes of replies. `nil` remembers none.
     var remembered: (count: Int, time: Int, bytes: Int)? {
-        switch repeats {
+        switch deduplication {
         case .automatic: features.contains(.stableIDs) ? (10_000, 6_000, 1_000_000) : nil
         case .never: nil
         case .within(let count, let time, let bytes): (count, time, bytes)
@@ -249,8 +249,8 @@ extension Scenario: CustomStringConvertible {
     /// The scenario as lines, with which the log of a replay begins.
     var description: String {
         var lines = [
-            "seed \(seed): opens at \(opensAt), ends \(ending); timeout \(timeout), drain \(drainLimit), hold \(holdLimit), "
-                + "keeps \(deadLetters.count) dead letters of \(deadLetters.bytes) bytes"
+            "seed \(seed): opens at \(opensAt), ends \(ending); timeout \(timeout), drain \(drainLimit), "
+                + "ack deadline \(ackDeadline), keeps \(deadLetters.count) dead letters of \(deadLetters.bytes) bytes"
         ]
         lines += sources.map { "  \($0)" }
         lines += plugins.map { "  \($0)" }
@@ -267,7 +267,7 @@ extension SourceScenario: CustomStringConvertible {
         let sent = feeds.map { "+\($0.pause) \($0.messages.map { "m\($0)" }.joined(separator: " "))" }
         return "s\(index): \(kind) (\(features)), window \(window.arrivals) / \(window.bytes) bytes, lingers \(lingers)"
             + (joinsAt.map { ", joins at \($0)" } ?? "") + (rateLimit.map { ", rate \($0)" } ?? "")
-            + ", repeats \(repeats); sends " + sent.joined(separator: "; ")
+            + ", deduplication \(deduplication); sends " + sent.joined(separator: "; ")
     }
 }
 

@@ -1,7 +1,7 @@
 import Signalbox
 import SignalboxCore
 
-/// A generator of small scenarios from a seed. Few messages suffice to expose a fault, and their logs are readable.
+/// A generator of small scenarios from a seed. Few messages suffice to expose an error, and their logs are readable.
 struct ScenarioGenerator {
     private var random: SimulationRandom
     private let seed: UInt64
@@ -33,7 +33,7 @@ struct ScenarioGenerator {
         scenario.ending = ending(scenario.disturbances)
         scenario.timeout = random.number(in: 2...12)
         scenario.drainLimit = random.chance(40) ? random.number(in: 1...4) : random.number(in: 5...30)
-        scenario.holdLimit = random.number(in: 2...20)
+        scenario.ackDeadline = random.number(in: 2...20)
         if random.chance(30) {
             let bytes = random.chance(50) ? 1_000_000 : random.number(in: 1...400)
             scenario.deadLetters = DeadLetterLimits(count: random.number(in: 1...5), bytes: bytes)
@@ -69,7 +69,7 @@ extension ScenarioGenerator {
         source.rateLimit =
             random.chance(20)
             ? RateLimit(perSecond: random.number(in: 5...30), burst: random.number(in: 1...5)) : nil
-        source.repeats = random.pick([
+        source.deduplication = random.pick([
             .automatic, .automatic, .never,
             .within(
                 count: random.number(in: 1...4),

@@ -9,14 +9,14 @@ enum SimulationEvent: Sendable, Hashable {
     /// `submit` is called, and returns. The outcomes that it decides immediately come in between.
     case offers(number: Int, IntakeMark, [Offered])
     case took(number: Int, count: Int)
-    case asksForRoom(IntakeMark)
+    case waitsForRoom(IntakeMark)
     case hasRoom(IntakeMark)
     case isClosed(IntakeMark)
 
     /// The notifications of the sink and of the observer.
     case acknowledged(ArrivalMark)
     case settled(ArrivalMark, Outcome)
-    case observed(ArrivalMark, Outcome, attempts: Int, isRepeat: Bool)
+    case observed(ArrivalMark, Outcome, attempts: Int, isDuplicate: Bool)
 
     /// A plugin's code begins, and ends. The call of a batch plugin has several arrivals.
     case callBegan(call: Int, registration: Int, [ArrivalMark], attempt: Int)
@@ -70,13 +70,13 @@ extension SimulationEvent: CustomStringConvertible {
         case .offers(let number, let intake, let offered):
             "offer \(number) to \(intake): " + offered.map { "\($0.mark)=m\($0.message)" }.joined(separator: " ")
         case .took(let number, let count): "took \(count) of offer \(number)"
-        case .asksForRoom(let intake): "\(intake) asks for room"
+        case .waitsForRoom(let intake): "\(intake) waits for room"
         case .hasRoom(let intake): "\(intake) has room"
         case .isClosed(let intake): "\(intake) is closed"
         case .acknowledged(let mark): "\(mark) may be acknowledged"
         case .settled(let mark, let outcome): "\(mark) settled \(outcome.simulationText)"
-        case .observed(let mark, let outcome, let attempts, let isRepeat):
-            "\(mark) observed \(outcome.simulationText), \(attempts) attempts\(isRepeat ? ", a repeat" : "")"
+        case .observed(let mark, let outcome, let attempts, let isDuplicate):
+            "\(mark) observed \(outcome.simulationText), \(attempts) attempts\(isDuplicate ? ", a duplicate" : "")"
         case .callBegan, .callEnded, .middlewareBegan, .middlewareEnded: callText
         case .delivers(let call, let mark): "call \(call) delivers \(mark)"
         case .registered(let registration, let action): "registration \(registration) for p\(action)"

@@ -32,7 +32,7 @@ import Testing
         #expect(Set(texts).count == 20)
     }
 
-    @Test func aFailureTellsTheSeedTheInvariantAndHowToSeeItAgain() {
+    @Test func aFailureReportsTheSeedTheInvariantAndHowToReplayIt() {
         let run = Simulation.run(ScenarioGenerator.scenario(seed: 7))
         let text = run.text(of: [Violation(invariant: "orderIsKept", at: 40, text: "s0:2 was called before s0:1")])
         #expect(text.contains("seed 7 breaks:\n  40: orderIsKept: s0:2 was called before s0:1"))

@@ -24,11 +24,11 @@ let document = "0123456789abcdef https://shop.example"
     let run = trial.begin()
     check(await trial.nextCall() == "load https://shop.example/", "the first page is loaded")
     check(
-        trial.controller.stubScripts.map(\.stubPlace) == [
+        trial.controller.stubScripts.map(\.stubKey) == [
             "signalbox start main", "page start main", "signalbox.title end main",
         ],
         "the relay comes before the page's script, and all are for the main frame",
-        trial.controller.stubScripts.map(\.stubPlace)
+        trial.controller.stubScripts.map(\.stubKey)
     )
     check(trial.controller.stubHandlers.keys.sorted() == ["signalbox.title/title", "signalbox/signalbox"], "handlers")
     check(Array(trial.controller.stubReplyHandlers.keys) == ["page/user"], "handlers with reply")
@@ -67,7 +67,7 @@ let document = "0123456789abcdef https://shop.example"
     }
     check(
         trial.verdicts.all.contains("newWindow cancel https://evil.example/window"),
-        "the observer hears",
+        "the observer waitForLog",
         trial.verdicts.all
     )
 
@@ -111,7 +111,7 @@ let document = "0123456789abcdef https://shop.example"
     // Calls from the program.
     try trial.engine.page.send("price", ["EUR": 3])
     let sent = await trial.nextCall()
-    check(sent.contains("\"receive\",\"price\""), "the page hears of what is sent", sent)
+    check(sent.contains("\"receive\",\"price\""), "the page waitForLog of what is sent", sent)
     trial.view.stubEndScripts()
     trial.view.stubTitle = "Product"
     let title = WKScriptMessage(stubName: "title", body: NSNull(), frame: Trial.page)

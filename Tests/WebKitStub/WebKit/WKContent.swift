@@ -24,7 +24,7 @@ public enum WKUserScriptInjectionTime: Int, Sendable {
 
 @MainActor open class WKUserScript: NSObject {
     /// The world, time and frames, such as `signalbox start main`.
-    public let stubPlace: String
+    public let stubKey: String
 
     public init(
         source: String,
@@ -33,7 +33,7 @@ public enum WKUserScriptInjectionTime: Int, Sendable {
         in contentWorld: WKContentWorld
     ) {
         let time = injectionTime == .atDocumentStart ? "start" : "end"
-        stubPlace = "\(contentWorld.stubName) \(time) \(forMainFrameOnly ? "main" : "all")"
+        stubKey = "\(contentWorld.stubName) \(time) \(forMainFrameOnly ? "main" : "all")"
         super.init()
     }
 
@@ -60,8 +60,8 @@ public enum WKUserScriptInjectionTime: Int, Sendable {
         contentWorld world: WKContentWorld,
         name: String
     ) {
-        let place = stubPlace(world, name)
-        stubHandlers[place] = scriptMessageHandler
+        let key = stubKey(world, name)
+        stubHandlers[key] = scriptMessageHandler
     }
 
     open func addScriptMessageHandler(
@@ -69,8 +69,8 @@ public enum WKUserScriptInjectionTime: Int, Sendable {
         contentWorld: WKContentWorld,
         name: String
     ) {
-        let place = stubPlace(contentWorld, name)
-        stubReplyHandlers[place] = scriptMessageHandlerWithReply
+        let key = stubKey(contentWorld, name)
+        stubReplyHandlers[key] = scriptMessageHandlerWithReply
     }
 
     open func removeAllScriptMessageHandlers() {
@@ -79,13 +79,13 @@ public enum WKUserScriptInjectionTime: Int, Sendable {
     }
 
     /// The real class raises an exception if a world already has a handler of this name.
-    private func stubPlace(_ world: WKContentWorld, _ name: String) -> String {
-        let place = "\(world.stubName)/\(name)"
+    private func stubKey(_ world: WKContentWorld, _ name: String) -> String {
+        let key = "\(world.stubName)/\(name)"
         precondition(
-            stubHandlers[place] == nil && stubReplyHandlers[place] == nil,
-            "a handler is there twice: \(place)"
+            stubHandlers[key] == nil && stubReplyHandlers[key] == nil,
+            "a handler is there twice: \(key)"
         )
-        return place
+        return key
     }
 }
 

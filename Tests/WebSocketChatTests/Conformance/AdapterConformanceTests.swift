@@ -106,7 +106,7 @@ final class FeedSubject: ConformanceSubject {
 
     init(_ source: SourceName, answers: Bool) async throws {
         let far = Watched(FarSide.State())
-        server = try await LibraryTransport.server(ServerPlace(), limits: .conformance) { _ in FarSide(far) }
+        server = try await LibraryTransport.server(ServerEndpoint(), limits: .conformance) { _ in FarSide(far) }
         self.far = far
         let token = FileManager.default.temporaryDirectory.appendingPathComponent("feed-\(UUID().uuidString)")
         self.token = token
@@ -115,7 +115,7 @@ final class FeedSubject: ConformanceSubject {
             url: try WebSocketURL("ws://127.0.0.1:\(server.port)/chat")
         )
         configuration.answers = answers
-        // On a slow machine the far side answers late.
+        // On a slow machine the remote end answers late.
         configuration.pingAfter = nil
         configuration.connectTimeout = .seconds(60)
         configuration.reconnect = .quick
@@ -150,7 +150,7 @@ final class FeedSubject: ConformanceSubject {
 }
 
 extension TransportLimits {
-    /// Limits that let messages wait in the far side's queue while the source pauses reading.
+    /// Limits that let messages wait in the remote end's queue while the source pauses reading.
     static let conformance: TransportLimits = {
         var limits = TransportLimits()
         limits.waitingBytes = 16 << 20
@@ -160,7 +160,7 @@ extension TransportLimits {
     }()
 }
 
-/// An adapter that numbers its runs, because the far side may still have a connection of the previous run.
+/// An adapter that numbers its runs, because the remote end may still have a connection of the previous run.
 struct NumberedAdapter: Adapter {
     let adapter: any Adapter
     let runs: Watched<Runs>
@@ -192,12 +192,12 @@ struct NumberedAdapter: Adapter {
     }
 }
 
-/// The far side of a source in the conformance suite. Records its connections and the answers that it receives.
+/// The remote end of a source in the conformance suite. Records its connections and the answers that it receives.
 final class FarSide: ServerFrameReceiver {
     struct State: Sendable {
         /// The open connections; on a server, with the `Authorization` of their request.
         var open: [ConnectionID: String] = [:]
-        var ended: [ConnectionID: ConnectionEnd] = [:]
+        var ended: [ConnectionID: ConnectionCloseReason] = [:]
         var answers: [String: ConformanceAnswer] = [:]
         /// The connection on which each message was sent.
         var ways: [String: ConnectionID] = [:]
@@ -218,7 +218,7 @@ final class FarSide: ServerFrameReceiver {
     }
 
     func received(_ piece: MessagePiece, on connection: ConnectionID) -> PieceVerdict {
-        guard assemblers[connection]?.add(piece) == .whole else { return .proceed }
+        guard assemblers[connection]?.add(piece) == .complete else { return .proceed }
         assemblers[connection]?.withMessage(piece) { message in
             guard let answer = AnswerFrame.read(Bytes(Array(message))) else { return }
             state.change { $0.answers[answer.id] = answer.answer }
@@ -230,7 +230,7 @@ final class FarSide: ServerFrameReceiver {
 
     func drained(_ connection: ConnectionID) {}
 
-    func closed(_ connection: ConnectionID, _ end: ConnectionEnd) {
+    func closed(_ connection: ConnectionID, _ end: ConnectionCloseReason) {
         assemblers[connection] = nil
         state.change { state in
             state.open[connection] = nil

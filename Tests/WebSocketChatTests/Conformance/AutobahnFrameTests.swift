@@ -13,8 +13,8 @@ import WebSocketChat
         try await Echo.withServer { echo, server, port in
             for (number, trial) in corpus.cases.enumerated() {
                 var side = try await WireSide.openClient(port: port)
-                let fault = trial.fault(in: try await trial.clientScript.play(on: &side))
-                #expect(fault == nil, "\(trial.id): \(fault ?? "")")
+                let mismatch = trial.mismatch(in: try await trial.clientScript.play(on: &side))
+                #expect(mismatch == nil, "\(trial.id): \(mismatch ?? "")")
                 _ = await echo.closed.first(number + 1)
             }
             #expect(server.counts.open == 0)
@@ -28,8 +28,8 @@ import WebSocketChat
         try await Echo.withFeed(of: host.port) { echo, _ in
             for (number, trial) in corpus.cases.enumerated() {
                 var side = try await WireSide.openServer(host)
-                let fault = trial.fault(in: try await trial.serverScript.play(on: &side))
-                #expect(fault == nil, "\(trial.id): \(fault ?? "")")
+                let mismatch = trial.mismatch(in: try await trial.serverScript.play(on: &side))
+                #expect(mismatch == nil, "\(trial.id): \(mismatch ?? "")")
                 side.peer.finish()
                 _ = await echo.closed.first(number + 1)
             }
@@ -123,16 +123,16 @@ extension AutobahnCorpus.Case {
         )
     }
 
-    /// Returns the fault in the answer, or `nil` if it is as expected.
-    func fault(in heard: WireScript.Heard) -> String? {
+    /// Returns the difference in the answer, or `nil` if it is as expected.
+    func mismatch(in received: WireScript.Received) -> String? {
         let sent = messages
-        if !heard.messages.elementsEqual(sent.prefix(heard.messages.count)) { return "something else was echoed" }
-        guard echo_messages.values.contains(heard.messages.count) else {
-            return "\(heard.messages.count) messages were echoed, not \(echo_messages)"
+        if !received.messages.elementsEqual(sent.prefix(received.messages.count)) { return "something else was echoed" }
+        guard echo_messages.values.contains(received.messages.count) else {
+            return "\(received.messages.count) messages were echoed, not \(echo_messages)"
         }
         let pings = frames.filter { $0.opcode == WireFrame.ping }.map(\.payload)
-        if !heard.pongs.allSatisfy(pings.contains) { return "a pong is no ping's" }
-        guard let frame = heard.close else { return close.requireClean ? "no close frame came" : nil }
+        if !received.pongs.allSatisfy(pings.contains) { return "a pong is no ping's" }
+        guard let frame = received.close else { return close.requireClean ? "no close frame came" : nil }
         guard let code = frame.closeCode, !close.closeCode.contains(code) else { return nil }
         return "the close frame was \(code), not one of \(close.closeCode)"
     }

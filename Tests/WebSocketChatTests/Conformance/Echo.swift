@@ -59,7 +59,7 @@ struct Echo: Sendable {
     }
 
     private static func answer(_ body: RawBody, _ context: ActionContext) throws {
-        guard let chat = context.chat else { throw WireFault("the action came by no connection") }
+        guard let chat = context.chat else { throw WireError("the action came by no connection") }
         if body.kind == .bytes {
             try chat.send(binary: body.bytes)
         } else {
@@ -87,7 +87,7 @@ struct Echo: Sendable {
         try await with(window: window) {
             try WebSocketServer(configuration, logger: $0)
         } _: { echo, server in
-            guard let port = await server.port() else { throw WireFault("the server does not listen") }
+            guard let port = await server.port() else { throw WireError("the server does not listen") }
             try await body(echo, server, port)
         }
     }

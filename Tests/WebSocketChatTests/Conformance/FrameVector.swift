@@ -78,20 +78,20 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     /// Whether the vector is small enough to be written byte by byte.
     var isSmall: Bool { pieces.reduce(0) { $0 + $1.bytes(mask: nil).count } < 1_024 }
 
-    /// Returns the fault in the answer, or `nil` if it is as expected.
+    /// Returns the difference in the answer, or `nil` if it is as expected.
     ///
     /// - Parameter mayDrop: Whether a connection may fail without a close frame (RFC 6455, 7.1.7).
-    func fault(in heard: WireScript.Heard, mayDrop: Bool) -> String? {
-        if heard.messages != messages { return "messages \(heard.messages.map(\.shown)) came" }
-        if heard.pongs != pongs { return "pongs \(heard.pongs) came" }
+    func mismatch(in received: WireScript.Received, mayDrop: Bool) -> String? {
+        if received.messages != messages { return "messages \(received.messages.map(\.shown)) came" }
+        if received.pongs != pongs { return "pongs \(received.pongs) came" }
         let isRight =
             switch end {
-            case .open: heard.close?.closeCode == 1_000
-            case .closed(let codes): heard.close.map { codes.contains($0.closeCode) } ?? false
-            case .failed(let code): heard.close.map { $0.closeCode == code } ?? mayDrop
-            case .dropped: heard.close == nil
+            case .open: received.close?.closeCode == 1_000
+            case .closed(let codes): received.close.map { codes.contains($0.closeCode) } ?? false
+            case .failed(let code): received.close.map { $0.closeCode == code } ?? mayDrop
+            case .dropped: received.close == nil
             }
-        let shown = heard.close.map { "\($0.closeCode.map(String.init) ?? "without a code")" }
+        let shown = received.close.map { "\($0.closeCode.map(String.init) ?? "without a code")" }
         return isRight ? nil : "the close frame was \(shown ?? "not there"), expected: \(end)"
     }
 
@@ -99,8 +99,8 @@ struct FrameVector: Sendable, CustomTestStringConvertible {
     ///
     /// libwebsockets reports some faults as 1007 that it answers with 1002, and unknown codes as 1002.
     ///
-    /// - Parameter mayDrop: As for ``fault(in:mayDrop:)``.
-    func told(mayDrop: Bool) -> [Int?] {
+    /// - Parameter mayDrop: As for ``mismatch(in:mayDrop:)``.
+    func reportedCodes(mayDrop: Bool) -> [Int?] {
         switch end {
         case .open: [1_000]
         case .closed: closeCode.map { [Int($0), 1_002] } ?? [nil]
@@ -151,7 +151,7 @@ struct WireScript: Sendable {
     }
 
     /// The frames received.
-    struct Heard: Sendable {
+    struct Received: Sendable {
         /// Text and binary messages, reassembled.
         var messages: [WireFrame] = []
         var pongs: [[UInt8]] = []
@@ -163,28 +163,28 @@ struct WireScript: Sendable {
     /// Plays the script to the end of the connection.
     ///
     /// - Throws: ``Silence`` when the other side neither answers nor closes.
-    func play(on side: inout WireSide) async throws -> Heard {
-        var heard = Heard()
+    func play(on side: inout WireSide) async throws -> Received {
+        var received = Received()
         for bytes in first { side.peer.write(bytes) }
         if let awaited {
             let isProbed = awaited.messages == 0 && awaited.pongs == 0
             // A pong proves that everything before it was read and that the connection is alive.
             if isProbed { side.send(WireFrame(WireFrame.ping, WireScript.probe)) }
             let pongs = isProbed ? 1 : awaited.pongs
-            while heard.close == nil, heard.messages.count < awaited.messages || heard.pongs.count < pongs {
+            while received.close == nil, received.messages.count < awaited.messages || received.pongs.count < pongs {
                 guard let frame = try await side.frame() else { break }
-                heard.take(frame)
+                received.take(frame)
             }
-            if isProbed, heard.pongs == [WireScript.probe] { heard.pongs = [] }
+            if isProbed, received.pongs == [WireScript.probe] { received.pongs = [] }
         }
         for bytes in last { side.peer.write(bytes) }
-        if let close = heard.close { side.answer(close: close) }
-        for frame in try await side.rest() { heard.take(frame) }
-        return heard
+        if let close = received.close { side.answer(close: close) }
+        for frame in try await side.rest() { received.take(frame) }
+        return received
     }
 }
 
-extension WireScript.Heard {
+extension WireScript.Received {
     fileprivate mutating func take(_ frame: WireFrame) {
         switch frame.opcode {
         case WireFrame.close: if close == nil { close = frame }

@@ -4,74 +4,76 @@ import Testing
 @testable import WebSocketChat
 
 @Suite struct FeedConfigurationTests {
-    struct Fault: Sendable, CustomTestStringConvertible {
-        let words: String
+    struct InvalidCase: Sendable, CustomTestStringConvertible {
+        let expected: String
         let change: @Sendable (inout WebSocketFeedConfiguration) -> Void
-        var testDescription: String { words }
+        var testDescription: String { expected }
     }
 
     private static func configuration(_ scheme: String = "ws") throws -> WebSocketFeedConfiguration {
         WebSocketFeedConfiguration(source: "prices", url: try WebSocketURL("\(scheme)://h/"))
     }
 
-    private static func header(_ name: String, _ value: String = "v") -> Fault {
-        Fault(words: name) { $0.headers = [WebSocketHeader(name, .text(value))] }
+    private static func header(_ name: String, _ value: String = "v") -> InvalidCase {
+        InvalidCase(expected: name) { $0.headers = [WebSocketHeader(name, .text(value))] }
     }
 
-    private static let faults: [Fault] = [
-        Fault(words: "32 subprotocols") { $0.subprotocols = (0..<33).map { "p\($0)" } },
-        Fault(words: "subprotocols") { $0.subprotocols = ["a b"] },
-        Fault(words: "subprotocols") { $0.subprotocols = [String(repeating: "a", count: 1_025)] },
-        Fault(words: "offered twice") { $0.subprotocols = ["a", "a"] },
-        Fault(words: "origin") { $0.origin = "" },
-        Fault(words: "origin") { $0.origin = "https://a b" },
-        Fault(words: "origin") { $0.origin = "a\r\nb: c" },
-        Fault(words: "32 further headers") { $0.headers = (0..<33).map { WebSocketHeader("h\($0)", .text("v")) } },
+    private static let invalidCases: [InvalidCase] = [
+        InvalidCase(expected: "32 subprotocols") { $0.subprotocols = (0..<33).map { "p\($0)" } },
+        InvalidCase(expected: "subprotocols") { $0.subprotocols = ["a b"] },
+        InvalidCase(expected: "subprotocols") { $0.subprotocols = [String(repeating: "a", count: 1_025)] },
+        InvalidCase(expected: "offered twice") { $0.subprotocols = ["a", "a"] },
+        InvalidCase(expected: "origin") { $0.origin = "" },
+        InvalidCase(expected: "origin") { $0.origin = "https://a b" },
+        InvalidCase(expected: "origin") { $0.origin = "a\r\nb: c" },
+        InvalidCase(expected: "32 further headers") {
+            $0.headers = (0..<33).map { WebSocketHeader("h\($0)", .text("v")) }
+        },
         header("a b"), header(""), header("Host"), header("UPGRADE"), header("connection"), header("Origin"),
         header("Sec-WebSocket-Key"), header("sec-websocket-protocol"), header("Sec-WebSocket-Extensions"),
         header("Content-Length"), header("Transfer-Encoding"), header("X-Value", "a\r\nb: c"), header("X-Value", ""),
-        Fault(words: "twice") { $0.headers = [.init("X-a", .text("1")), .init("x-A", .text("2"))] },
-        Fault(words: "set by the bearer token") {
+        InvalidCase(expected: "twice") { $0.headers = [.init("X-a", .text("1")), .init("x-A", .text("2"))] },
+        InvalidCase(expected: "set by the bearer token") {
             $0.headers = [.init("authorization", .text("1"))]
             $0.bearer = .text("t")
         },
-        Fault(words: "bearer token") { $0.bearer = .text("a\nb") },
-        Fault(words: "wss://") { $0.trust = .anything },
-        Fault(words: "wss://") { $0.trust = .authority(file: "/ca.pem") },
-        Fault(words: "wss://") { $0.identity = WebSocketIdentity(certificateFile: "/c", keyFile: "/k") },
-        Fault(words: "IPv6") { $0.url = (try? WebSocketURL("wss://[::1]/")) ?? $0.url },
-        Fault(words: "100 opening messages") { $0.openingMessages = Array(repeating: "", count: 101) },
-        Fault(words: "opening messages take 1025 bytes") {
+        InvalidCase(expected: "bearer token") { $0.bearer = .text("a\nb") },
+        InvalidCase(expected: "wss://") { $0.trust = .anything },
+        InvalidCase(expected: "wss://") { $0.trust = .authority(file: "/ca.pem") },
+        InvalidCase(expected: "wss://") { $0.identity = WebSocketIdentity(certificateFile: "/c", keyFile: "/k") },
+        InvalidCase(expected: "IPv6") { $0.url = (try? WebSocketURL("wss://[::1]/")) ?? $0.url },
+        InvalidCase(expected: "100 opening messages") { $0.openingMessages = Array(repeating: "", count: 101) },
+        InvalidCase(expected: "opening messages take 1025 bytes") {
             $0.waitingBytes = 1_024
             $0.openingMessages = [String(repeating: "a", count: 961)]
         },
-        Fault(words: "waiting bytes") { $0.waitingBytes = 1_023 },
-        Fault(words: "waiting bytes") { $0.waitingBytes = (1 << 30) + 1 },
-        Fault(words: "batch") { $0.frames.batch = 0 },
-        Fault(words: "batch") { $0.frames.batch = 10_001 },
-        Fault(words: "2^30") { $0.limits.bytes = 0 },
-        Fault(words: "depth") { $0.limits.depth = 513 },
-        Fault(words: "connecting") { $0.connectTimeout = .milliseconds(999) },
-        Fault(words: "connecting") { $0.connectTimeout = .seconds(61) },
-        Fault(words: "ping is sent") { $0.pingAfter = .zero },
-        Fault(words: "ping is sent") { $0.pingAfter = .seconds(3_601) },
-        Fault(words: "answer to a ping") { $0.pongWithin = .milliseconds(10) },
-        Fault(words: "reconnecting") { $0.reconnect?.first = .zero },
-        Fault(words: "reconnecting") { $0.reconnect?.cap = .milliseconds(1) },
-        Fault(words: "reconnecting") { $0.reconnect?.cap = .seconds(3_601) },
-        Fault(words: "slow waits") { $0.reconnect?.slow = .zero ... .seconds(1) },
-        Fault(words: "slow waits") { $0.reconnect?.slow = .seconds(1) ... .seconds(3_601) },
-        Fault(words: "counts as good") { $0.reconnect?.holds = .seconds(-1) },
+        InvalidCase(expected: "waiting bytes") { $0.waitingBytes = 1_023 },
+        InvalidCase(expected: "waiting bytes") { $0.waitingBytes = (1 << 30) + 1 },
+        InvalidCase(expected: "batch") { $0.frames.batch = 0 },
+        InvalidCase(expected: "batch") { $0.frames.batch = 10_001 },
+        InvalidCase(expected: "2^30") { $0.limits.bytes = 0 },
+        InvalidCase(expected: "depth") { $0.limits.depth = 513 },
+        InvalidCase(expected: "connecting") { $0.connectTimeout = .milliseconds(999) },
+        InvalidCase(expected: "connecting") { $0.connectTimeout = .seconds(61) },
+        InvalidCase(expected: "ping is sent") { $0.pingAfter = .zero },
+        InvalidCase(expected: "ping is sent") { $0.pingAfter = .seconds(3_601) },
+        InvalidCase(expected: "answer to a ping") { $0.pongWithin = .milliseconds(10) },
+        InvalidCase(expected: "reconnecting") { $0.reconnect?.first = .zero },
+        InvalidCase(expected: "reconnecting") { $0.reconnect?.cap = .milliseconds(1) },
+        InvalidCase(expected: "reconnecting") { $0.reconnect?.cap = .seconds(3_601) },
+        InvalidCase(expected: "slow waits") { $0.reconnect?.slow = .zero ... .seconds(1) },
+        InvalidCase(expected: "slow waits") { $0.reconnect?.slow = .seconds(1) ... .seconds(3_601) },
+        InvalidCase(expected: "counts as good") { $0.reconnect?.holds = .seconds(-1) },
     ]
 
-    @Test(arguments: faults) func eachFaultIsToldWithTheSource(fault: Fault) throws {
+    @Test(arguments: invalidCases) func eachInvalidValueIsReportedWithTheSource(invalid: InvalidCase) throws {
         var configuration = try Self.configuration()
         try configuration.validate()
-        fault.change(&configuration)
+        invalid.change(&configuration)
         let error = #expect(throws: WebSocketChatError.self) { try configuration.validate() }
         #expect(error?.code == .invalidConfiguration)
         #expect(error?.source == "prices")
-        #expect(error?.description.contains(fault.words) == true, "\(String(describing: error))")
+        #expect(error?.description.contains(invalid.expected) == true, "\(String(describing: error))")
     }
 
     @Test func theEndsOfTheRangesAreTaken() throws {
@@ -175,14 +177,14 @@ import Testing
         ("ws://\(String(repeating: "a.", count: 60))b/secret", "119 bytes"),
         ("ws://münchen.example/secret", "internationalHost"),
     ])
-    func whatCannotBeConnectedToIsRefusedAndNotRepeated(text: String, words: String) throws {
+    func whatCannotBeConnectedToIsRefusedAndNotRepeated(text: String, expected: String) throws {
         do {
             let url = try WebSocketURL(text)
             // Without slashes, the text is still a valid URL to the WHATWG.
             #expect(text == "ws:h" && url.description == "ws://h:80")
         } catch {
             #expect(error.code == .invalidURL)
-            #expect(error.description.contains(words))
+            #expect(error.description.contains(expected))
             #expect(!error.description.contains("secret"))
         }
     }

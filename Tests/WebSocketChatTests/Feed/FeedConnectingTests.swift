@@ -11,7 +11,7 @@ import Testing
     private static func text(_ message: [UInt8]) -> String { String(decoding: message, as: UTF8.self) }
 
     @Test func openingMessagesComeFirstAfterEachConnection() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
             $0.openingMessages = ["{\"subscribe\":1}", "second", ""]
         }
@@ -21,7 +21,7 @@ import Testing
                 for expected in configuration.openingMessages {
                     #expect(Self.text(try await server.message()) == expected)
                 }
-                await trial.hears("connected to ws://127.0.0.1:\(server.transport.port)")
+                await trial.waitForLog("connected to ws://127.0.0.1:\(server.transport.port)")
                 try trial.feed.connection?.send(text: "after \(round)")
                 #expect(Self.text(try await server.message()) == "after \(round)")
                 server.transport.perform(.close(.goingAway, reason: "restart"), on: id)
@@ -32,24 +32,24 @@ import Testing
     }
 
     @Test func theCeilingGrowsUntilAConnectionHeld() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let times = FeedTimes()
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
             $0.reconnect = WebSocketReconnect(first: .milliseconds(500), cap: .seconds(3), holds: .seconds(10))
         }
-        try await FeedTrial.run(configuration, times.surroundings) { trial in
+        try await FeedTrial.run(configuration, times.environment) { trial in
             for round in 1...5 {
                 let id = try await server.opened().0
                 if round == 5 {
                     // Otherwise the feed might notice the open connection only after the clock has advanced.
-                    server.say("{\"action\":\"a\"}", on: id)
+                    server.send("{\"action\":\"a\"}", on: id)
                     _ = await trial.names(1)
                     times.advance(by: .seconds(10))
                 }
                 server.transport.perform(.close(.internalError, reason: ""), on: id)
                 _ = try await server.ended()
                 _ = await times.waits.first(round)
-                times.letPass()
+                times.releaseWaits()
             }
             let waits = times.waits.all.map { $0 / .milliseconds(1) }
             #expect(waits == [500, 1_000, 2_000, 3_000, 500])
@@ -66,15 +66,15 @@ import Testing
     ])
     func aRefusalThatNeedsTheConfigurationIsAnErrorAndTriedAgainSlowly(
         decision: UpgradeDecision,
-        words: String
+        expected: String
     ) async throws {
-        let server = try await Party.server(.init(decide: { _ in decision }))
+        let server = try await TransportTrial.server(.init(decide: { _ in decision }))
         let times = FeedTimes()
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
             $0.reconnect = WebSocketReconnect(first: .milliseconds(1), slow: .seconds(40) ... .seconds(41))
         }
-        try await FeedTrial.run(configuration, times.surroundings) { trial in
-            let line = await trial.hears("refused the connection: status \(words)")
+        try await FeedTrial.run(configuration, times.environment) { trial in
+            let line = await trial.waitForLog("refused the connection: status \(expected)")
             #expect(line.hasPrefix("error source feed: ws://127.0.0.1:\(server.transport.port) refused"))
             #expect(line.contains("next try in 41.0 s"))
             #expect(await times.waits.first(1) == [.seconds(41)])
@@ -86,10 +86,10 @@ import Testing
     }
 
     @Test func aBusyServerIsTriedAgainSoon() async throws {
-        let server = try await Party.server(.init(decide: { _ in .unavailable }))
+        let server = try await TransportTrial.server(.init(decide: { _ in .unavailable }))
         let times = FeedTimes()
-        try await FeedTrial.run(.test(server.transport.port), times.surroundings) { trial in
-            let line = await trial.hears("status 503")
+        try await FeedTrial.run(.test(server.transport.port), times.environment) { trial in
+            let line = await trial.waitForLog("status 503")
             #expect(line.hasPrefix("warning "))
             #expect(await times.waits.first(1) == [.milliseconds(1)])
         }
@@ -102,7 +102,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("token")
         let seen = EventList<String>()
-        var server = try await Party.server(
+        var server = try await TransportTrial.server(
             .init(decide: { request in
                 seen.append(request.authorization ?? "none")
                 return request.authorization == "Bearer canary-right" ? .accept : .unauthorized
@@ -110,18 +110,18 @@ import Testing
         )
         let times = FeedTimes()
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) { $0.bearer = .file(file.path) }
-        try await FeedTrial.run(configuration, times.surroundings) { trial in
-            let line = await trial.hears("cannot be read")
+        try await FeedTrial.run(configuration, times.environment) { trial in
+            let line = await trial.waitForLog("cannot be read")
             #expect(line.hasPrefix("error source feed: not connected to ws://"))
             #expect(line.contains("file \(file.path) cannot be read"))
             try "canary-wrong\n".write(to: file, atomically: true, encoding: .utf8)
-            times.letPass()
-            await trial.hears("status 401")
+            times.releaseWaits()
+            await trial.waitForLog("status 401")
             try "a\u{1}b".write(to: file, atomically: true, encoding: .utf8)
-            times.letPass()
+            times.releaseWaits()
             _ = await times.waits.first(3)
             try "canary-right\n".write(to: file, atomically: true, encoding: .utf8)
-            times.letPass()
+            times.releaseWaits()
             _ = try await server.opened()
             #expect(seen.all == ["Bearer canary-wrong", "Bearer canary-right"])
             #expect(trial.feed.counts.failures == 3)
@@ -134,32 +134,32 @@ import Testing
         var configuration = WebSocketFeedConfiguration(source: "feed", url: try .local)
         configuration.headers = [WebSocketHeader("X-Key", .text("a\r\nInjected: b"))]
         let made = FeedPreparation.make(configuration) { _ in .success(["127.0.0.1"]) }
-        #expect(throws: FeedEnd.self) { try made.get() }
+        #expect(throws: FeedDisconnectReason.self) { try made.get() }
     }
 
     @Test func allAddressesOfAHostAreTriedInTurn() async throws {
-        let (requests, told) = AsyncStream<UpgradeRequest>.makeStream()
-        var server = try await Party.server(
+        let (requests, continuation) = AsyncStream<UpgradeRequest>.makeStream()
+        var server = try await TransportTrial.server(
             .init(decide: { request in
-                told.yield(request)
+                continuation.yield(request)
                 return .accept
             })
         )
         let port = server.transport.port
-        var surroundings = FeedSurroundings()
-        surroundings.resolve = { $0 == "server.test" ? .success(["::1", "127.0.0.2", "127.0.0.1"]) : .success([]) }
+        var environment = FeedEnvironment()
+        environment.resolve = { $0 == "server.test" ? .success(["::1", "127.0.0.2", "127.0.0.1"]) : .success([]) }
         let configuration = try WebSocketFeedConfiguration.test(port, host: "server.test") {
             $0.origin = "https://app.example"
             $0.headers = [WebSocketHeader("X-Plain", .text("v"))]
         }
-        try await FeedTrial.run(configuration, surroundings) { trial in
+        try await FeedTrial.run(configuration, environment) { trial in
             let request = try #require(await requests.first { _ in true })
             #expect(request.host == "server.test:\(port)")
             #expect(request.path == "/chat")
             #expect(request.query == ["token=canary-7c1e"])
             #expect(request.origin == "https://app.example")
             _ = try await server.opened()
-            await trial.hears("connected to ws://server.test:\(port)")
+            await trial.waitForLog("connected to ws://server.test:\(port)")
             #expect(trial.feed.counts == counts(connections: 1))
         }
         await server.stop()
@@ -172,56 +172,56 @@ import Testing
         return counts
     }
 
-    @Test func aHostWithoutAnAddressIsToldAndTriedAgain() async throws {
+    @Test func aHostWithoutAnAddressIsLoggedAndRetried() async throws {
         let names = EventList<String>()
-        var surroundings = FeedSurroundings()
-        surroundings.resolve = { name in
+        var environment = FeedEnvironment()
+        environment.resolve = { name in
             names.append(name)
             return .failure(.notResolved("nobody knows it"))
         }
-        try await FeedTrial.run(.test(1, host: "server.test"), surroundings) { trial in
-            let line = await trial.hears("the host of ws://server.test:1 cannot be resolved: nobody knows it")
+        try await FeedTrial.run(.test(1, host: "server.test"), environment) { trial in
+            let line = await trial.waitForLog("the host of ws://server.test:1 cannot be resolved: nobody knows it")
             #expect(line.hasPrefix("warning "))
             #expect(await names.first(3) == ["server.test", "server.test", "server.test"])
         }
     }
 
-    @Test func aLookupThatDoesNotEndIsLeftBehind() async throws {
-        let asked = EventList<Void>()
+    @Test func aLookupThatDoesNotEndIsAbandoned() async throws {
+        let lookups = EventList<Void>()
         let mayEnd = DispatchSemaphore(value: 0)
-        var surroundings = FeedTimes(step: .seconds(30)).surroundings
-        surroundings.lookups = LookupThreads(limit: 1)
-        surroundings.resolve = { _ in
-            asked.append(contentsOf: [()])
+        var environment = FeedTimes(step: .seconds(30)).environment
+        environment.threadPool = BlockingThreadPool(limit: 1)
+        environment.resolve = { _ in
+            lookups.append(contentsOf: [()])
             mayEnd.wait()
             return .success(["127.0.0.1"])
         }
-        let lookups = surroundings.lookups
+        let threadPool = environment.threadPool
         let configuration = try WebSocketFeedConfiguration.test(1, host: "server.test") {
             $0.connectTimeout = .seconds(10)
         }
-        try await FeedTrial.run(configuration, surroundings) { trial in
-            let line = await trial.hears("were not there within 10.0 s")
+        try await FeedTrial.run(configuration, environment) { trial in
+            let line = await trial.waitForLog("were not there within 10.0 s")
             #expect(line.hasPrefix("warning "))
-            #expect(asked.all.count == 1)
-            #expect(lookups.running == 1)
-            #expect(lookups.waiting == 0)
+            #expect(lookups.all.count == 1)
+            #expect(threadPool.running == 1)
+            #expect(threadPool.waiting == 0)
         }
         mayEnd.signal()
     }
 
     @Test func compressionIsUsedWhereBothWantIt() async throws {
-        var place = ServerPlace()
-        place.compresses = true
-        var server = try await Party.server(place: place)
+        var endpoint = ServerEndpoint()
+        endpoint.compresses = true
+        var server = try await TransportTrial.server(endpoint: endpoint)
         for compresses in [true, false] {
             let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
                 $0.compression = compresses
             }
             try await FeedTrial.run(configuration) { trial in
                 let id = try await server.opened().0
-                #expect(await trial.hears("connected to").contains("compressed") == compresses)
-                server.say("{\"action\":\"tick\"}", on: id)
+                #expect(await trial.waitForLog("connected to").contains("compressed") == compresses)
+                server.send("{\"action\":\"tick\"}", on: id)
                 #expect(await trial.names(1) == ["tick"])
             }
             _ = try await server.ended()
@@ -232,8 +232,8 @@ import Testing
     @Test func aServerThatDoesNotAnswerAPingIsLeft() async throws {
         let server = try #require(FakeServer { UpgradeAnswer.text(to: $0) })
         let times = FeedTimes(step: .seconds(4))
-        try await FeedTrial.run(.impatient(server.port), times.surroundings) { trial in
-            let line = await trial.hears("did not answer a ping")
+        try await FeedTrial.run(.impatient(server.port), times.environment) { trial in
+            let line = await trial.waitForLog("did not answer a ping")
             #expect(line.hasPrefix("warning source feed: ws://127.0.0.1:\(server.port) did not answer"))
             #expect(trial.feed.counts.unanswered >= 1)
             _ = await server.requests.first(2)
@@ -241,17 +241,17 @@ import Testing
     }
 
     @Test func aConnectionThatIsNotReadIsNotTakenForDead() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let times = FeedTimes(step: .seconds(2))
         let intake = RecordingIntake(room: 1)
         let configuration = try WebSocketFeedConfiguration.impatient(server.transport.port, pongWithin: .seconds(30))
-        try await FeedTrial.run(configuration, times.surroundings, into: intake) { trial in
+        try await FeedTrial.run(configuration, times.environment, into: intake) { trial in
             let id = try await server.opened().0
-            for number in 0..<3 { server.say("{\"action\":\"a\(number)\"}", on: id) }
+            for number in 0..<3 { server.send("{\"action\":\"a\(number)\"}", on: id) }
             _ = await intake.roomCalls.first(1)
-            let looks = times.looks.value
+            let clockReads = times.clockReads.value
             // At least twenty ticks. A connection that is read would be dropped after seventeen.
-            await times.looks.until { $0 >= looks + 20 }
+            await times.clockReads.until { $0 >= clockReads + 20 }
             intake.makeRoom(2)
             #expect(await trial.names(3) == ["a0", "a1", "a2"])
             #expect(trial.feed.counts.unanswered == 0)
@@ -261,15 +261,15 @@ import Testing
     }
 
     @Test func aServerThatAnswersPingsIsKept() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let times = FeedTimes(step: .seconds(2))
         let configuration = try WebSocketFeedConfiguration.impatient(server.transport.port, pongWithin: .seconds(30))
-        try await FeedTrial.run(configuration, times.surroundings) { trial in
+        try await FeedTrial.run(configuration, times.environment) { trial in
             _ = try await server.opened()
-            await trial.hears("connected to")
-            let looks = times.looks.value
+            await trial.waitForLog("connected to")
+            let clockReads = times.clockReads.value
             // A server that does not answer would be dropped after seventeen ticks.
-            await times.looks.until { $0 >= looks + 20 }
+            await times.clockReads.until { $0 >= clockReads + 20 }
             #expect(trial.feed.counts.unanswered == 0)
             #expect(trial.feed.connection != nil)
         }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct FeedEndingTests {
     @Test func aSecondRunAtOnceIsRefused() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         try await FeedTrial.run(.test(server.transport.port)) { trial in
             _ = try await server.opened()
             let error = await #expect(throws: WebSocketChatError.self) { try await trial.feed.run(into: trial.intake) }
@@ -19,12 +19,12 @@ import Testing
     }
 
     @Test func runsFollowEachOtherOnTheSameFeed() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let trial = try FeedTrial(.test(server.transport.port))
         for round in 1...3 {
             try await trial.whileRunning {
                 let id = try await server.opened().0
-                server.say("{\"action\":\"a\(round)\"}", on: id)
+                server.send("{\"action\":\"a\(round)\"}", on: id)
                 _ = await trial.names(round)
             }
             #expect(try await server.ended() == .closedByPeer(.goingAway, reason: ""))
@@ -37,11 +37,11 @@ import Testing
 
     @Test(arguments: [1_000, 1_001, 1_011, 4_000] as [UInt16])
     func withoutReconnectingTheRunEndsWithTheConnection(code: UInt16) async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let trial = try FeedTrial(.test(server.transport.port) { $0.reconnect = nil })
         async let run: Void = trial.feed.run(into: trial.intake)
         let id = try await server.opened().0
-        server.say("{\"action\":\"last\"}", on: id)
+        server.send("{\"action\":\"last\"}", on: id)
         server.transport.perform(.close(CloseCode(number: code), reason: "so it is"), on: id)
         if code <= 1_001 {
             try await run
@@ -62,7 +62,7 @@ import Testing
         let server = try #require(FakeServer { UpgradeAnswer.text(to: $0) })
         let trial = try FeedTrial(.test(server.port) { $0.reconnect = nil })
         async let run: Void = trial.feed.run(into: trial.intake)
-        await trial.hears("connected to")
+        await trial.waitForLog("connected to")
         server.drop()
         do {
             try await run
@@ -72,8 +72,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func aFirstConnectionThatMustSucceedSaysWhyItDidNot(reconnects: Bool) async throws {
-        let server = try await Party.server(.init(decide: { _ in .forbidden }))
+    @Test(arguments: [true, false]) func aFirstConnectionThatMustSucceedReportsWhyItFailed(reconnects: Bool)
+        async throws
+    {
+        let server = try await TransportTrial.server(.init(decide: { _ in .forbidden }))
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
             if reconnects { $0.firstConnectionMustSucceed = true } else { $0.reconnect = nil }
         }
@@ -86,24 +88,24 @@ import Testing
     }
 
     @Test func aSecondConnectionNeedNotSucceedWhereTheFirstMust() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let times = FeedTimes()
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
             $0.firstConnectionMustSucceed = true
         }
-        try await FeedTrial.run(configuration, times.surroundings) { trial in
+        try await FeedTrial.run(configuration, times.environment) { trial in
             _ = try await server.opened()
             await server.stop()
             _ = await times.waits.first(1)
-            times.letPass()
-            await trial.hears("cannot be reached")
+            times.releaseWaits()
+            await trial.waitForLog("cannot be reached")
         }
     }
 
     // MARK: - Cancellation
 
     @Test func aStopBeforeTheBeginningEndsTheRun() async throws {
-        let server = try await Party.server()
+        let server = try await TransportTrial.server()
         let trial = try FeedTrial(.test(server.transport.port))
         let run = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -113,41 +115,41 @@ import Testing
         await server.stop()
     }
 
-    @Test func aStopIsHeardDuringALookup() async throws {
-        let asked = EventList<Void>()
+    @Test func aStopTakesEffectDuringALookup() async throws {
+        let lookups = EventList<Void>()
         let mayEnd = DispatchSemaphore(value: 0)
-        var surroundings = FeedSurroundings()
-        surroundings.lookups = LookupThreads(limit: 1)
-        surroundings.resolve = { _ in
-            asked.append(contentsOf: [()])
+        var environment = FeedEnvironment()
+        environment.threadPool = BlockingThreadPool(limit: 1)
+        environment.resolve = { _ in
+            lookups.append(contentsOf: [()])
             mayEnd.wait()
             return .success(["127.0.0.1"])
         }
-        try await FeedTrial.run(.test(1, host: "server.test"), surroundings) { _ in _ = await asked.first(1) }
+        try await FeedTrial.run(.test(1, host: "server.test"), environment) { _ in _ = await lookups.first(1) }
         mayEnd.signal()
     }
 
-    @Test func aStopIsHeardWhileConnecting() async throws {
+    @Test func aStopTakesEffectWhileConnecting() async throws {
         let server = try #require(FakeServer { _ in "" })
         try await FeedTrial.run(.test(server.port)) { _ in _ = await server.requests.first(1) }
     }
 
-    @Test func aStopIsHeardBetweenTwoConnections() async throws {
-        let server = try await Party.server()
+    @Test func aStopTakesEffectBetweenTwoConnections() async throws {
+        let server = try await TransportTrial.server()
         let port = server.transport.port
         await server.stop()
         let times = FeedTimes()
-        try await FeedTrial.run(.test(port), times.surroundings) { _ in _ = await times.waits.first(1) }
+        try await FeedTrial.run(.test(port), times.environment) { _ in _ = await times.waits.first(1) }
     }
 
-    @Test func aStopDoesNotWaitLongForAServerThatSaysNoMore() async throws {
+    @Test func aStopDoesNotWaitLongForAServerThatStaysSilent() async throws {
         let server = try #require(FakeServer { UpgradeAnswer.text(to: $0) })
         let times = FeedTimes()
-        try await FeedTrial.run(.test(server.port), times.surroundings) { await $0.hears("connected to") }
+        try await FeedTrial.run(.test(server.port), times.environment) { await $0.waitForLog("connected to") }
     }
 
     @Test func aStopWaitsForWhatWasTaken() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let trial = try FeedTrial(
             .test(server.transport.port) {
                 $0.announcesConnections = true
@@ -163,9 +165,9 @@ import Testing
             }
             do {
                 let id = try await server.opened().0
-                server.say("{\"action\":\"work\",\"id\":\"7\"}", on: id)
+                server.send("{\"action\":\"work\",\"id\":\"7\"}", on: id)
             } catch {
-                trial.intake.giveUp()
+                trial.intake.settleAll()
                 throw error
             }
             _ = await trial.names(2)
@@ -185,20 +187,20 @@ import Testing
     }
 
     @Test func whenTheIntakeClosesTheRunEnds() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let trial = try FeedTrial(
             .test(server.transport.port) { $0.answers = true },
             into: RecordingIntake(room: 1)
         )
         async let run: Void = trial.feed.run(into: trial.intake)
         let id = try await server.opened().0
-        server.say("{\"action\":\"a\",\"id\":\"1\"}", on: id)
-        server.say("{\"action\":\"b\",\"id\":\"2\"}", on: id)
+        server.send("{\"action\":\"a\",\"id\":\"1\"}", on: id)
+        server.send("{\"action\":\"b\",\"id\":\"2\"}", on: id)
         _ = await trial.intake.roomCalls.first(1)
         trial.intake.close()
         try await run
         #expect(trial.feed.counts.notTaken == 1)
-        await trial.hears("1 messages were read that nobody takes any more")
+        await trial.waitForLog("1 messages were read that nobody takes any more")
         #expect(String(decoding: try await server.message(), as: UTF8.self).contains("\"handled\""))
         #expect(String(decoding: try await server.message(), as: UTF8.self).contains("\"abandoned\""))
         #expect(try await server.ended() == .closedByPeer(.goingAway, reason: ""))
@@ -206,27 +208,30 @@ import Testing
     }
 }
 
-@Suite struct WebSocketEndingTests {
-    @Test func eachEndIsOneThatProgramsTellApart() {
-        let ends: [(FeedEnd, WebSocketEnding)] = [
-            (.noSecret(""), .notPrepared), (.notResolved(""), .notReached), (.slowLookup(.zero), .notReached),
-            (.slowAnswer(.zero), .notReached), (.noPong, .lost), (.wrongSubprotocol(nil), .brokeProtocol),
-            (.transport(.unusable("")), .notPrepared), (.transport(.notResolved("")), .notReached),
-            (.transport(.notConnected("")), .notReached), (.transport(.notSecured("")), .notSecured),
-            (.transport(.refused(status: 401)), .refused(status: 401)), (.transport(.noUpgrade("")), .brokeProtocol),
+@Suite struct WebSocketDisconnectReasonTests {
+    @Test func eachReasonIsOneThatProgramsDistinguish() {
+        let ends: [(FeedDisconnectReason, WebSocketDisconnectReason)] = [
+            (.secretUnavailable(""), .notPrepared), (.notResolved(""), .unreachable),
+            (.lookupTimeout(.zero), .unreachable),
+            (.connectTimeout(.zero), .unreachable), (.pongTimeout, .lost),
+            (.subprotocolMismatch(nil), .protocolViolation),
+            (.transport(.invalidTarget("")), .notPrepared), (.transport(.notResolved("")), .unreachable),
+            (.transport(.unreachable("")), .unreachable), (.transport(.tlsFailed("")), .tlsFailed),
+            (.transport(.refused(status: 401)), .refused(status: 401)),
+            (.transport(.upgradeFailed("")), .protocolViolation),
             (.transport(.closedByPeer(.normal, reason: "")), .closed(code: 1000)),
             (.transport(.closedByPeer(.absent, reason: "")), .closed(code: nil)),
-            (.transport(.closedHere(.goingAway, reason: "")), .closed(code: 1001)),
-            (.transport(.closedHere(.messageTooBig, reason: "")), .brokeProtocol),
-            (.transport(.brokeProtocol(.invalidPayload)), .brokeProtocol), (.transport(.lost), .lost),
+            (.transport(.closedLocally(.goingAway, reason: "")), .closed(code: 1001)),
+            (.transport(.closedLocally(.messageTooBig, reason: "")), .protocolViolation),
+            (.transport(.protocolViolation(.invalidPayload)), .protocolViolation), (.transport(.lost), .lost),
             (.transport(.stopped), .lost),
         ]
-        for (end, ending) in ends { #expect(end.ending == ending, "\(end)") }
+        for (end, ending) in ends { #expect(end.disconnectReason == ending, "\(end)") }
     }
 
-    @Test func anErrorKeepsItWhateverSourceItIsAbout() {
+    @Test func anErrorKeepsItsReasonWhateverSourceItIsAbout() {
         let error = WebSocketChatError(.ended, "a").with(.closed(code: 4_001))
-        #expect(error.about("feed").ending == .closed(code: 4_001))
-        #expect(WebSocketChatError(.ended, "a").ending == nil)
+        #expect(error.about("feed").disconnectReason == .closed(code: 4_001))
+        #expect(WebSocketChatError(.ended, "a").disconnectReason == nil)
     }
 }

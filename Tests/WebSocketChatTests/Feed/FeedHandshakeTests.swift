@@ -7,19 +7,21 @@ import Testing
 
 /// Answers of a server to a feed's upgrade request.
 @Suite(.timeLimit(.minutes(10))) struct FeedAnswerTests {
-    @Test func aServerThatNeverAnswersIsGivenUp() async throws {
-        let deaf = try QuietListener()
-        let configuration = try WebSocketFeedConfiguration.test(UInt16(deaf.port)) { $0.connectTimeout = .seconds(10) }
-        try await FeedTrial.run(configuration, FeedTimes(step: .seconds(30)).surroundings) { trial in
-            let line = await trial.hears("did not open the connection within 10.0 s")
-            #expect(line.hasPrefix("warning source feed: ws://127.0.0.1:\(deaf.port) "))
+    @Test func aServerThatNeverAnswersTimesOut() async throws {
+        let silent = try QuietListener()
+        let configuration = try WebSocketFeedConfiguration.test(UInt16(silent.port)) {
+            $0.connectTimeout = .seconds(10)
+        }
+        try await FeedTrial.run(configuration, FeedTimes(step: .seconds(30)).environment) { trial in
+            let line = await trial.waitForLog("did not open the connection within 10.0 s")
+            #expect(line.hasPrefix("warning source feed: ws://127.0.0.1:\(silent.port) "))
         }
     }
 
-    @Test func aServerThatSpeaksNoWebSocketIsTold() async throws {
+    @Test func aServerWithoutWebSocketIsLogged() async throws {
         let server = try #require(FakeServer { _ in "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" })
         try await FeedTrial.run(.test(server.port)) { trial in
-            let line = await trial.hears("source feed: ws://127.0.0.1:\(server.port)")
+            let line = await trial.waitForLog("source feed: ws://127.0.0.1:\(server.port)")
             #expect(line.contains("status 200") || line.contains("no answer that opens a WebSocket"))
         }
     }
@@ -29,7 +31,7 @@ import Testing
             FakeServer { _ in "HTTP/1.1 302 Found\r\nLocation: ws://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n" }
         )
         try await FeedTrial.run(.test(server.port)) { trial in
-            let line = await trial.hears("Redirections are not followed")
+            let line = await trial.waitForLog("Redirections are not followed")
             #expect(line.hasPrefix("error "))
         }
     }
@@ -50,10 +52,10 @@ import Testing
         configuration.origin = String(repeating: "o", count: ClientTarget.originLimit)
         configuration.subprotocols = offered
         configuration.headers = [WebSocketHeader("X-Long", .text(value))]
-        var surroundings = FeedSurroundings()
-        surroundings.resolve = { _ in .success(["127.0.0.1"]) }
-        try await FeedTrial.run(configuration, surroundings) { trial in
-            await trial.hears("connected to")
+        var environment = FeedEnvironment()
+        environment.resolve = { _ in .success(["127.0.0.1"]) }
+        try await FeedTrial.run(configuration, environment) { trial in
+            await trial.waitForLog("connected to")
             let lines = try #require(server.requests.all.first).split(separator: "\r\n").map(String.init)
             #expect(lines[0] == "GET /\(path) HTTP/1.1")
             #expect(lines.contains("Host: \(host)\(port)"))
@@ -64,20 +66,20 @@ import Testing
     }
 
     @Test func theSubprotocolThatWasAgreedOnIsAFact() async throws {
-        var place = ServerPlace()
-        place.subprotocols = ["v2"]
-        var server = try await Party.server(place: place)
+        var endpoint = ServerEndpoint()
+        endpoint.subprotocols = ["v2"]
+        var server = try await TransportTrial.server(endpoint: endpoint)
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) {
             $0.subprotocols = ["v3", "v2"]
         }
         try await FeedTrial.run(configuration) { trial in
             let id = try await server.opened().0
-            server.say("{\"action\":\"tick\"}", on: id)
+            server.send("{\"action\":\"tick\"}", on: id)
             let taken = try #require(await trial.intake.taken.first(1).first)
             let facts = try #require(taken.arrival.origin.facts as? ChatFacts)
             #expect(facts == ChatFacts(role: .feed, peer: "127.0.0.1:\(server.transport.port)", subprotocol: "v2"))
             #expect((taken.arrival.sender as? ChatConnection)?.id == trial.feed.connection?.id)
-            #expect(await trial.hears("connected to").contains("subprotocol v2"))
+            #expect(await trial.waitForLog("connected to").contains("subprotocol v2"))
         }
         await server.stop()
     }
@@ -86,7 +88,7 @@ import Testing
         let server = try #require(FakeServer { UpgradeAnswer.text(to: $0) })
         let configuration = try WebSocketFeedConfiguration.test(server.port) { $0.subprotocols = ["v3", "v2"] }
         try await FeedTrial.run(configuration) { trial in
-            let line = await trial.hears("agreed to none of the subprotocols")
+            let line = await trial.waitForLog("agreed to none of the subprotocols")
             #expect(line.hasPrefix("error "))
             #expect(trial.feed.counts.connections == 0)
         }
@@ -97,17 +99,17 @@ import Testing
         let server = try #require(FakeServer { UpgradeAnswer.text(to: $0, adding: ["Sec-WebSocket-Protocol: other"]) })
         let configuration = try WebSocketFeedConfiguration.test(server.port) { $0.subprotocols = offered }
         try await FeedTrial.run(configuration) { trial in
-            await trial.hears("next try in")
+            await trial.waitForLog("next try in")
             #expect(trial.feed.counts.connections == 0)
         }
     }
 }
 
 @Suite(.timeLimit(.minutes(10))) struct FeedSecurityTests {
-    private func server(_ authority: TestAuthority) async throws -> Party {
-        var place = ServerPlace()
-        place.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
-        return try await Party.server(place: place)
+    private func server(_ authority: TestAuthority) async throws -> TransportTrial {
+        var endpoint = ServerEndpoint()
+        endpoint.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
+        return try await TransportTrial.server(endpoint: endpoint)
     }
 
     @Test func theNameIsResolvedAndTheCertificateIsTheHosts() async throws {
@@ -120,7 +122,7 @@ import Testing
         }
         try await FeedTrial.run(configuration) { trial in
             let id = try await server.opened().0
-            server.say("{\"action\":\"tick\"}", on: id)
+            server.send("{\"action\":\"tick\"}", on: id)
             let taken = try #require(await trial.intake.taken.first(1).first)
             let facts = try #require(taken.arrival.origin.facts as? ChatFacts)
             #expect(facts.tls)
@@ -130,19 +132,19 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func whoeverIsNotTrustedIsAnErrorAndTriedAgainSlowly(wrongHost: Bool) async throws {
+    func anUntrustedServerIsAnErrorAndRetriedSlowly(wrongHost: Bool) async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let server = try await server(authority)
         let times = FeedTimes()
-        var surroundings = times.surroundings
-        surroundings.resolve = { _ in .success(["127.0.0.1"]) }
+        var environment = times.environment
+        environment.resolve = { _ in .success(["127.0.0.1"]) }
         let host = wrongHost ? "other.example" : "localhost"
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port, scheme: "wss", host: host) {
             if wrongHost { $0.trust = .authority(file: authority.authorityFile) }
         }
-        try await FeedTrial.run(configuration, surroundings) { trial in
-            let line = await trial.hears("cannot be secured")
+        try await FeedTrial.run(configuration, environment) { trial in
+            let line = await trial.waitForLog("cannot be secured")
             #expect(line.hasPrefix("error source feed: the connection to wss://\(host):\(server.transport.port) "))
             #expect(line.contains("Check whose certificates are trusted"))
             #expect(await times.waits.first(1) == [.milliseconds(10)])
@@ -151,7 +153,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func whoTrustsAnythingIsToldLoudly() async throws {
+    @Test func trustInAnythingIsLoggedAsAWarning() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         var server = try await server(authority)
@@ -160,7 +162,7 @@ import Testing
         }
         try await FeedTrial.run(configuration) { trial in
             _ = try await server.opened()
-            let line = await trial.hears("is not checked")
+            let line = await trial.waitForLog("is not checked")
             #expect(line.hasPrefix("warning source feed: the certificate of wss://127.0.0.1:"))
         }
         await server.stop()
@@ -170,16 +172,16 @@ import Testing
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let identity = try await authority.makeClient()
-        let asking = try await AskingServer.start(authority)
-        let configuration = try WebSocketFeedConfiguration.test(asking.port, scheme: "wss", host: "localhost") {
+        let openSSL = try await OpenSSLServer.start(authority)
+        let configuration = try WebSocketFeedConfiguration.test(openSSL.port, scheme: "wss", host: "localhost") {
             $0.trust = .authority(file: authority.authorityFile)
             $0.identity = identity
         }
         try await FeedTrial.run(configuration) { trial in
-            #expect(await asking.read(until: ["GET /chat?token", "\r\n\r\n"]).contains("CN = client"))
-            asking.write("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            await trial.hears("status 418")
+            #expect(await openSSL.read(until: ["GET /chat?token", "\r\n\r\n"]).contains("CN = client"))
+            openSSL.write("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            await trial.waitForLog("status 418")
         }
-        await asking.end()
+        await openSSL.end()
     }
 }

@@ -6,13 +6,13 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct FeedReadingTests {
     @Test func connectionsAreAnnouncedBeforeAndAfterTheirMessages() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let port = server.transport.port
         let configuration = try WebSocketFeedConfiguration.test(port) { $0.announcesConnections = true }
         try await FeedTrial.run(configuration) { trial in
             let id = try await server.opened().0
-            server.say("{\"action\":\"tick\"}", on: id)
-            server.say("{\"action\":\"signalbox.closed\"}", on: id)
+            server.send("{\"action\":\"tick\"}", on: id)
+            server.send("{\"action\":\"signalbox.closed\"}", on: id)
             server.transport.perform(.close(CloseCode(number: 4_001), reason: "enough"), on: id)
             let taken = await trial.intake.taken.first(5)
             let names = ["signalbox.connected", "tick", "malformed", "signalbox.closed", "signalbox.connected"]
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func aFullWindowStopsReadingAndNothingIsLost() async throws {
-        var server = try await Party.server(limits: .vast)
+        var server = try await TransportTrial.server(limits: .vast)
         let intake = RecordingIntake(room: 10)
         let count = 20_000
         try await FeedTrial.run(.test(server.transport.port), into: intake) { trial in
@@ -50,13 +50,13 @@ import Testing
     }
 
     @Test func noMoreIsReadThanTheWindowAndOneBatch() async throws {
-        var server = try await Party.server(.init(echoes: true), limits: .vast)
-        var other = try await Party.client()
+        var server = try await TransportTrial.server(.init(echoes: true), limits: .vast)
+        var other = try await TransportTrial.client()
         let intake = RecordingIntake(room: 10)
         let trial = try FeedTrial(.test(server.transport.port), into: intake)
         try await trial.whileRunning {
             let id = try await server.opened().0
-            for _ in 0..<20_000 { server.say("{\"action\":\"a\"}", on: id) }
+            for _ in 0..<20_000 { server.send("{\"action\":\"a\"}", on: id) }
             _ = await intake.roomCalls.first(1)
             // The messages of the other client make both threads run many passes.
             let otherID = try await other.open(server.transport.port)
@@ -76,25 +76,25 @@ import Testing
     }
 
     @Test func aMessageBeyondTheLimitEndsTheConnectionWith1009() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) { $0.limits.bytes = 100 }
         try await FeedTrial.run(configuration) { trial in
             let id = try await server.opened().0
-            server.say(String(repeating: " ", count: 101), on: id)
+            server.send(String(repeating: " ", count: 101), on: id)
             #expect(try await server.ended() == .closedByPeer(.messageTooBig, reason: "at most 100 bytes"))
             #expect(await trial.names(1) == ["malformed"])
-            await trial.hears("was closed here: 1009")
+            await trial.waitForLog("was closed here: 1009")
             _ = try await server.opened()
         }
         await server.stop()
     }
 
     @Test func whatThePeerDoesNotReadIsRefusedAsFullAndTheConnectionStays() async throws {
-        var server = try await Party.server(.init(pausesAt: 1))
+        var server = try await TransportTrial.server(.init(pausesAt: 1))
         let configuration = try WebSocketFeedConfiguration.test(server.transport.port) { $0.waitingBytes = 4_096 }
         try await FeedTrial.run(configuration) { trial in
             _ = try await server.opened()
-            await trial.hears("connected to")
+            await trial.waitForLog("connected to")
             let connection = try #require(trial.feed.connection)
             #expect(throws: SendRefused.tooLarge) { try connection.send(text: String(repeating: "a", count: 4_097)) }
             let text = String(repeating: "a", count: 4_000)
@@ -115,12 +115,12 @@ import Testing
     }
 
     @Test func aConnectionThatIsGoneCannotBeSpokenTo() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let trial = try FeedTrial(.test(server.transport.port))
         var connection: ChatConnection?
         try await trial.whileRunning {
             _ = try await server.opened()
-            await trial.hears("connected to")
+            await trial.waitForLog("connected to")
             connection = trial.feed.connection
             try connection?.send("tick", id: ActionID("1"), body: Bytes("{}"))
             let message = try await server.message()

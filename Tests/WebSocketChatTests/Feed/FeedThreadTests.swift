@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Dispatch
 import SignalboxCore
 import SignalboxTesting
@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct FeedThreadTests {
     @Test func fiftyFeedsShareAThread() async throws {
-        var server = try await Party.server(.init(echoes: true))
+        var server = try await TransportTrial.server(.init(echoes: true))
         let thread = WebSocketThread()
         let feeds = try (0..<50).map { number in
             let source = try SourceName("feed\(number)")
@@ -37,18 +37,18 @@ import Testing
 
     @Test func theThreadIsOneWhileAnybodyNeedsIt() async throws {
         let thread = WebSocketThread()
-        async let first = thread.join()
-        async let second = thread.join()
+        async let first = thread.register()
+        async let second = thread.register()
         let both = try await (first, second)
         #expect(both.0 === both.1)
-        await thread.leave(both.0)
-        let third = try await thread.join()
+        await thread.unregister(both.0)
+        let third = try await thread.register()
         #expect(third === both.0)
-        await thread.leave(both.0)
-        await thread.leave(both.0)
-        let next = try await thread.join()
+        await thread.unregister(both.0)
+        await thread.unregister(both.0)
+        let next = try await thread.register()
         #expect(next !== both.0)
-        await thread.leave(next)
+        await thread.unregister(next)
     }
 
     @Test func beginningsAndEndsDoNotMeet() async throws {
@@ -57,8 +57,8 @@ import Testing
             for _ in 0..<8 {
                 group.addTask {
                     for _ in 0..<25 {
-                        let service = try await thread.join()
-                        await thread.leave(service)
+                        let eventLoop = try await thread.register()
+                        await thread.unregister(eventLoop)
                     }
                 }
             }
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func oneFeedsStopDoesNotDisturbAnother() async throws {
-        var server = try await Party.server(.init(echoes: true))
+        var server = try await TransportTrial.server(.init(echoes: true))
         let thread = WebSocketThread()
         let stays = try FeedTrial(.test(server.transport.port), thread: thread)
         try await stays.whileRunning {
@@ -78,7 +78,7 @@ import Testing
                 }
                 _ = try await server.ended()
             }
-            server.say("{\"action\":\"still\"}", on: id)
+            server.send("{\"action\":\"still\"}", on: id)
             #expect(await stays.names(1) == ["still"])
         }
         #expect(stays.feed.counts.connections == 1)
@@ -86,9 +86,9 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct LookupThreadsTests {
+@Suite(.timeLimit(.minutes(10))) struct BlockingThreadPoolTests {
     @Test func thereAreOnlyAFewThreadsAndWhatIsForgottenNeverBegins() async {
-        let threads = LookupThreads(limit: 2)
+        let threads = BlockingThreadPool(limit: 2)
         let begun = EventList<Int>()
         let mayEnd = DispatchSemaphore(value: 0)
         let tickets = (0..<4).map { number in
@@ -102,8 +102,8 @@ import Testing
         #expect(Set(await begun.first(2)) == [0, 1])
         #expect(threads.running == 2)
         #expect(threads.waiting == 2)
-        threads.forget(tickets[2])
-        threads.forget(tickets[0])
+        threads.cancel(tickets[2])
+        threads.cancel(tickets[0])
         #expect(threads.waiting == 1)
         for _ in 0..<3 { mayEnd.signal() }
         #expect(await begun.first(3).last == 3)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: [("127.0.0.1", true), ("::1", true), ("[::1]", false), ("localhost", false), ("1.2.3", false)])
-    func addressesAreTold(host: String, isNumeric: Bool) {
+    func numericAddressesAreRecognized(host: String, isNumeric: Bool) {
         #expect((NumericAddress(host) != nil) == isNumeric)
     }
 }
@@ -128,7 +128,7 @@ import Testing
     private var now = ContinuousClock.now
 
     /// Returns the advice after each of `count` half seconds.
-    private mutating func ticks(_ count: Int, isPaused: Bool = false) -> [Heartbeat.Advice] {
+    private mutating func ticks(_ count: Int, isPaused: Bool = false) -> [Heartbeat.Action] {
         (0..<count).map { _ in
             now += .milliseconds(500)
             return heartbeat.tick(now, isPaused: isPaused)
@@ -144,14 +144,14 @@ import Testing
         begin()
         #expect(ticks(20) == Array(repeating: .nothing, count: 19) + [.ping])
         // One tick more than 5 s, so that an answer still unread is counted.
-        #expect(ticks(11) == Array(repeating: .nothing, count: 10) + [.dead])
+        #expect(ticks(11) == Array(repeating: .nothing, count: 10) + [.timedOut])
     }
 
     @Test mutating func whateverComesIsAnAnswer() {
         begin()
         #expect(ticks(20).last == .ping)
         _ = ticks(10)
-        heartbeat.hear()
+        heartbeat.received()
         #expect(ticks(20) == Array(repeating: .nothing, count: 20))
         #expect(ticks(1) == [.ping])
     }
@@ -163,7 +163,7 @@ import Testing
         #expect(ticks(21) == Array(repeating: .nothing, count: 20) + [.ping])
         #expect(ticks(9) == Array(repeating: .nothing, count: 9))
         #expect(ticks(1_000, isPaused: true) == Array(repeating: .nothing, count: 1_000))
-        #expect(ticks(3) == [.nothing, .nothing, .dead])
+        #expect(ticks(3) == [.nothing, .nothing, .timedOut])
     }
 
     @Test mutating func aSleepOfTheMachineKillsNobody() {
@@ -171,7 +171,7 @@ import Testing
         #expect(ticks(20).last == .ping)
         now += .seconds(86_400)
         #expect(heartbeat.tick(now, isPaused: false) == .nothing)
-        heartbeat.hear()
+        heartbeat.received()
         #expect(ticks(1) == [.nothing])
     }
 }

@@ -24,13 +24,13 @@ struct FeedTrial {
 
     init(
         _ configuration: WebSocketFeedConfiguration,
-        _ surroundings: FeedSurroundings = FeedSurroundings(),
+        _ environment: FeedEnvironment = FeedEnvironment(),
         thread: WebSocketThread = WebSocketThread(),
         into intake: RecordingIntake = RecordingIntake()
     ) throws {
         let log = EventList<String>()
         let logger = Logger(label: "feed") { _ in RecordingLog(log) }
-        feed = try WebSocketFeed(configuration, thread: thread, logger: logger, surroundings: surroundings)
+        feed = try WebSocketFeed(configuration, thread: thread, logger: logger, environment: environment)
         self.intake = intake
         self.log = log
     }
@@ -38,12 +38,12 @@ struct FeedTrial {
     /// Runs a feed while `body` runs, then stops it gracefully and waits for its end.
     static func run(
         _ configuration: WebSocketFeedConfiguration,
-        _ surroundings: FeedSurroundings = FeedSurroundings(),
+        _ environment: FeedEnvironment = FeedEnvironment(),
         thread: WebSocketThread = WebSocketThread(),
         into intake: RecordingIntake = RecordingIntake(),
         _ body: (FeedTrial) async throws -> Void
     ) async throws {
-        let trial = try FeedTrial(configuration, surroundings, thread: thread, into: intake)
+        let trial = try FeedTrial(configuration, environment, thread: thread, into: intake)
         try await trial.whileRunning { try await body(trial) }
     }
 
@@ -54,7 +54,7 @@ struct FeedTrial {
                 try await body()
             } catch {
                 // The run would wait for outcomes that can no longer arrive.
-                intake.giveUp()
+                intake.settleAll()
                 group.cancelAll()
                 throw error
             }
@@ -65,7 +65,7 @@ struct FeedTrial {
 
     /// Waits for `count` log lines that contain the text, and returns the last of them.
     @discardableResult
-    func hears(_ text: String, times count: Int = 1) async -> String {
+    func waitForLog(_ text: String, times count: Int = 1) async -> String {
         await log.line(containing: text, times: count)
     }
 
@@ -99,9 +99,9 @@ extension WebSocketFeedConfiguration {
     }
 }
 
-extension Party {
+extension TransportTrial {
     /// Sends a text message.
-    func say(_ text: String, on id: ConnectionID) {
+    func send(_ text: String, on id: ConnectionID) {
         #expect(transport.send(Array(text.utf8), .text, on: id) == .accepted)
     }
 }
@@ -111,7 +111,7 @@ final class FeedTimes: Sendable {
     /// The waits between connections that have started.
     let waits = EventList<Duration>()
     /// The number of times that the clock was read.
-    let looks = Watched(0)
+    let clockReads = Watched(0)
     private let allowed = Watched(0)
     private let time = Mutex(ContinuousClock.now)
     private let step: Duration
@@ -129,19 +129,19 @@ final class FeedTimes: Sendable {
         keepsWaits = false
     }
 
-    /// The surroundings of a feed. Each wait has its maximum length.
-    var surroundings: FeedSurroundings {
-        var surroundings = FeedSurroundings()
-        surroundings.now = { [self] in
-            looks.change { $0 += 1 }
+    /// The environment of a feed. Each wait has its maximum length.
+    var environment: FeedEnvironment {
+        var environment = FeedEnvironment()
+        environment.now = { [self] in
+            clockReads.change { $0 += 1 }
             return time.withLock { time in
                 time += step
                 return time
             }
         }
-        surroundings.share = { 1 }
-        if keepsWaits { surroundings.sleep = { [self] in try await wait($0) } }
-        return surroundings
+        environment.jitter = { 1 }
+        if keepsWaits { environment.sleep = { [self] in try await wait($0) } }
+        return environment
     }
 
     func advance(by duration: Duration) {
@@ -149,7 +149,7 @@ final class FeedTimes: Sendable {
     }
 
     /// Lets `count` more waits end.
-    func letPass(_ count: Int = 1) {
+    func releaseWaits(_ count: Int = 1) {
         allowed.change { $0 += count }
     }
 

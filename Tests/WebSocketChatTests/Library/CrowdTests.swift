@@ -22,11 +22,11 @@ import Testing
         #expect(send(queue, cost: 200, ids[0]) == .accepted)
         #expect(send(queue, cost: 500, ids[1]) == .accepted)
         #expect(send(queue, cost: 300, ids[2]) == .accepted)
-        #expect(send(queue, cost: 64, ids[3]) == .crowded(slowest: ids[1]))
+        #expect(send(queue, cost: 64, ids[3]) == .overloaded(slowest: ids[1]))
         // After a partial write, it is not the slowest.
         queue.wrote(cost: 400, on: ids[1])
         #expect(send(queue, cost: 400, ids[3]) == .accepted)
-        #expect(send(queue, cost: 64, ids[0]) == .crowded(slowest: ids[3]))
+        #expect(send(queue, cost: 64, ids[0]) == .overloaded(slowest: ids[3]))
         #expect(send(queue, cost: 801, ids[0]) == .full)
     }
 
@@ -35,10 +35,10 @@ import Testing
         let ids = (0..<2).map { _ in ConnectionID.next() }
         for id in ids { queue.opened(id) }
         #expect(send(queue, cost: 900, ids[0]) == .accepted)
-        #expect(send(queue, cost: 900, ids[1]) == .crowded(slowest: ids[0]))
+        #expect(send(queue, cost: 900, ids[1]) == .overloaded(slowest: ids[0]))
         queue.append(.command(ids[0], .cut(.tryAgainLater, reason: "")))
         #expect(send(queue, cost: 900, ids[1]) == .accepted)
-        #expect(send(queue, cost: 64, ids[0]) == .gone)
+        #expect(send(queue, cost: 64, ids[0]) == .closed)
         // Late reports change nothing.
         queue.wrote(cost: 900, on: ids[0])
         queue.closed(ids[0])
@@ -58,7 +58,7 @@ import Testing
         for _ in 0..<200 {
             let newcomer = ConnectionID.next()
             queue.opened(newcomer)
-            guard case .crowded(let slowest) = send(queue, cost: 100, newcomer) else { break }
+            guard case .overloaded(let slowest) = send(queue, cost: 100, newcomer) else { break }
             cut.insert(slowest)
             queue.append(.command(slowest, .cut(.tryAgainLater, reason: "")))
             #expect(send(queue, cost: 100, newcomer) == .accepted)
@@ -78,7 +78,7 @@ import Testing
         queue.opened(flooding)
         var named: [ConnectionID] = []
         while named.last != flooding, named.count < 10 {
-            guard case .crowded(let slowest) = send(queue, cost: 100, flooding) else { continue }
+            guard case .overloaded(let slowest) = send(queue, cost: 100, flooding) else { continue }
             named.append(slowest)
             queue.append(.command(slowest, .cut(.tryAgainLater, reason: "")))
         }
@@ -89,7 +89,7 @@ import Testing
     @Test func aPeerThatTakesNothingIsCutAllTheSame() async throws {
         var limits = TransportLimits()
         limits.waitingBytes = 64 << 20
-        var server = try await Party.server(limits: limits)
+        var server = try await TransportTrial.server(limits: limits)
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
         let there = try await server.opened().0
@@ -99,9 +99,9 @@ import Testing
             #expect(server.transport.send(message, .text, on: there) == .accepted)
         }
         server.transport.perform(.cut(.tryAgainLater, reason: "too slow"), on: there)
-        #expect(server.transport.send([], .text, on: there) == .gone)
+        #expect(server.transport.send([], .text, on: there) == .closed)
         let serverEnd = try await server.ended()
-        #expect(serverEnd == .closedHere(.tryAgainLater, reason: "too slow"))
+        #expect(serverEnd == .closedLocally(.tryAgainLater, reason: "too slow"))
         await server.stop()
         withExtendedLifetime(peer) {}
     }
@@ -110,7 +110,7 @@ import Testing
     @Test func whatTheLibraryHoldsCounts() async throws {
         var limits = TransportLimits()
         limits.waitingBytes = 40 << 20
-        var server = try await Party.server(.init(tellsTicks: true), limits: limits)
+        var server = try await TransportTrial.server(.init(reportsTicks: true), limits: limits)
         let peer = try #require(RawPeer(port: server.transport.port, receiveBytes: 4_096))
         peer.upgrade()
         let there = try await server.opened(passingOver: .ticked).0
@@ -128,7 +128,7 @@ import Testing
     @Test func moreThanAThousandOpenAndCloseAndAllAreCounted() async throws {
         await #expect(processExitsWith: .success) {
             let count = 1_200
-            var server = try await Party.server()
+            var server = try await TransportTrial.server()
             var peers: [RawPeer] = []
             for _ in 0..<count {
                 let peer = try #require(RawPeer(port: server.transport.port))
@@ -151,17 +151,17 @@ import Testing
 
     @Test func aHundredClientsFindAServerThatComesBack() async throws {
         let count = 100
-        var server = try await Party.server(limits: .lingering)
-        var place = ServerPlace()
-        place.port = server.transport.port
-        var client = try await Party.client()
-        for _ in 0..<count { _ = client.transport.connect(to: .local(place.port)) }
+        var server = try await TransportTrial.server(limits: .lingering)
+        var endpoint = ServerEndpoint()
+        endpoint.port = server.transport.port
+        var client = try await TransportTrial.client()
+        for _ in 0..<count { _ = client.transport.connect(to: .local(endpoint.port)) }
         for _ in 0..<count { _ = try await client.opened() }
         for _ in 0..<count { _ = try await server.opened() }
         await server.stop()
         for _ in 0..<count { #expect(try await client.ended() == .closedByPeer(.goingAway, reason: "")) }
-        server = try await Party.server(place: place)
-        for _ in 0..<count { _ = client.transport.connect(to: .local(place.port)) }
+        server = try await TransportTrial.server(endpoint: endpoint)
+        for _ in 0..<count { _ = client.transport.connect(to: .local(endpoint.port)) }
         for _ in 0..<count { _ = try await client.opened() }
         for _ in 0..<count { _ = try await server.opened() }
         await client.stop()
@@ -169,19 +169,19 @@ import Testing
     }
 
     @Test func connectionsOverIPv6Open() async throws {
-        var place = ServerPlace()
-        place.address = "::1"
-        let server: Party
+        var endpoint = ServerEndpoint()
+        endpoint.address = "::1"
+        let server: TransportTrial
         do {
-            server = try await Party.server(
+            server = try await TransportTrial.server(
                 .init(echoes: true, decide: { $0.peerAddress == "::1" ? .accept : .forbidden }),
-                place: place
+                endpoint: endpoint
             )
-        } catch let fault as TransportFault where fault.code == .notListening {
-            print("skipped: \(fault), as this machine has no ::1")
+        } catch let error as TransportError where error.code == .notListening {
+            print("skipped: \(error), as this machine has no ::1")
             return
         }
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         let id = client.transport.connect(
             to: ClientTarget(
                 address: "::1",

@@ -11,19 +11,23 @@ import Testing
     // A block with 0xC3 alone, which begins a character of UTF-8.
     private static let noText: [UInt8] = [0x3A, 0x0C, 0x00]
 
-    private func server(_ manners: RecordingReceiver.Manners = .init()) async throws -> (Party, RawPeer, ConnectionID) {
-        var place = ServerPlace()
-        place.compresses = true
-        var server = try await Party.server(manners, place: place)
+    private func server(_ behavior: RecordingReceiver.Behavior = .init()) async throws -> (
+        TransportTrial, RawPeer, ConnectionID
+    ) {
+        var endpoint = ServerEndpoint()
+        endpoint.compresses = true
+        var server = try await TransportTrial.server(behavior, endpoint: endpoint)
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         let id = try await server.opened(passingOver: .passEnded(bytes: 0)).0
         return (server, peer, id)
     }
 
-    private func client(_ manners: RecordingReceiver.Manners = .init()) async throws -> (Party, RawPeer, ConnectionID) {
+    private func client(_ behavior: RecordingReceiver.Behavior = .init()) async throws -> (
+        TransportTrial, RawPeer, ConnectionID
+    ) {
         let host = try #require(RawHost())
-        var client = try await Party.client(manners)
+        var client = try await TransportTrial.client(behavior)
         _ = client.transport.connect(to: .local(host.port) { $0.offersCompression = true })
         let peer = try #require(await host.accept())
         await peer.answerUpgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
@@ -31,15 +35,15 @@ import Testing
         return (client, peer, id)
     }
 
-    private func party(
+    private func trial(
         isServer: Bool,
-        _ manners: RecordingReceiver.Manners = .init()
-    ) async throws -> (Party, RawPeer, ConnectionID) {
-        isServer ? try await server(manners) : try await client(manners)
+        _ behavior: RecordingReceiver.Behavior = .init()
+    ) async throws -> (TransportTrial, RawPeer, ConnectionID) {
+        isServer ? try await server(behavior) : try await client(behavior)
     }
 
     @Test(arguments: [true, false]) func messagesCompressedAndNotComeInOrder(isServer: Bool) async throws {
-        var (party, peer, _) = try await party(isServer: isServer)
+        var (trial, peer, _) = try await trial(isServer: isServer)
         func frame(_ head: UInt8, _ payload: [UInt8]) { peer.write(RawPeer.frame(head, payload, isMasked: isServer)) }
         frame(0xC1, DeflateFrameTests.hello)
         frame(0x81, Array("plain".utf8))
@@ -49,13 +53,13 @@ import Testing
         frame(0xC1, DeflateFrameTests.lastBlock)
         frame(0xC1, DeflateFrameTests.hello)
         for expected in ["Hello", "plain", "", "", "", "a", "Hello"] {
-            #expect(try await party.message() == Array(expected.utf8))
+            #expect(try await trial.message() == Array(expected.utf8))
         }
-        await party.stop()
+        await trial.stop()
     }
 
     @Test(arguments: [true, false]) func controlFramesMayComeInsideAFragmentedMessage(isServer: Bool) async throws {
-        var (party, peer, _) = try await party(isServer: isServer)
+        var (trial, peer, _) = try await trial(isServer: isServer)
         func frame(_ head: UInt8, _ payload: [UInt8]) { peer.write(RawPeer.frame(head, payload, isMasked: isServer)) }
         for cut in 0...DeflateFrameTests.hello.count {
             frame(0x41, Array(DeflateFrameTests.hello[..<cut]))
@@ -63,15 +67,15 @@ import Testing
             frame(0x00, [])
             frame(0x89, Array("ping".utf8))
             frame(0x80, Array(DeflateFrameTests.hello[cut...]))
-            let event = await party.next()
+            let event = await trial.next()
             guard case .ponged = event else { throw UnexpectedEvent(event) }
-            #expect(try await party.message() == Array("Hello".utf8))
+            #expect(try await trial.message() == Array("Hello".utf8))
         }
         frame(0x41, Array(DeflateFrameTests.hello[..<3]))
         frame(0x88, [0x03, 0xE8])
-        let end = try await party.ended()
+        let end = try await trial.ended()
         #expect(end == .closedByPeer(.normal, reason: ""))
-        await party.stop()
+        await trial.stop()
     }
 
     static let brokenFrames: [(String, [(UInt8, [UInt8])], CloseCode)] = [
@@ -92,29 +96,29 @@ import Testing
         broken: (name: String, frames: [(UInt8, [UInt8])], code: CloseCode),
         isServer: Bool
     ) async throws {
-        var (party, peer, _) = try await party(isServer: isServer)
+        var (trial, peer, _) = try await trial(isServer: isServer)
         // More data behind it, in one segment: the end must still be reported, and only once.
         let frames = broken.frames.flatMap { RawPeer.frame($0.0, $0.1, isMasked: isServer) }
         peer.write(frames + RawPeer.frame(0x81, Array("more".utf8), isMasked: isServer))
         peer.finish()
-        let end = try await party.ended()
-        #expect(end == .brokeProtocol(broken.code), "\(broken.name)")
-        await party.stop()
+        let end = try await trial.ended()
+        #expect(end == .protocolViolation(broken.code), "\(broken.name)")
+        await trial.stop()
     }
 
     @Test(arguments: [(0xC8, [0x03, 0xE8]), (0x88, [0x03, 0xE8, 0xC3])] as [(UInt8, [UInt8])], [true, false])
     func aCloseFrameAgainstTheRulesIsNotAnswered(frame: (head: UInt8, payload: [UInt8]), isServer: Bool) async throws {
-        var (party, peer, _) = try await party(isServer: isServer)
+        var (trial, peer, _) = try await trial(isServer: isServer)
         peer.write(RawPeer.frame(frame.head, frame.payload, isMasked: isServer))
-        let end = try await party.ended()
+        let end = try await trial.ended()
         #expect(end == .lost)
-        await party.stop()
+        await trial.stop()
     }
 
     @Test(arguments: [1, 4_096, 1 << 20], [true, false])
     func aPausedMessageGoesOnWhereItStopped(chunk: Int, isServer: Bool) async throws {
         let count = 500_000
-        var (party, peer, id) = try await party(isServer: isServer, .init(pausesAt: 100_000, tellsPasses: true))
+        var (trial, peer, id) = try await trial(isServer: isServer, .init(pausesAt: 100_000, reportsPasses: true))
         var packed = ZerosInLittle(count: count).bytes[...]
         var frames: [UInt8] = []
         var head: UInt8 = 0x42
@@ -127,52 +131,52 @@ import Testing
         peer.write(frames + RawPeer.frame(0xC1, DeflateFrameTests.hello, isMasked: isServer))
         var bytes = 0
         while bytes < 100_000 {
-            let event = await party.next()
+            let event = await trial.next()
             guard case .passEnded(let more) = event else { throw UnexpectedEvent(event) }
             bytes += more
         }
         #expect(bytes < 100_000 + MessageInflater.pieceBytes)
         // Passes that read nothing.
         for _ in 0..<20 {
-            party.transport.wake()
-            #expect(await party.next() == .passEnded(bytes: 0))
+            trial.transport.wake()
+            #expect(await trial.next() == .passEnded(bytes: 0))
         }
-        party.transport.perform(.resume, on: id)
+        trial.transport.perform(.resume, on: id)
         var messages: [[UInt8]] = []
         while messages.count < 2 {
-            switch await party.next() {
+            switch await trial.next() {
             case .message(_, let bytes, _): messages.append(bytes)
             case .passEnded: break
             case let event: throw UnexpectedEvent(event)
             }
         }
         #expect(messages == [[UInt8](repeating: 0, count: count), Array("Hello".utf8)])
-        await party.stop()
+        await trial.stop()
     }
 
     @Test(arguments: [true, false]) func aPausedMessageIsDroppedWhenItsConnectionIsCut(isServer: Bool) async throws {
-        let manners = RecordingReceiver.Manners(pausesAt: 10_000, tellsPasses: true, tellsPieces: true)
-        var (party, peer, id) = try await party(isServer: isServer, manners)
+        let behavior = RecordingReceiver.Behavior(pausesAt: 10_000, reportsPasses: true, reportsPieces: true)
+        var (trial, peer, id) = try await trial(isServer: isServer, behavior)
         peer.write(RawPeer.frame(0xC2, ZerosInLittle(count: 1 << 20).bytes, isMasked: isServer))
         var bytes = 0
         while bytes < 10_000 {
-            let event = await party.next()
+            let event = await trial.next()
             guard case .passEnded(let more) = event else { throw UnexpectedEvent(event) }
             bytes += more
         }
-        party.transport.perform(.cut(.goingAway, reason: "enough"), on: id)
+        trial.transport.perform(.cut(.goingAway, reason: "enough"), on: id)
         peer.finish()
-        var event = await party.next()
-        while case .passEnded(0) = event { event = await party.next() }
+        var event = await trial.next()
+        while case .passEnded(0) = event { event = await trial.next() }
         #expect(event == .pieces(longest: MessageInflater.pieceBytes, all: MessageInflater.pieceBytes))
-        let end = try await party.ended()
-        #expect(end == .closedHere(.goingAway, reason: "enough"))
-        await party.stop()
+        let end = try await trial.ended()
+        #expect(end == .closedLocally(.goingAway, reason: "enough"))
+        await trial.stop()
     }
 
     @Test func whatIsSentIsCompressedWhenItIsLongEnough() async throws {
         var (server, peer, _) = try await server(.init(echoes: true))
-        let long = [UInt8](repeating: 0x61, count: MessageDeflater.smallestMessage)
+        let long = [UInt8](repeating: 0x61, count: MessageDeflater.minimumMessageSize)
         peer.frame(0x81, Array("short".utf8))
         #expect(try await server.message() == Array("short".utf8))
         peer.frame(0x81, long)
@@ -184,7 +188,7 @@ import Testing
         let frames = DeflateFrameTests.frames(heads)
         #expect(frames.dropFirst().map(\.head) == [0x81, 0xC1, 0xC1])
         #expect(frames[1].payload == Array("short".utf8))
-        let inflater = MessageInflater(keepsContext: true)
+        let inflater = MessageInflater(contextTakeover: true)
         for frame in frames[2...] {
             var text: [UInt8] = []
             let progress = frame.payload.withUnsafeBytes { bytes in
@@ -226,10 +230,10 @@ import Testing
     }
 
     @Test(arguments: [1, 4]) func compressedMessagesOfSeveralConnectionsAreKeptApart(connections: Int) async throws {
-        var place = ServerPlace()
-        place.compresses = true
-        var server = try await Party.server(place: place, limits: .conformance)
-        var client = try await Party.client(limits: .conformance)
+        var endpoint = ServerEndpoint()
+        endpoint.compresses = true
+        var server = try await TransportTrial.server(endpoint: endpoint, limits: .conformance)
+        var client = try await TransportTrial.client(limits: .conformance)
         var ids: [ConnectionID] = []
         var there: [ConnectionID] = []
         for _ in 0..<connections {
@@ -259,10 +263,10 @@ import Testing
     @Test(arguments: [900..<1_400, 3_000..<3_500, 4_000..<4_400]) func messagesOfEverySizeAreWhole(
         sizes: Range<Int>
     ) async throws {
-        var place = ServerPlace()
-        place.compresses = true
-        var server = try await Party.server(.init(echoes: true), place: place, limits: .conformance)
-        var client = try await Party.client(limits: .conformance)
+        var endpoint = ServerEndpoint()
+        endpoint.compresses = true
+        var server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint, limits: .conformance)
+        var client = try await TransportTrial.client(limits: .conformance)
         let id = try await client.open(server.transport.port) { $0.offersCompression = true }
         _ = try await server.opened()
         for size in sizes {

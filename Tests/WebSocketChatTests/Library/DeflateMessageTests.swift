@@ -9,10 +9,10 @@ import Testing
     static func message(_ content: Content, _ count: Int) -> [UInt8] {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         let words = Array("{\"n\":17,\"text\":\"the quick brown fox\"},".utf8)
-        return (0..<count).map { place in
+        return (0..<count).map { index in
             switch content {
             case .zeros: return 0
-            case .text: return words[(place + place / 1_000) % words.count]
+            case .text: return words[(index + index / 1_000) % words.count]
             case .noise:
                 state ^= state << 13
                 state ^= state >> 7
@@ -41,9 +41,9 @@ import Testing
     }
 
     @Test(arguments: [true, false], Content.allCases)
-    func messagesComeBackAsTheyWere(keepsContext: Bool, content: Content) throws {
-        let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: keepsContext))
-        let inflater = MessageInflater(keepsContext: keepsContext)
+    func messagesComeBackAsTheyWere(contextTakeover: Bool, content: Content) throws {
+        let deflater = try #require(MessageDeflater(windowBits: 15, contextTakeover: contextTakeover))
+        let inflater = MessageInflater(contextTakeover: contextTakeover)
         for count in [0, 1, 125, 126, 65_535, 65_536, 1 << 20, 7, 0, 16_384, 16_383, 32_768] {
             let message = DeflateMessageTests.message(content, count)
             let packed = try #require(deflater.deflate(message))
@@ -55,8 +55,8 @@ import Testing
     }
 
     @Test(arguments: 9...15) func eachWindowIsKeptTo(bits: Int) throws {
-        let deflater = try #require(MessageDeflater(windowBits: bits, keepsContext: true))
-        let inflater = MessageInflater(keepsContext: true)
+        let deflater = try #require(MessageDeflater(windowBits: bits, contextTakeover: true))
+        let inflater = MessageInflater(contextTakeover: true)
         for content in Content.allCases {
             let message = DeflateMessageTests.message(content, 100_000)
             let back = pieces(inflater, try #require(deflater.deflate(message)))
@@ -65,18 +65,18 @@ import Testing
     }
 
     @Test func aWindowThatIsTooSmallIsNotUsed() {
-        #expect(MessageDeflater(windowBits: 8, keepsContext: true) == nil)
+        #expect(MessageDeflater(windowBits: 8, contextTakeover: true) == nil)
     }
 
     @Test func messagesReferToThoseBeforeOnlyWhereThatIsAllowed() throws {
         let message = DeflateMessageTests.message(.noise, 1_000)
-        for keepsContext in [true, false] {
-            let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: keepsContext))
+        for contextTakeover in [true, false] {
+            let deflater = try #require(MessageDeflater(windowBits: 15, contextTakeover: contextTakeover))
             _ = deflater.deflate(message)
             let second = try #require(deflater.deflate(message))
-            #expect((second.count < 100) == keepsContext)
+            #expect((second.count < 100) == contextTakeover)
             // An inflater that has not read the first message can read the second only if it does not refer back.
-            #expect((pieces(MessageInflater(keepsContext: false), second) != nil) == !keepsContext)
+            #expect((pieces(MessageInflater(contextTakeover: false), second) != nil) == !contextTakeover)
         }
     }
 
@@ -92,7 +92,7 @@ import Testing
     )
     func whatTheStandardShowsIsHello(messages: [[UInt8]]) throws {
         for chunk in [1, 2, 100] {
-            let inflater = MessageInflater(keepsContext: true)
+            let inflater = MessageInflater(contextTakeover: true)
             for message in messages {
                 let back = try #require(pieces(inflater, message, chunk: chunk))
                 #expect(Array(back.joined()) == Array("Hello".utf8))
@@ -100,8 +100,8 @@ import Testing
         }
     }
 
-    @Test func anEmptyMessageIsEmptyWithOrWithoutTheByteThatSaysSo() throws {
-        let inflater = MessageInflater(keepsContext: true)
+    @Test func anEmptyMessageIsEmptyWithOrWithoutItsByte() throws {
+        let inflater = MessageInflater(contextTakeover: true)
         for _ in 0..<3 {
             #expect(pieces(inflater, [0x00]) == [[]])
             #expect(pieces(inflater, []) == [[]])
@@ -109,24 +109,24 @@ import Testing
     }
 
     @Test func aMessageThatIsCutOffIsBroken() throws {
-        let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: false))
+        let deflater = try #require(MessageDeflater(windowBits: 15, contextTakeover: false))
         let packed = try #require(deflater.deflate(DeflateMessageTests.message(.text, 500)))
         for count in 1..<packed.count - 1 {
-            #expect(pieces(MessageInflater(keepsContext: true), Array(packed.prefix(count))) == nil)
+            #expect(pieces(MessageInflater(contextTakeover: true), Array(packed.prefix(count))) == nil)
         }
     }
 
     @Test func whatIsNoBlockIsBroken() {
-        #expect(pieces(MessageInflater(keepsContext: true), [0x07, 0x07, 0x07]) == nil)
+        #expect(pieces(MessageInflater(contextTakeover: true), [0x07, 0x07, 0x07]) == nil)
         // Refers to data before the beginning.
-        #expect(pieces(MessageInflater(keepsContext: true), [0xF2, 0x00, 0x11, 0x00, 0x00]) == nil)
+        #expect(pieces(MessageInflater(contextTakeover: true), [0xF2, 0x00, 0x11, 0x00, 0x00]) == nil)
     }
 
     @Test(arguments: [100_000, 65_536, 1 << 20], [1, 7, 4_096, Int.max])
     func inflatingStopsAfterEachPieceAndGoesOnWithTheNext(count: Int, chunk: Int) throws {
         // Zeros end anywhere in a piece, so every stopping point occurs.
         let packed = ZerosInLittle(count: count).bytes
-        let inflater = MessageInflater(keepsContext: true)
+        let inflater = MessageInflater(contextTakeover: true)
         var all = 0
         var finals = 0
         var rest = packed[...]
@@ -159,7 +159,7 @@ import Testing
         let packed = ZerosInLittle(count: 64 << 20).bytes
         var all = 0
         let progress = packed.withUnsafeBytes { bytes in
-            MessageInflater(keepsContext: true).inflate(bytes, endsMessage: true) { piece, _ in
+            MessageInflater(contextTakeover: true).inflate(bytes, endsMessage: true) { piece, _ in
                 all += piece.count
                 return all < 100_000
             }
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func damagedMessagesEndInAnErrorOrInOtherBytes() throws {
-        let deflater = try #require(MessageDeflater(windowBits: 15, keepsContext: false))
+        let deflater = try #require(MessageDeflater(windowBits: 15, contextTakeover: false))
         let originals = try Content.allCases.flatMap { content in
             try [100, 3_000].map { try #require(deflater.deflate(DeflateMessageTests.message(content, $0))) }
         }
@@ -185,7 +185,7 @@ import Testing
         for round in 0..<10_000 {
             var bytes = originals[round % originals.count]
             for _ in 0...next() % 4 { bytes[next() % bytes.count] = UInt8(truncatingIfNeeded: next()) }
-            let inflater = MessageInflater(keepsContext: round % 2 == 0)
+            let inflater = MessageInflater(contextTakeover: round % 2 == 0)
             var budget = 64
             var rest = bytes[...]
             repeat {
@@ -257,9 +257,9 @@ import Testing
     @Test(arguments: offers) func aServerTakesTheFirstOfferThatItUnderstands(offer: String, answer: String?)
         async throws
     {
-        var place = ServerPlace()
-        place.compresses = true
-        var server = try await Party.server(place: place)
+        var endpoint = ServerEndpoint()
+        endpoint.compresses = true
+        var server = try await TransportTrial.server(endpoint: endpoint)
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: \(offer)"])
         let end = Array("\r\n\r\n".utf8)
@@ -272,19 +272,19 @@ import Testing
     }
 
     @Test func aServerThatDoesNotCompressDeclines() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         #expect(try await server.opened().1.isCompressed == false)
         // A compressed message is therefore a protocol error.
         peer.frame(0xC1, [0x00])
         let end = try await server.ended()
-        #expect(end == .brokeProtocol(.protocolError))
+        #expect(end == .protocolViolation(.protocolError))
         await server.stop()
     }
 
     @Test func moreOffersThanTheLibraryReadsAreRefused() async throws {
-        let server = try await Party.server()
+        let server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: " + String(repeating: "x", count: 255)])
         let head = String(decoding: await peer.read { _ in false }, as: UTF8.self)
@@ -294,8 +294,8 @@ import Testing
 
     static let answers: [(String, DeflateAgreement?)] = [
         (name, DeflateAgreement()),
-        ("\(name); server_no_context_takeover", DeflateAgreement(incomingKeepsContext: false)),
-        ("\(name); client_no_context_takeover", DeflateAgreement(outgoingKeepsContext: false)),
+        ("\(name); server_no_context_takeover", DeflateAgreement(incomingContextTakeover: false)),
+        ("\(name); client_no_context_takeover", DeflateAgreement(outgoingContextTakeover: false)),
         ("\(name); server_max_window_bits=9; client_max_window_bits=10", DeflateAgreement(outgoingWindowBits: 10)),
         ("\(name); client_max_window_bits=8", DeflateAgreement(outgoingWindowBits: 8)),
         ("\(name); client_max_window_bits", nil),
@@ -312,15 +312,15 @@ import Testing
 
     @Test(arguments: answers)
     func aClientFailsWhenTheAnswerIsNoneToItsOffer(answer: String, agreement: DeflateAgreement?) async throws {
-        #expect(DeflateAgreement.told(by: answer) == agreement)
+        #expect(DeflateAgreement.negotiated(by: answer) == agreement)
         let host = try #require(RawHost())
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(host.port) { $0.offersCompression = true })
         let peer = try #require(await host.accept())
         await peer.answerUpgrade(adding: ["Sec-WebSocket-Extensions: \(answer)"])
         if agreement == nil {
             let end = try await client.ended()
-            guard case .noUpgrade = end else { throw UnexpectedEvent(.closed(.next(), end)) }
+            guard case .upgradeFailed = end else { throw UnexpectedEvent(.closed(.next(), end)) }
         } else {
             #expect(try await client.opened().1.isCompressed)
         }
@@ -329,12 +329,12 @@ import Testing
 
     @Test func whatWasNotOfferedIsNotTaken() async throws {
         let host = try #require(RawHost())
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(host.port))
         let peer = try #require(await host.accept())
         await peer.answerUpgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         let end = try await client.ended()
-        guard case .noUpgrade = end else { throw UnexpectedEvent(.closed(.next(), end)) }
+        guard case .upgradeFailed = end else { throw UnexpectedEvent(.closed(.next(), end)) }
         await client.stop()
     }
 }

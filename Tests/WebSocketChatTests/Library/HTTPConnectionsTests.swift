@@ -52,7 +52,7 @@ import Testing
         #expect(table.isEmpty)
     }
 
-    @Test func withoutDescriptorsConnectionsAreEvictedBelowTheLimit() {
+    @Test func connectionsAreEvictedBelowTheLimitWhenDescriptorsRunOut() {
         var table = table { $0.sockets = 5 }
         #expect(table.admit(webSockets: 0, isFull: true) == .admitted)
         for handle in 1...2 { table.add(handle, from: "a", at: start) }

@@ -14,8 +14,8 @@ import Testing
         (UpgradeDecision.unauthorized, "HTTP/1.1 401 Unauthorized\r\n"), (.forbidden, "HTTP/1.1 403 Forbidden\r\n"),
         (.notFound, "HTTP/1.1 404 Not Found\r\n"), (.unavailable, "HTTP/1.1 503 Service Unavailable\r\n"),
     ])
-    func aRefusalSaysWhatPeopleAndBrowsersNeedAndNoMore(decision: UpgradeDecision, line: String) async throws {
-        let server = try await Party.server(.init(decide: { _ in decision }))
+    func aRefusalContainsOnlyWhatPeopleAndBrowsersNeed(decision: UpgradeDecision, line: String) async throws {
+        let server = try await TransportTrial.server(.init(decide: { _ in decision }))
         // The read ends because the server closes the connection.
         let answer = try await answer(server.transport.port, RawPeer.request())
         #expect(answer.hasPrefix(line))
@@ -47,19 +47,19 @@ import Testing
             ([:], ["Sec-WebSocket-Protocol: chat, " + String(repeating: "x", count: 130)], 431),
         ] as [([String: String?], [String], Int)]
     )
-    func aRequestThatIsNoProperUpgradeIsRefusedBeforeAnybodyIsAsked(
+    func aRequestThatIsNoProperUpgradeIsRefusedBeforeTheReceiverDecides(
         changes: [String: String?],
         more: [String],
         status: Int
     ) async throws {
-        var place = ServerPlace()
-        place.subprotocols = ["chat"]
-        var server = try await Party.server(
+        var endpoint = ServerEndpoint()
+        endpoint.subprotocols = ["chat"]
+        var server = try await TransportTrial.server(
             .init(decide: { request in
                 Issue.record("asked for \(request)")
                 return .accept
             }),
-            place: place
+            endpoint: endpoint
         )
         let answer = try await answer(server.transport.port, RawPeer.request("/chat", changes, adding: more))
         #expect(answer.hasPrefix("HTTP/1.1 \(status) "))
@@ -70,10 +70,10 @@ import Testing
     }
 
     @Test func headersAreHandedOnWholeOrNotAtAll() async throws {
-        let (requests, told) = AsyncStream<UpgradeRequest>.makeStream()
-        let server = try await Party.server(
+        let (requests, continuation) = AsyncStream<UpgradeRequest>.makeStream()
+        let server = try await TransportTrial.server(
             .init(decide: { request in
-                told.yield(request)
+                continuation.yield(request)
                 return .forbidden
             })
         )
@@ -107,16 +107,16 @@ import Testing
     func whatElseComesIsNeverUpgraded(request: String) async throws {
         var limits = TransportLimits()
         limits.connectWithin = 1
-        let server = try await Party.server(limits: limits)
+        let server = try await TransportTrial.server(limits: limits)
         #expect(try await !answer(server.transport.port, Array(request.utf8)).contains(" 101 "))
         await server.stop()
     }
 
     // libwebsockets 4.1.6 calls back about an upgrade that it has already refused and freed.
     @Test func anUnknownUpgradeAfterAnotherRequestIsOver() async throws {
-        var place = ServerPlace()
-        place.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
-        let server = try await Party.server(place: place)
+        var endpoint = ServerEndpoint()
+        endpoint.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
+        let server = try await TransportTrial.server(endpoint: endpoint)
         for _ in 0..<20 {
             let peer = try #require(RawPeer(port: server.transport.port))
             peer.write("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive\r\n\r\n")
@@ -129,10 +129,10 @@ import Testing
         await server.stop()
     }
 
-    @Test func theHeadOfAPageCanBeAskedForAlone() async throws {
-        var place = ServerPlace()
-        place.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
-        let server = try await Party.server(place: place)
+    @Test func theHeadOfAPageCanBeRequestedAlone() async throws {
+        var endpoint = ServerEndpoint()
+        endpoint.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
+        let server = try await TransportTrial.server(endpoint: endpoint)
         let close = "Host: localhost\r\nConnection: close\r\n\r\n"
         let head = try await answer(server.transport.port, Array("HEAD / HTTP/1.1\r\n\(close)".utf8))
         #expect(head.hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -155,10 +155,10 @@ import Testing
         limits.connectWithin = 1
         let authority = try await TestAuthority()
         defer { authority.remove() }
-        var secured = ServerPlace()
+        var secured = ServerEndpoint()
         secured.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
-        for place in [ServerPlace(), secured] {
-            let server = try await Party.server(place: place, limits: limits)
+        for endpoint in [ServerEndpoint(), secured] {
+            let server = try await TransportTrial.server(endpoint: endpoint, limits: limits)
             let silent = try #require(RawPeer(port: server.transport.port))
             #expect(await silent.read { _ in false } == [])
             let slow = try #require(RawPeer(port: server.transport.port))
@@ -168,15 +168,15 @@ import Testing
     }
 
     @Test func manyRequestsInOneSegmentAreAnsweredInOrder() async throws {
-        var place = ServerPlace()
-        place.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
-        var server = try await Party.server(.init(echoes: true), place: place)
+        var endpoint = ServerEndpoint()
+        endpoint.pages = ["/": ServedPage(contentType: "text/plain", body: Array("page".utf8))]
+        var server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint)
         let peer = try #require(RawPeer(port: server.transport.port))
         let get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
         peer.write(Array(String(repeating: get, count: 99).utf8) + RawPeer.request())
         let answers = String(
-            decoding: await peer.read { heard in
-                heard.suffix(4) == Array("\r\n\r\n".utf8)[...] && heard.firstRange(of: Array(" 101 ".utf8)) != nil
+            decoding: await peer.read { received in
+                received.suffix(4) == Array("\r\n\r\n".utf8)[...] && received.firstRange(of: Array(" 101 ".utf8)) != nil
             },
             as: UTF8.self
         )
@@ -188,7 +188,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct RawClientTests {
     @Test func fragmentsAreOneMessage() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
         _ = try await server.opened()
@@ -206,7 +206,7 @@ import Testing
     }
 
     @Test func binaryMessagesCanBeRefusedWith1003() async throws {
-        var server = try await Party.server(.init(refusesBinary: true))
+        var server = try await TransportTrial.server(.init(refusesBinary: true))
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
         _ = try await server.opened()
@@ -216,12 +216,12 @@ import Testing
         #expect(answer.suffix(close.count) == close[...])
         peer.frame(0x88, [0x03, 0xEB])
         let end = try await server.ended()
-        #expect(end == .closedHere(.unacceptableData, reason: "text only"))
+        #expect(end == .closedLocally(.unacceptableData, reason: "text only"))
         await server.stop()
     }
 
     @Test func whatTheProtocolForbidsEndsTheConnection() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
         _ = try await server.opened()
@@ -232,12 +232,12 @@ import Testing
         #expect(answer.suffix(30).firstRange(of: close) != nil)
         peer.frame(0x88, close)
         let end = try await server.ended()
-        #expect(end == .brokeProtocol(.protocolError))
+        #expect(end == .protocolViolation(.protocolError))
         await server.stop()
     }
 
-    @Test func aPeerThatGoesWithoutAWordIsLost() async throws {
-        var server = try await Party.server()
+    @Test func aPeerThatLeavesWithoutACloseFrameIsLost() async throws {
+        var server = try await TransportTrial.server()
         do {
             let peer = try #require(RawPeer(port: server.transport.port))
             peer.upgrade()
@@ -249,7 +249,7 @@ import Testing
     }
 
     @Test func nothingButWebSocketIsUpgradedTo() async throws {
-        let server = try await Party.server()
+        let server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.write(
             "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
@@ -261,9 +261,9 @@ import Testing
     }
 
     @Test func pagesAreServedFromMemory() async throws {
-        var place = ServerPlace()
+        var endpoint = ServerEndpoint()
         let script = (0..<100_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
-        place.pages = [
+        endpoint.pages = [
             "/": ServedPage(
                 contentType: "text/html",
                 body: Array("<p>hello</p>".utf8),
@@ -272,7 +272,7 @@ import Testing
             "/bridge.js": ServedPage(contentType: "text/javascript", body: script),
             "/empty": ServedPage(contentType: "text/plain", body: []),
         ]
-        let server = try await Party.server(place: place)
+        let server = try await TransportTrial.server(endpoint: endpoint)
         func get(_ path: String, method: String = "GET") async throws -> String {
             let peer = try #require(RawPeer(port: server.transport.port))
             peer.write(

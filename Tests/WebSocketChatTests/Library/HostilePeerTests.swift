@@ -6,35 +6,35 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct HostilePeerTests {
     private static let megabyte = 1 << 20
 
-    private var compressing: ServerPlace {
-        var place = ServerPlace()
-        place.compresses = true
-        return place
+    private var compressing: ServerEndpoint {
+        var endpoint = ServerEndpoint()
+        endpoint.compresses = true
+        return endpoint
     }
 
     @Test(arguments: [1, 64]) func zerosInLittleReachTheServersLimitAndNoMore(megabytes: Int) async throws {
         let limit = 100_000
-        var server = try await Party.server(.init(limit: limit, tellsPieces: true), place: compressing)
+        var server = try await TransportTrial.server(.init(limit: limit, reportsPieces: true), endpoint: compressing)
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         #expect(try await server.opened().1.isCompressed)
         peer.write(RawPeer.frame(0xC1, ZerosInLittle(count: megabytes * HostilePeerTests.megabyte).bytes))
-        let heard = await peer.read { $0.suffix(12) == [0x88, 10, 0x03, 0xF1] + Array("too long".utf8) }
-        #expect(heard.suffix(12) == [0x88, 10, 0x03, 0xF1] + Array("too long".utf8))
+        let received = await peer.read { $0.suffix(12) == [0x88, 10, 0x03, 0xF1] + Array("too long".utf8) }
+        #expect(received.suffix(12) == [0x88, 10, 0x03, 0xF1] + Array("too long".utf8))
         peer.frame(0x88, [0x03, 0xF1])
         let event = await server.next()
         guard case .pieces(let longest, let all) = event else { throw UnexpectedEvent(event) }
         #expect(longest <= MessageInflater.pieceBytes)
         #expect(all <= limit + longest)
         let serverEnd = try await server.ended()
-        #expect(serverEnd == .closedHere(.messageTooBig, reason: "too long"))
+        #expect(serverEnd == .closedLocally(.messageTooBig, reason: "too long"))
         await server.stop()
     }
 
     @Test(arguments: [1, 64]) func zerosInLittleReachTheClientsLimitAndNoMore(megabytes: Int) async throws {
         let limit = 100_000
         let host = try #require(RawHost())
-        var client = try await Party.client(.init(limit: limit, tellsPieces: true))
+        var client = try await TransportTrial.client(.init(limit: limit, reportsPieces: true))
         _ = client.transport.connect(to: .local(host.port) { $0.offersCompression = true })
         let peer = try #require(await host.accept())
         await peer.answerUpgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
@@ -48,12 +48,12 @@ import Testing
         #expect(longest <= MessageInflater.pieceBytes)
         #expect(all <= limit + longest)
         let clientEnd = try await client.ended()
-        #expect(clientEnd == .closedHere(.messageTooBig, reason: "too long"))
+        #expect(clientEnd == .closedLocally(.messageTooBig, reason: "too long"))
         await client.stop()
     }
 
     @Test func zerosAreTheSameWhenTheyAreFew() async throws {
-        var server = try await Party.server(place: compressing)
+        var server = try await TransportTrial.server(endpoint: compressing)
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         _ = try await server.opened()
@@ -69,7 +69,7 @@ import Testing
 
     @Test(arguments: [HostilePeerTests.noDeflate, HostilePeerTests.noText])
     func whatCannotBeInflatedEndsTheConnection(bytes: [UInt8]) async throws {
-        var server = try await Party.server(place: compressing)
+        var server = try await TransportTrial.server(endpoint: compressing)
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         _ = try await server.opened()
@@ -77,7 +77,7 @@ import Testing
         peer.write(RawPeer.frame(0xC1, bytes) + RawPeer.frame(0xC1, bytes) + RawPeer.frame(0xC1, bytes))
         peer.finish()
         let end = await server.next()
-        guard case .closed(_, .brokeProtocol(.invalidPayload)) = end else { throw UnexpectedEvent(end) }
+        guard case .closed(_, .protocolViolation(.invalidPayload)) = end else { throw UnexpectedEvent(end) }
         await server.stop()
     }
 
@@ -86,7 +86,7 @@ import Testing
         bytes: [UInt8]
     ) async throws {
         let host = try #require(RawHost())
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(host.port) { $0.offersCompression = true })
         let peer = try #require(await host.accept())
         await peer.answerUpgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
@@ -101,7 +101,7 @@ import Testing
 
     @Test func messagesThatAreNotCompressedComeOnceToo() async throws {
         let host = try #require(RawHost())
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         let id = client.transport.connect(to: .local(host.port) { $0.offersCompression = true })
         let peer = try #require(await host.accept())
         await peer.answerUpgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
@@ -121,7 +121,7 @@ import Testing
         guard case .closed = end else { throw UnexpectedEvent(end) }
         await client.stop()
 
-        var server = try await Party.server(place: compressing)
+        var server = try await TransportTrial.server(endpoint: compressing)
         let other = try #require(RawPeer(port: server.transport.port))
         other.upgrade(adding: ["Sec-WebSocket-Extensions: permessage-deflate"])
         let there = try await server.opened().0
@@ -132,12 +132,12 @@ import Testing
         other.frame(0x81, [0x61, 0xC3])
         other.finish()
         let serverEnd = await server.next()
-        guard case .closed(_, .brokeProtocol(.invalidPayload)) = serverEnd else { throw UnexpectedEvent(serverEnd) }
+        guard case .closed(_, .protocolViolation(.invalidPayload)) = serverEnd else { throw UnexpectedEvent(serverEnd) }
         await server.stop()
     }
 
     @Test func fragmentsWithoutEndReachTheLimit() async throws {
-        var server = try await Party.server(.init(limit: 10_000))
+        var server = try await TransportTrial.server(.init(limit: 10_000))
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
         _ = try await server.opened()
@@ -148,12 +148,12 @@ import Testing
         #expect(await peer.read { $0.suffix(12) == end[...] }.suffix(12) == end[...])
         peer.frame(0x88, [0x03, 0xF1])
         let serverEnd = try await server.ended()
-        #expect(serverEnd == .closedHere(.messageTooBig, reason: "too long"))
+        #expect(serverEnd == .closedLocally(.messageTooBig, reason: "too long"))
         await server.stop()
     }
 
     @Test func theServerTakesASegmentForEachByte() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.trickle(RawPeer.request())
         _ = try await server.opened()
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func theServerSurvivesAResetAfterAnyByte() async throws {
-        var server = try await Party.server()
+        var server = try await TransportTrial.server()
         let port = server.transport.port
         let frames = HostilePeerTests.frames(isMasked: true)
         for count in 0...RawPeer.request().count + frames.count {
@@ -211,7 +211,10 @@ import Testing
     @Test(arguments: [false, true]) func theServerSurvivesDamagedBytes(compressed: Bool) async throws {
         var limits = TransportLimits()
         limits.connectWithin = 1
-        var server = try await Party.server(place: compressed ? compressing : ServerPlace(), limits: limits)
+        var server = try await TransportTrial.server(
+            endpoint: compressed ? compressing : ServerEndpoint(),
+            limits: limits
+        )
         let port = server.transport.port
         let frames = RawPeer.frame(0xC1, ZerosInLittle(count: 1_000).bytes) + HostilePeerTests.frames(isMasked: true)
         let extensions = ["Sec-WebSocket-Extensions: permessage-deflate"]
@@ -241,7 +244,7 @@ import Testing
         let host = try #require(RawHost())
         var limits = TransportLimits()
         limits.connectWithin = 1
-        var client = try await Party.client(limits: limits)
+        var client = try await TransportTrial.client(limits: limits)
         let frames =
             RawPeer.frame(0xC1, ZerosInLittle(count: 1_000).bytes, isMasked: false)
             + HostilePeerTests.frames(isMasked: false)
@@ -260,8 +263,8 @@ import Testing
             peer.finish()
             while true {
                 let event = await client.next()
-                if case .closed(let told, _) = event {
-                    #expect(told == id)
+                if case .closed(let reported, _) = event {
+                    #expect(reported == id)
                     break
                 }
                 if event == nil { throw UnexpectedEvent(event) }
@@ -279,7 +282,7 @@ import Testing
 
     @Test func theClientTakesASegmentForEachByte() async throws {
         let host = try #require(RawHost())
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         let id = client.transport.connect(to: .local(host.port))
         let peer = try #require(await host.accept())
         peer.trickle(await peer.upgradeAnswer() + HostilePeerTests.frames(isMasked: false))
@@ -293,7 +296,7 @@ import Testing
 
     @Test func theClientSurvivesAResetAfterAnyByte() async throws {
         let host = try #require(RawHost())
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         var count = 0
         var whole = Int.max
         while count <= whole {
@@ -307,10 +310,10 @@ import Testing
             while !isOver {
                 let event = await client.next()
                 switch event {
-                case .opened(let told, _): #expect(told == id)
-                case .message(let told, _, _): #expect(told == id)
-                case .closed(let told, _):
-                    #expect(told == id)
+                case .opened(let reported, _): #expect(reported == id)
+                case .message(let reported, _, _): #expect(reported == id)
+                case .closed(let reported, _):
+                    #expect(reported == id)
                     isOver = true
                 default: throw UnexpectedEvent(event)
                 }
@@ -332,7 +335,7 @@ import Testing
         let host = try #require(RawHost())
         var limits = TransportLimits()
         limits.connectWithin = 10
-        var client = try await Party.client(limits: limits)
+        var client = try await TransportTrial.client(limits: limits)
         _ = client.transport.connect(to: .local(host.port))
         let peer = try #require(await host.accept())
         _ = await peer.upgradeAnswer()
@@ -340,7 +343,7 @@ import Testing
         peer.finish()
         let end = try await client.ended()
         switch end {
-        case .noUpgrade, .refused: break
+        case .upgradeFailed, .refused: break
         default: Issue.record("\(end)")
         }
         await client.stop()

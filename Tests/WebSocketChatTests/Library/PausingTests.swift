@@ -5,10 +5,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct PausingTests {
     @Test(arguments: [false, true]) func nothingComesWhilePausedAndNothingIsLost(compressed: Bool) async throws {
-        var place = ServerPlace()
-        place.compresses = compressed
-        var server = try await Party.server(.init(pausesAt: 10_000), place: place, limits: .roomy)
-        var client = try await Party.client(limits: .roomy)
+        var endpoint = ServerEndpoint()
+        endpoint.compresses = compressed
+        var server = try await TransportTrial.server(.init(pausesAt: 10_000), endpoint: endpoint, limits: .roomy)
+        var client = try await TransportTrial.client(limits: .roomy)
         let id = try await client.open(server.transport.port) { $0.offersCompression = compressed }
         let there = try await server.opened().0
         let second = try await client.open(server.transport.port)
@@ -20,10 +20,10 @@ import Testing
                     == .accepted
             )
         }
-        var heard = 0
-        while heard * 1_000 < 10_000 - 1_000 {
+        var received = 0
+        while received * 1_000 < 10_000 - 1_000 {
             _ = try await server.message()
-            heard += 1
+            received += 1
         }
         // The other connection's messages make the thread run passes; none may deliver a paused message.
         var others = 0
@@ -37,16 +37,16 @@ import Testing
                     break
                 }
                 #expect(others == 0)
-                #expect(bytes.starts(with: Array("\(heard) ".utf8)))
-                heard += 1
+                #expect(bytes.starts(with: Array("\(received) ".utf8)))
+                received += 1
             }
         }
-        #expect(heard < count)
+        #expect(received < count)
         server.transport.perform(.resume, on: there)
-        while heard < count {
+        while received < count {
             let message = try await server.message()
-            #expect(message.starts(with: Array("\(heard) ".utf8)))
-            heard += 1
+            #expect(message.starts(with: Array("\(received) ".utf8)))
+            received += 1
         }
         await client.stop()
         await server.stop()
@@ -56,8 +56,8 @@ import Testing
         var limits = TransportLimits()
         limits.pingAfter = 1
         limits.cutAfter = 10
-        var server = try await Party.server(.init(pausesAt: 1), limits: limits)
-        var client = try await Party.client()
+        var server = try await TransportTrial.server(.init(pausesAt: 1), limits: limits)
+        var client = try await TransportTrial.client()
         let id = try await client.open(server.transport.port)
         let there = try await server.opened().0
         #expect(client.transport.send(Array("pause".utf8), .text, on: id) == .accepted)
@@ -80,12 +80,12 @@ import Testing
         limits.pingAfter = 1
         limits.cutAfter = 10
         // A paused server reads no pings.
-        var server = try await Party.server(.init(pausesAt: 1))
-        var client = try await Party.client(limits: limits)
+        var server = try await TransportTrial.server(.init(pausesAt: 1))
+        var client = try await TransportTrial.client(limits: limits)
         let id = try await client.open(server.transport.port)
         _ = try await server.opened()
         // This server's connection has its own pings, which the server's library answers.
-        let answering = try await Party.server()
+        let answering = try await TransportTrial.server()
         let other = try await client.open(answering.transport.port)
         #expect(client.transport.send(Array("pause".utf8), .text, on: id) == .accepted)
         #expect(try await server.message() == Array("pause".utf8))
@@ -100,8 +100,8 @@ import Testing
         var limits = TransportLimits()
         limits.pingAfter = 1
         limits.cutAfter = 10
-        var server = try await Party.server()
-        var client = try await Party.client(.init(pausesAt: 1, tellsTicks: true), limits: limits)
+        var server = try await TransportTrial.server()
+        var client = try await TransportTrial.client(.init(pausesAt: 1, reportsTicks: true), limits: limits)
         let id = client.transport.connect(to: .local(server.transport.port))
         #expect(try await client.opened(passingOver: .ticked).0 == id)
         let there = try await server.opened().0
@@ -123,7 +123,7 @@ import Testing
         var limits = TransportLimits()
         limits.pingAfter = 0
         limits.cutAfter = 1
-        var server = try await Party.server(.init(tellsTicks: true), limits: limits)
+        var server = try await TransportTrial.server(.init(reportsTicks: true), limits: limits)
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
         let there = try await server.opened(passingOver: .ticked).0
@@ -131,8 +131,8 @@ import Testing
         server.transport.perform(.ping, on: there)
         // Nothing was sent before the ping.
         let ping = [0x89, 4] + Array("ping".utf8)
-        let heard = await peer.read { $0.suffix(6) == ping[...] }
-        #expect(heard.dropLast(6).suffix(4) == Array("\r\n\r\n".utf8)[...])
+        let received = await peer.read { $0.suffix(6) == ping[...] }
+        #expect(received.dropLast(6).suffix(4) == Array("\r\n\r\n".utf8)[...])
         peer.frame(0x8A, Array("ping".utf8))
         var event = await server.next()
         while event == .ticked { event = await server.next() }
@@ -144,7 +144,7 @@ import Testing
         var limits = TransportLimits()
         limits.cutAfter = 1
         limits.pingAfter = 0
-        var server = try await Party.server(.init(pausesAt: 1), limits: limits)
+        var server = try await TransportTrial.server(.init(pausesAt: 1), limits: limits)
         do {
             let peer = try #require(RawPeer(port: server.transport.port))
             peer.upgrade()
@@ -164,7 +164,7 @@ import Testing
         limits.pingAfter = 0
         for resets in [false, true] {
             let host = try #require(RawHost())
-            var client = try await Party.client(.init(pausesAt: 1), limits: limits)
+            var client = try await TransportTrial.client(.init(pausesAt: 1), limits: limits)
             _ = client.transport.connect(to: .local(host.port))
             do {
                 let peer = try #require(await host.accept())
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test func whatAPeerSentBeforeItFinishedIsReadWhenItIsResumed() async throws {
-        var server = try await Party.server(.init(pausesAt: 1, tellsTicks: true))
+        var server = try await TransportTrial.server(.init(pausesAt: 1, reportsTicks: true))
         let peer = try #require(RawPeer(port: server.transport.port))
         peer.upgrade()
         let there = try await server.opened(passingOver: .ticked).0

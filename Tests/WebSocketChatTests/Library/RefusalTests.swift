@@ -8,8 +8,8 @@ import Testing
         (UpgradeDecision.unauthorized, 401), (.forbidden, 403), (.notFound, 404), (.unavailable, 503),
     ])
     func aRefusalReachesTheClient(decision: UpgradeDecision, status: Int) async throws {
-        let server = try await Party.server(.init(decide: { _ in decision }))
-        var client = try await Party.client()
+        let server = try await TransportTrial.server(.init(decide: { _ in decision }))
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(server.transport.port))
         let end = try await client.ended()
         #expect(end == .refused(status: status))
@@ -18,17 +18,17 @@ import Testing
     }
 
     @Test func theServerDecidesByWhatTheClientSent() async throws {
-        let (requests, told) = AsyncStream<UpgradeRequest>.makeStream()
-        var place = ServerPlace()
-        place.subprotocols = ["chat.v1", "chat.v2"]
-        let server = try await Party.server(
+        let (requests, continuation) = AsyncStream<UpgradeRequest>.makeStream()
+        var endpoint = ServerEndpoint()
+        endpoint.subprotocols = ["chat.v1", "chat.v2"]
+        let server = try await TransportTrial.server(
             .init(decide: { request in
-                told.yield(request)
+                continuation.yield(request)
                 return .accept
             }),
-            place: place
+            endpoint: endpoint
         )
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         let port = server.transport.port
         let target = ClientTarget.local(port) { target in
             target.subprotocols = ["other", "chat.v2"]
@@ -64,42 +64,42 @@ import Testing
         await server.stop()
     }
 
-    @Test func nobodyListeningIsToldAsNotConnected() async throws {
-        let server = try await Party.server()
+    @Test func aClosedPortIsReportedAsUnreachable() async throws {
+        let server = try await TransportTrial.server()
         let port = server.transport.port
         await server.stop()
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(port))
         let end = try await client.ended()
-        guard case .notConnected = end else {
+        guard case .unreachable = end else {
             Issue.record("\(end)")
             return
         }
         await client.stop()
     }
 
-    @Test func aServerThatNeverAnswersIsGivenUp() async throws {
-        let deaf = try QuietListener()
+    @Test func aServerThatNeverAnswersTimesOut() async throws {
+        let silent = try QuietListener()
         var limits = TransportLimits()
         limits.connectWithin = 10
-        var client = try await Party.client(limits: limits)
-        _ = client.transport.connect(to: .local(UInt16(deaf.port)))
+        var client = try await TransportTrial.client(limits: limits)
+        _ = client.transport.connect(to: .local(UInt16(silent.port)))
         let end = try await client.ended()
-        guard case .noUpgrade = end else {
+        guard case .upgradeFailed = end else {
             Issue.record("\(end)")
             return
         }
         await client.stop()
     }
 
-    @Test func whatIsNoWebSocketServerIsTold() async throws {
-        var client = try await Party.client()
-        var place = ServerPlace()
-        place.pages = ["/chat": ServedPage(contentType: "text/plain", body: [])]
-        let server = try await Party.server(.init(decide: { _ in .notFound }), place: place)
+    @Test func aServerWithoutWebSocketIsReported() async throws {
+        var client = try await TransportTrial.client()
+        var endpoint = ServerEndpoint()
+        endpoint.pages = ["/chat": ServedPage(contentType: "text/plain", body: [])]
+        let server = try await TransportTrial.server(.init(decide: { _ in .notFound }), endpoint: endpoint)
         _ = client.transport.connect(to: .local(server.transport.port) { $0.security = .system })
         let end = try await client.ended()
-        guard case .notSecured = end else {
+        guard case .tlsFailed = end else {
             Issue.record("\(end)")
             return
         }
@@ -108,26 +108,26 @@ import Testing
     }
 
     @Test func namesAndBrokenTargetsAreNotTried() async throws {
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(to: ClientTarget(address: "localhost", port: 1, host: "localhost", path: "/"))
         let name = try await client.ended()
         #expect(name == .notResolved("localhost is no numeric address"))
         _ = client.transport.connect(to: ClientTarget(address: "127.0.0.1", port: 1, host: "a\r\nb: c", path: "/"))
         let host = try await client.ended()
-        #expect(host == .unusable("the host is empty or has forbidden characters"))
+        #expect(host == .invalidTarget("the host is empty or has forbidden characters"))
         await client.stop()
         #expect(HeaderField("a", "b\r\nc: d") == nil)
     }
 
-    @Test func aTakenPortIsToldAtOnce() async throws {
-        let server = try await Party.server()
-        var place = ServerPlace()
-        place.port = server.transport.port
+    @Test func aTakenPortIsReportedAtOnce() async throws {
+        let server = try await TransportTrial.server()
+        var endpoint = ServerEndpoint()
+        endpoint.port = server.transport.port
         do {
-            _ = try await Party.server(place: place)
+            _ = try await TransportTrial.server(endpoint: endpoint)
             Issue.record("a second server listens on the same port")
-        } catch let fault as TransportFault {
-            #expect(fault.code == .notListening)
+        } catch let error as TransportError {
+            #expect(error.code == .notListening)
         }
         await server.stop()
     }

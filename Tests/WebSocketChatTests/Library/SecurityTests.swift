@@ -5,17 +5,17 @@ import Testing
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct SecurityTests {
-    private func place(_ authority: TestAuthority) -> ServerPlace {
-        var place = ServerPlace()
-        place.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
-        return place
+    private func endpoint(_ authority: TestAuthority) -> ServerEndpoint {
+        var endpoint = ServerEndpoint()
+        endpoint.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
+        return endpoint
     }
 
     @Test func aTrustedCertificateForTheHostOpensTheConnection() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
-        let server = try await Party.server(.init(echoes: true), place: place(authority), limits: .roomy)
-        var client = try await Party.client(limits: .roomy)
+        let server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint(authority), limits: .roomy)
+        var client = try await TransportTrial.client(limits: .roomy)
         let id = try await client.open(server.transport.port) {
             $0.security = .authority(file: authority.authorityFile)
         }
@@ -30,8 +30,8 @@ import Testing
     @Test func aCertificateForAnotherHostIsRefused() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
-        let server = try await Party.server(place: place(authority))
-        var client = try await Party.client()
+        let server = try await TransportTrial.server(endpoint: endpoint(authority))
+        var client = try await TransportTrial.client()
         let port = server.transport.port
         _ = client.transport.connect(
             to: ClientTarget(
@@ -43,7 +43,7 @@ import Testing
             )
         )
         let end = try await client.ended()
-        #expect(end == .notSecured("the server's certificate is not trusted: hostname mismatch"))
+        #expect(end == .tlsFailed("the server's certificate is not trusted: hostname mismatch"))
         await client.stop()
         await server.stop()
     }
@@ -55,13 +55,13 @@ import Testing
             authority.remove()
             other.remove()
         }
-        let server = try await Party.server(place: place(authority))
-        var client = try await Party.client()
+        let server = try await TransportTrial.server(endpoint: endpoint(authority))
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(
             to: .local(server.transport.port) { $0.security = system ? .system : .authority(file: other.authorityFile) }
         )
         let end = try await client.ended()
-        #expect(end == .notSecured("the server's certificate is not trusted: unable to get local issuer certificate"))
+        #expect(end == .tlsFailed("the server's certificate is not trusted: unable to get local issuer certificate"))
         await client.stop()
         await server.stop()
     }
@@ -69,22 +69,22 @@ import Testing
     @Test func anExpiredCertificateIsRefused() async throws {
         let authority = try await TestAuthority(serverDays: -1)
         defer { authority.remove() }
-        let server = try await Party.server(place: place(authority))
-        var client = try await Party.client()
+        let server = try await TransportTrial.server(endpoint: endpoint(authority))
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(
             to: .local(server.transport.port) { $0.security = .authority(file: authority.authorityFile) }
         )
         let end = try await client.ended()
-        #expect(end == .notSecured("the server's certificate is not trusted: certificate has expired"))
+        #expect(end == .tlsFailed("the server's certificate is not trusted: certificate has expired"))
         await client.stop()
         await server.stop()
     }
 
-    @Test func whoeverTrustsAnythingConnectsToAnybody() async throws {
+    @Test func trustInAnythingAcceptsEveryCertificate() async throws {
         let authority = try await TestAuthority(serverDays: -1)
         defer { authority.remove() }
-        let server = try await Party.server(.init(echoes: true), place: place(authority))
-        var client = try await Party.client()
+        let server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint(authority))
+        var client = try await TransportTrial.client()
         let port = server.transport.port
         let id = client.transport.connect(
             to: ClientTarget(
@@ -101,23 +101,23 @@ import Testing
         // Trust applies to one connection: the next one checks the certificate.
         _ = client.transport.connect(to: .local(port) { $0.security = .authority(file: authority.authorityFile) })
         let end = try await client.ended()
-        #expect(end == .notSecured("the server's certificate is not trusted: certificate has expired"))
+        #expect(end == .tlsFailed("the server's certificate is not trusted: certificate has expired"))
         await client.stop()
         await server.stop()
     }
 
-    @Test func whatSpeaksNoTLSIsTold() async throws {
-        let server = try await Party.server()
-        var client = try await Party.client()
+    @Test func aServerWithoutTLSIsReported() async throws {
+        let server = try await TransportTrial.server()
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(to: .local(server.transport.port) { $0.security = .anything })
         let end = try await client.ended()
-        #expect(end == .notSecured("TLS failed: what the server sends is no TLS, or is broken"))
+        #expect(end == .tlsFailed("TLS failed: what the server sends is no TLS, or is broken"))
         await client.stop()
         await server.stop()
     }
 
     @Test func hostsThatTLSCannotVerifyAreNotTried() async throws {
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         let long = String(repeating: "a", count: 128)
         for (host, text) in [
             (long, "the host is longer than 119 bytes"),
@@ -127,49 +127,49 @@ import Testing
                 to: ClientTarget(address: "127.0.0.1", port: 1, host: host, path: "/", security: .system)
             )
             let clientEnd = try await client.ended()
-            #expect(clientEnd == .unusable(text))
+            #expect(clientEnd == .invalidTarget(text))
         }
         await client.stop()
     }
 }
 
 @Suite(.timeLimit(.minutes(10))) struct IdentityTests {
-    @Test func aServerThatAsksForACertificateGetsIt() async throws {
+    @Test func aServerThatRequestsACertificateGetsIt() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let identity = try await authority.makeClient()
-        let asking = try await AskingServer.start(authority)
-        var client = try await Party.client()
+        let openSSL = try await OpenSSLServer.start(authority)
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(
-            to: .local(asking.port) { target in
+            to: .local(openSSL.port) { target in
                 target.security = .authority(file: authority.authorityFile)
                 target.identity = identity
             }
         )
-        let request = await asking.read(until: ["GET /chat HTTP/1.1", "\r\n\r\n"])
+        let request = await openSSL.read(until: ["GET /chat HTTP/1.1", "\r\n\r\n"])
         #expect(request.contains("CN = client"))
-        asking.write("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        openSSL.write("HTTP/1.1 418 I'm a teapot\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         let clientEnd = try await client.ended()
         #expect(clientEnd == .refused(status: 418))
         await client.stop()
-        await asking.end()
+        await openSSL.end()
     }
 
-    @Test func aServerThatAsksInVainIsTold() async throws {
+    @Test func aServerThatRequestsACertificateInVainIsReported() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
-        let asking = try await AskingServer.start(authority)
-        var client = try await Party.client()
+        let openSSL = try await OpenSSLServer.start(authority)
+        var client = try await TransportTrial.client()
         _ = client.transport.connect(
-            to: .local(asking.port) { $0.security = .authority(file: authority.authorityFile) }
+            to: .local(openSSL.port) { $0.security = .authority(file: authority.authorityFile) }
         )
         let clientEnd = try await client.ended()
-        #expect(clientEnd == .notSecured("TLS failed: the server says certificate required"))
+        #expect(clientEnd == .tlsFailed("TLS failed: the server says certificate required"))
         await client.stop()
-        await asking.end()
+        await openSSL.end()
     }
 
-    @Test func filesThatCannotBeUsedAreToldAtOnce() async throws {
+    @Test func filesThatCannotBeUsedAreReportedAtOnce() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let good = try await authority.makeClient()
@@ -190,7 +190,7 @@ import Testing
                 "the key in \(authority.keyFile) is not that of \(good.certificateFile)"
             ),
         ]
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         for (identity, text) in cases {
             _ = client.transport.connect(
                 to: .local(1) { target in
@@ -199,27 +199,27 @@ import Testing
                 }
             )
             let clientEnd = try await client.ended()
-            #expect(clientEnd == .notSecured(text))
-            var place = ServerPlace()
-            place.identity = .init(certificateFile: identity.certificateFile, keyFile: identity.keyFile)
-            await #expect(throws: TransportFault(code: .unusableCertificate, description: text)) {
-                _ = try await Party.server(place: place)
+            #expect(clientEnd == .tlsFailed(text))
+            var endpoint = ServerEndpoint()
+            endpoint.identity = .init(certificateFile: identity.certificateFile, keyFile: identity.keyFile)
+            await #expect(throws: TransportError(code: .unusableCertificate, description: text)) {
+                _ = try await TransportTrial.server(endpoint: endpoint)
             }
         }
         await client.stop()
     }
 
-    @Test func authoritiesThatCannotBeUsedAreToldAtOnce() async throws {
+    @Test func authoritiesThatCannotBeUsedAreReportedAtOnce() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
-        var client = try await Party.client()
+        var client = try await TransportTrial.client()
         for (file, text) in [
             ("/nowhere/ca.pem", "the file of trusted authorities /nowhere/ca.pem cannot be read"),
             (authority.keyFile, "the file of trusted authorities \(authority.keyFile) has no certificate in PEM"),
         ] {
             _ = client.transport.connect(to: .local(1) { $0.security = .authority(file: file) })
             let clientEnd = try await client.ended()
-            #expect(clientEnd == .notSecured(text))
+            #expect(clientEnd == .tlsFailed(text))
         }
         await client.stop()
     }
@@ -227,18 +227,18 @@ import Testing
     @Test func aThreadHasSixtyFourKindsOfTrustAndNoMore() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
-        let deaf = try QuietListener()
-        var client = try await Party.client()
+        let silent = try QuietListener()
+        var client = try await TransportTrial.client()
         for number in 0...LibraryLoop.virtualHostLimit {
             let copy = authority.path("ca-\(number).pem")
             try FileManager.default.copyItem(atPath: authority.authorityFile, toPath: copy)
-            let id = client.transport.connect(to: .local(UInt16(deaf.port)) { $0.security = .authority(file: copy) })
+            let id = client.transport.connect(to: .local(UInt16(silent.port)) { $0.security = .authority(file: copy) })
             client.transport.perform(.cut(.normal, reason: ""), on: id)
             let end = try await client.ended()
             if number < LibraryLoop.virtualHostLimit {
-                #expect(end == .closedHere(.normal, reason: ""))
+                #expect(end == .closedLocally(.normal, reason: ""))
             } else {
-                #expect(end == .unusable("more than 64 sets of certificates are in use on this thread"))
+                #expect(end == .invalidTarget("more than 64 sets of certificates are in use on this thread"))
             }
         }
         await client.stop()
@@ -249,21 +249,21 @@ import Testing
             let authority = try await TestAuthority()
             defer { authority.remove() }
             setenv("SSL_CERT_FILE", authority.authorityFile, 1)
-            var place = ServerPlace()
-            place.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
-            let server = try await Party.server(place: place, limits: .unhurried)
-            var client = try await Party.client()
+            var endpoint = ServerEndpoint()
+            endpoint.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
+            let server = try await TransportTrial.server(endpoint: endpoint, limits: .unhurried)
+            var client = try await TransportTrial.client()
             _ = try await client.open(server.transport.port) { $0.security = .system }
             await client.stop()
             await server.stop()
         }
     }
 
-    @Test func theEnvironmentsProxyIsNotAsked() async throws {
+    @Test func theEnvironmentsProxyIsNotUsed() async throws {
         await #expect(processExitsWith: .success) {
             setenv("http_proxy", "127.0.0.1:1", 1)
-            let server = try await Party.server(limits: .unhurried)
-            var client = try await Party.client()
+            let server = try await TransportTrial.server(limits: .unhurried)
+            var client = try await TransportTrial.client()
             _ = try await client.open(server.transport.port)
             await client.stop()
             await server.stop()
@@ -300,9 +300,9 @@ import Testing
             let authority = try await TestAuthority()
             defer { authority.remove() }
             try TLSVersionTests.allowOldVersions(authority)
-            var place = ServerPlace()
-            place.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
-            let server = try await Party.server(place: place, limits: .unhurried)
+            var endpoint = ServerEndpoint()
+            endpoint.identity = .init(certificateFile: authority.certificateFile, keyFile: authority.keyFile)
+            let server = try await TransportTrial.server(endpoint: endpoint, limits: .unhurried)
             let address = "127.0.0.1:\(server.transport.port)"
             for (version, isAccepted) in [("-tls1", false), ("-tls1_1", false), ("-tls1_2", true)] {
                 let errors = URL(fileURLWithPath: authority.path("errors\(version)"))
@@ -326,15 +326,15 @@ import Testing
             defer { authority.remove() }
             try TLSVersionTests.allowOldVersions(authority)
             for version in ["-tls1", "-tls1_1"] {
-                let asking = try await AskingServer.start(authority, [version] + TLSVersionTests.ciphers)
-                var client = try await Party.client()
+                let openSSL = try await OpenSSLServer.start(authority, [version] + TLSVersionTests.ciphers)
+                var client = try await TransportTrial.client()
                 _ = client.transport.connect(
-                    to: .local(asking.port) { $0.security = .authority(file: authority.authorityFile) }
+                    to: .local(openSSL.port) { $0.security = .authority(file: authority.authorityFile) }
                 )
                 let end = try await client.ended()
-                #expect(end == .notSecured("TLS failed: the server says protocol version"), "\(version)")
+                #expect(end == .tlsFailed("TLS failed: the server says protocol version"), "\(version)")
                 await client.stop()
-                await asking.end()
+                await openSSL.end()
             }
         }
     }

@@ -5,18 +5,18 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct TransportTests {
     @Test(arguments: [false, true]) func whatIsSentComesBackWhateverItsLength(compressed: Bool) async throws {
-        var place = ServerPlace()
-        place.compresses = compressed
-        var server = try await Party.server(.init(echoes: true), place: place, limits: .roomy)
-        var client = try await Party.client(limits: .roomy)
+        var endpoint = ServerEndpoint()
+        endpoint.compresses = compressed
+        var server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint, limits: .roomy)
+        var client = try await TransportTrial.client(limits: .roomy)
         let id = try await client.open(server.transport.port) { $0.offersCompression = compressed }
         let accepted = try await server.opened().1
         #expect(accepted.isCompressed == compressed)
         for length in [0, 1, 125, 126, 4_095, 4_096, 65_535, 65_536, 65_537, 1 << 20] {
             let text = (0..<length).map { UInt8(ascii: "a") + UInt8(($0 * $0 + $0 / 97) % 26) }
             #expect(client.transport.send(text, .text, on: id) == .accepted)
-            let heard = try await server.message()
-            #expect(heard == text)
+            let received = try await server.message()
+            #expect(received == text)
             let echoed = try await client.message()
             #expect(echoed == text)
         }
@@ -25,10 +25,10 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func manyMessagesKeepTheirOrder(compressed: Bool) async throws {
-        var place = ServerPlace()
-        place.compresses = compressed
-        let server = try await Party.server(.init(echoes: true), place: place)
-        var client = try await Party.client()
+        var endpoint = ServerEndpoint()
+        endpoint.compresses = compressed
+        let server = try await TransportTrial.server(.init(echoes: true), endpoint: endpoint)
+        var client = try await TransportTrial.client()
         let id = try await client.open(server.transport.port) { $0.offersCompression = compressed }
         for number in 0..<1_000 {
             #expect(client.transport.send(Array("message \(number)".utf8), .text, on: id) == .accepted)
@@ -42,17 +42,17 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func tooLongAMessageEndsTheConnectionWith1009(compressed: Bool) async throws {
-        var place = ServerPlace()
-        place.compresses = compressed
-        var server = try await Party.server(.init(limit: 10_000), place: place)
-        var client = try await Party.client()
+        var endpoint = ServerEndpoint()
+        endpoint.compresses = compressed
+        var server = try await TransportTrial.server(.init(limit: 10_000), endpoint: endpoint)
+        var client = try await TransportTrial.client()
         let id = try await client.open(server.transport.port) { $0.offersCompression = compressed }
         _ = try await server.opened()
         #expect(
             client.transport.send([UInt8](repeating: UInt8(ascii: "x"), count: 500_000), .text, on: id) == .accepted
         )
         let there = try await server.ended()
-        #expect(there == .closedHere(.messageTooBig, reason: "too long"))
+        #expect(there == .closedLocally(.messageTooBig, reason: "too long"))
         let here = try await client.ended()
         #expect(here == .closedByPeer(.messageTooBig, reason: "too long"))
         await client.stop()
@@ -60,22 +60,22 @@ import Testing
     }
 
     @Test func textThatIsNotUTF8EndsTheConnectionWith1007() async throws {
-        var server = try await Party.server()
-        var client = try await Party.client()
+        var server = try await TransportTrial.server()
+        var client = try await TransportTrial.client()
         let id = try await client.open(server.transport.port)
         _ = try await server.opened()
         #expect(client.transport.send([0x61, 0xFF, 0x62], .text, on: id) == .accepted)
         let here = try await client.ended()
         #expect(here == .closedByPeer(.invalidPayload, reason: "bad utf8"))
         let there = try await server.ended()
-        #expect(there == .brokeProtocol(.invalidPayload))
+        #expect(there == .protocolViolation(.invalidPayload))
         await client.stop()
         await server.stop()
     }
 
     @Test func codesAndReasonsOfCloseReachTheOtherSide() async throws {
-        var server = try await Party.server()
-        var client = try await Party.client()
+        var server = try await TransportTrial.server()
+        var client = try await TransportTrial.client()
         let first = try await client.open(server.transport.port)
         _ = try await server.opened()
         let code = CloseCode(number: 4_001)
@@ -83,7 +83,7 @@ import Testing
         let there = try await server.ended()
         #expect(there == .closedByPeer(code, reason: "done"))
         let here = try await client.ended()
-        #expect(here == .closedHere(code, reason: "done"))
+        #expect(here == .closedLocally(code, reason: "done"))
 
         _ = try await client.open(server.transport.port)
         let second = try await server.opened().0
@@ -96,8 +96,8 @@ import Testing
     }
 
     @Test func whatWasSentBeforeACloseArrives() async throws {
-        var server = try await Party.server()
-        var client = try await Party.client()
+        var server = try await TransportTrial.server()
+        var client = try await TransportTrial.client()
         let id = try await client.open(server.transport.port)
         _ = try await server.opened()
         for number in 0..<100 { _ = client.transport.send(Array("\(number)".utf8), .text, on: id) }
@@ -113,8 +113,8 @@ import Testing
     }
 
     @Test func aPingIsAnswered() async throws {
-        let server = try await Party.server()
-        var client = try await Party.client()
+        let server = try await TransportTrial.server()
+        var client = try await TransportTrial.client()
         let id = try await client.open(server.transport.port)
         client.transport.perform(.ping, on: id)
         let event = await client.next()
@@ -123,9 +123,9 @@ import Testing
         await server.stop()
     }
 
-    @Test func drainedIsToldWhenNothingWaits() async throws {
-        let server = try await Party.server()
-        var client = try await Party.client(.init(tellsDrained: true))
+    @Test func drainedIsCalledWhenNothingWaits() async throws {
+        let server = try await TransportTrial.server()
+        var client = try await TransportTrial.client(.init(reportsDrained: true))
         let id = try await client.open(server.transport.port)
         #expect(
             client.transport.send([UInt8](repeating: UInt8(ascii: "x"), count: 300_000), .text, on: id) == .accepted
@@ -139,45 +139,45 @@ import Testing
     @Test func textsWaitWithinTheirLimit() async throws {
         var limits = TransportLimits()
         limits.waitingBytes = 1_000
-        let server = try await Party.server()
-        var client = try await Party.client(limits: limits)
+        let server = try await TransportTrial.server()
+        var client = try await TransportTrial.client(limits: limits)
         let unknown = ConnectionID.next()
-        #expect(client.transport.send([], .text, on: unknown) == .gone)
+        #expect(client.transport.send([], .text, on: unknown) == .closed)
         let id = try await client.open(server.transport.port)
         #expect(client.transport.send([UInt8](repeating: 0x61, count: 937), .text, on: id) == .full)
         #expect(client.transport.send([UInt8](repeating: 0x61, count: 936), .text, on: id) == .accepted)
         await client.stop()
-        #expect(client.transport.send([], .text, on: id) == .gone)
+        #expect(client.transport.send([], .text, on: id) == .closed)
         await server.stop()
     }
 
     @Test func theReceiverIsCalledNowAndThenAndWhenItIsWoken() async throws {
         for isServer in [false, true] {
-            let manners = RecordingReceiver.Manners(tellsPasses: true, tellsTicks: true)
-            var party = isServer ? try await Party.server(manners) : try await Party.client(manners)
+            let behavior = RecordingReceiver.Behavior(reportsPasses: true, reportsTicks: true)
+            var trial = isServer ? try await TransportTrial.server(behavior) : try await TransportTrial.client(behavior)
             var ticks = 0
             while ticks < 3 {
-                if try await party.some() == .ticked { ticks += 1 }
+                if try await trial.some() == .ticked { ticks += 1 }
             }
             // A pass that a tick started ends without a wake-up. Only wake-ups make more passes than ticks.
             var passes = 0
             ticks = 0
             while passes < 200 {
-                let event = try await party.some()
+                let event = try await trial.some()
                 if event == .ticked { ticks += 1 }
                 if event == .passEnded(bytes: 0) {
                     passes += 1
-                    party.transport.wake()
+                    trial.transport.wake()
                 }
             }
             #expect(ticks < passes / 2)
-            await party.stop()
+            await trial.stop()
         }
     }
 
     @Test func aHundredConnectionsAreServed() async throws {
-        let server = try await Party.server(.init(echoes: true))
-        var client = try await Party.client()
+        let server = try await TransportTrial.server(.init(echoes: true))
+        var client = try await TransportTrial.client()
         var ids: [ConnectionID] = []
         for _ in 0..<100 { ids.append(client.transport.connect(to: .local(server.transport.port))) }
         var opened: Set<ConnectionID> = []
@@ -196,8 +196,8 @@ import Testing
     }
 
     @Test func manyThreadsMaySendAtOnce() async throws {
-        var server = try await Party.server()
-        var client = try await Party.client()
+        var server = try await TransportTrial.server()
+        var client = try await TransportTrial.client()
         let id = try await client.open(server.transport.port)
         _ = try await server.opened()
         let transport = client.transport
@@ -222,29 +222,31 @@ import Testing
     }
 
     @Test func aClientThatStopsEndsWhatIsOpenAndWhatIsOpening() async throws {
-        var server = try await Party.server()
-        var client = try await Party.client(limits: .lingering)
+        var server = try await TransportTrial.server()
+        var client = try await TransportTrial.client(limits: .lingering)
         let open = try await client.open(server.transport.port)
         _ = try await server.opened()
         // A socket that listens and never answers, so that the request waits.
-        let deaf = try QuietListener()
-        let opening = client.transport.connect(to: .local(UInt16(deaf.port)))
+        let silent = try QuietListener()
+        let opening = client.transport.connect(to: .local(UInt16(silent.port)))
         await client.stop()
-        var ends: [ConnectionID: ConnectionEnd] = [:]
+        var ends: [ConnectionID: ConnectionCloseReason] = [:]
         for _ in 0..<2 {
             let event = await client.next()
             guard case .closed(let id, let end) = event else { throw UnexpectedEvent(event) }
             ends[id] = end
         }
-        #expect(ends == [open: .closedHere(.goingAway, reason: ""), opening: .closedHere(.goingAway, reason: "")])
+        #expect(
+            ends == [open: .closedLocally(.goingAway, reason: ""), opening: .closedLocally(.goingAway, reason: "")]
+        )
         let there = try await server.ended()
         #expect(there == .closedByPeer(.goingAway, reason: ""))
         await server.stop()
     }
 
-    @Test func aServerThatStopsSaysGoodbyeAndTheClientLearnsIt() async throws {
-        var server = try await Party.server(limits: .lingering)
-        var client = try await Party.client()
+    @Test func aServerThatStopsSendsACloseFrame() async throws {
+        var server = try await TransportTrial.server(limits: .lingering)
+        var client = try await TransportTrial.client()
         for _ in 0..<3 { _ = try await client.open(server.transport.port) }
         for _ in 0..<3 { _ = try await server.opened() }
         await server.stop()
@@ -252,7 +254,7 @@ import Testing
             let end = try await client.ended()
             #expect(end == .closedByPeer(.goingAway, reason: ""))
             let there = try await server.ended()
-            #expect(there == .closedHere(.goingAway, reason: ""))
+            #expect(there == .closedLocally(.goingAway, reason: ""))
         }
         await client.stop()
     }
@@ -262,7 +264,7 @@ extension TransportLimits {
     /// Limits with enough time to say goodbye to every peer, however slow the machine is.
     static var lingering: TransportLimits {
         var limits = TransportLimits.unhurried
-        limits.farewellSeconds = 60
+        limits.closeTimeoutSeconds = 60
         return limits
     }
 
@@ -274,15 +276,15 @@ extension TransportLimits {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct LibraryLogTests {
-    @Test func whatTheLibrarySaysOfErrorsReachesTheListener() async throws {
-        let (lines, told) = AsyncStream<LibraryLog.Line>.makeStream()
-        LibraryLog.listen { told.yield($0) }
+    @Test func theLibrarysErrorsReachTheListener() async throws {
+        let (lines, continuation) = AsyncStream<LibraryLog.Line>.makeStream()
+        LibraryLog.listen { continuation.yield($0) }
         defer { LibraryLog.listen(nil) }
-        let server = try await Party.server()
-        var place = ServerPlace()
-        place.port = server.transport.port
-        await #expect(throws: TransportFault.self) { _ = try await Party.server(place: place) }
-        for await line in lines where line.text.contains(String(place.port)) {
+        let server = try await TransportTrial.server()
+        var endpoint = ServerEndpoint()
+        endpoint.port = server.transport.port
+        await #expect(throws: TransportError.self) { _ = try await TransportTrial.server(endpoint: endpoint) }
+        for await line in lines where line.text.contains(String(endpoint.port)) {
             #expect(line.text.utf8.count <= LibraryLog.limit)
             break
         }

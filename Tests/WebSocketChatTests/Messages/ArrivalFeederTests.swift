@@ -183,7 +183,7 @@ extension Arrival {
 }
 
 @Suite(.timeLimit(.minutes(10))) struct FeederWaitingTests {
-    @Test func withoutRoomNobodyIsReadUntilThereIsSome() async {
+    @Test func withoutRoomNoConnectionIsReadUntilThereIsSome() async {
         let feeding = Feeding(room: 1)
         await feeding.serving { woken in
             let (one, two, three) = (feeding.connection(), feeding.connection(), feeding.connection())
@@ -225,7 +225,7 @@ extension Arrival {
         }
     }
 
-    @Test func roomForAPartIsUsedAndMoreIsAskedFor() async {
+    @Test func roomForAPartIsUsedAndMoreIsRequested() async {
         let feeding = Feeding(room: 2, window: 100)
         await feeding.serving { woken in
             let one = feeding.connection()
@@ -280,7 +280,7 @@ extension Arrival {
         }
     }
 
-    @Test func closingSubmitsWhatThereIsRoomForAndLetsGoOfTheRest() {
+    @Test func closingSubmitsWhatThereIsRoomForAndAbandonsTheRest() {
         let feeding = Feeding(room: 2)
         let one = feeding.connection()
         for number in 0..<5 { _ = feeding.read("\(number)", on: one) }

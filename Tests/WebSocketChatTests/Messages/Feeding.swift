@@ -35,7 +35,7 @@ final class Feeding {
         )
     }
 
-    func connection() -> ReadConnection {
+    func connection() -> InboundConnection {
         let number = ConnectionID.next()
         hub.opened(number)
         let facts = ChatFacts(role: .server, peer: "192.0.2.1")
@@ -44,13 +44,13 @@ final class Feeding {
     }
 
     /// Feeds a whole message in one piece.
-    func read(_ text: String, on connection: ReadConnection, isBinary: Bool = false) -> PieceVerdict {
+    func read(_ text: String, on connection: InboundConnection, isBinary: Bool = false) -> PieceVerdict {
         read(Array(text.utf8), on: connection, isBinary: isBinary)
     }
 
     func read(
         _ bytes: [UInt8],
-        on connection: ReadConnection,
+        on connection: InboundConnection,
         isFirst: Bool = true,
         isFinal: Bool = true,
         isBinary: Bool = false
@@ -155,7 +155,7 @@ final class FakeIntake: Intake {
     }
 
     /// Settles everything and takes nothing more, after a test has failed.
-    func giveUp() {
+    func settleAll() {
         handleAll()
         close()
     }
@@ -166,42 +166,42 @@ final class FakeIntake: Intake {
     }
 
     /// Waits until `room()` has been called `count` times; returns early when the task is cancelled.
-    func untilRoomWasAskedFor(_ count: Int = 1, file: StaticString = #fileID, line: UInt = #line) async {
+    func waitForRoomRequest(_ count: Int = 1, file: StaticString = #fileID, line: UInt = #line) async {
         await state.until(file: file, line: line) { $0.roomCalls >= count }
     }
 }
 
 /// A transport that sends nothing and records its calls.
 final class FakeSender: FrameSender {
-    enum Told: Equatable, Sendable {
+    enum Call: Equatable, Sendable {
         case message(ConnectionID, [UInt8], MessageKind)
         case command(ConnectionID, FrameCommand)
         case wake
     }
 
     private struct State {
-        var told: [Told] = []
+        var calls: [Call] = []
         var admissions: [ConnectionID: SendAdmission] = [:]
-        /// Sends are refused as crowded until these are cut.
-        var crowding: [ConnectionID] = []
+        /// Sends are refused as overloaded until these are cut.
+        var overloaded: [ConnectionID] = []
     }
 
     private let state = Mutex(State())
 
-    var told: [Told] { state.withLock { $0.told } }
+    var calls: [Call] { state.withLock { $0.calls } }
 
     /// Returns the texts sent on a connection.
     func texts(on connection: ConnectionID) -> [String] {
-        told.compactMap { told in
-            guard case .message(connection, let bytes, .text) = told else { return nil }
+        calls.compactMap { call in
+            guard case .message(connection, let bytes, .text) = call else { return nil }
             return String(decoding: bytes, as: UTF8.self)
         }
     }
 
     /// Returns the commands for a connection.
     func commands(for connection: ConnectionID) -> [FrameCommand] {
-        told.compactMap { told in
-            guard case .command(connection, let command) = told else { return nil }
+        calls.compactMap { call in
+            guard case .command(connection, let command) = call else { return nil }
             return command
         }
     }
@@ -211,29 +211,29 @@ final class FakeSender: FrameSender {
         state.withLock { $0.admissions[connection] = admission }
     }
 
-    /// Makes sends report crowding until each of these is cut; the first of them is the slowest.
-    func crowd(with connections: [ConnectionID]) {
-        state.withLock { $0.crowding = connections }
+    /// Makes sends report an overload until each of these is cut; the first of them is the slowest.
+    func overload(with connections: [ConnectionID]) {
+        state.withLock { $0.overloaded = connections }
     }
 
     func send(_ message: [UInt8], _ kind: MessageKind, on connection: ConnectionID) -> SendAdmission {
         state.withLock { state in
-            let crowded = state.crowding.first.map { SendAdmission.crowded(slowest: $0) }
-            let admission = state.admissions[connection] ?? crowded ?? .accepted
-            if admission == .accepted { state.told.append(.message(connection, message, kind)) }
+            let overload = state.overloaded.first.map { SendAdmission.overloaded(slowest: $0) }
+            let admission = state.admissions[connection] ?? overload ?? .accepted
+            if admission == .accepted { state.calls.append(.message(connection, message, kind)) }
             return admission
         }
     }
 
     func perform(_ command: FrameCommand, on connection: ConnectionID) {
         state.withLock { state in
-            if case .cut = command { state.crowding.removeAll { $0 == connection } }
-            state.told.append(.command(connection, command))
+            if case .cut = command { state.overloaded.removeAll { $0 == connection } }
+            state.calls.append(.command(connection, command))
         }
     }
 
     func wake() {
-        state.withLock { $0.told.append(.wake) }
+        state.withLock { $0.calls.append(.wake) }
     }
 
     func connect(to target: ClientTarget) -> ConnectionID { .next() }

@@ -28,22 +28,22 @@ import Testing
             assembler.withMessage(piece) { isSame = $0.baseAddress == bytes.baseAddress && $0.count == 5 }
             return state
         }
-        #expect(state == .whole && isSame)
+        #expect(state == .complete && isSame)
     }
 
     @Test func piecesAreJoinedInOrder() {
         var assembler = MessageAssembler(limit: 5)
         #expect(Self.add("he", to: &assembler, first: true).state == .incomplete)
-        #expect(assembler.isUnderWay)
+        #expect(assembler.isInProgress)
         #expect(Self.add("", to: &assembler).state == .incomplete)
         #expect(Self.add("l", to: &assembler).state == .incomplete)
-        #expect(Self.add("lo", to: &assembler, final: true) == (.whole, "hello"))
-        #expect(!assembler.isUnderWay)
-        assembler.forget()
-        #expect(Self.add("next", to: &assembler, first: true, final: true) == (.whole, "next"))
+        #expect(Self.add("lo", to: &assembler, final: true) == (.complete, "hello"))
+        #expect(!assembler.isInProgress)
+        assembler.reset()
+        #expect(Self.add("next", to: &assembler, first: true, final: true) == (.complete, "next"))
     }
 
-    @Test(arguments: [(4, MessageAssembler.State.whole), (5, .whole), (6, .tooBig)])
+    @Test(arguments: [(4, MessageAssembler.State.complete), (5, .complete), (6, .tooBig)])
     func theLimitIsExactHoweverTheMessageIsCut(count: Int, state: MessageAssembler.State) {
         let text = String(repeating: "x", count: count)
         for cut in 0...count {
@@ -59,7 +59,7 @@ import Testing
 
     @Test func anEmptyMessageIsWholeEvenWhereNothingFits() {
         var assembler = MessageAssembler(limit: 0)
-        #expect(Self.add("", to: &assembler, first: true, final: true) == (.whole, ""))
+        #expect(Self.add("", to: &assembler, first: true, final: true) == (.complete, ""))
         #expect(Self.add("x", to: &assembler, first: true, final: true) == (.tooBig, ""))
     }
 
@@ -79,8 +79,8 @@ import Testing
 @Suite struct FrameElementsTests {
     private static func elements(_ text: String, limit: Int = 100) throws -> [String] {
         let bytes = Array(text.utf8)
-        let places = try bytes.withUnsafeBytes { try FrameElements.places(in: $0, limit: limit) }
-        return places.map { String(decoding: bytes[$0], as: UTF8.self) }
+        let ranges = try bytes.withUnsafeBytes { try FrameElements.ranges(in: $0, limit: limit) }
+        return ranges.map { String(decoding: bytes[$0], as: UTF8.self) }
     }
 
     @Test(arguments: [
@@ -95,22 +95,22 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[]", FrameElements.Fault.empty), ("[ \n]", .empty), ("", .empty), ("[1,]", .syntax(offset: 3)),
+        ("[]", FrameElements.ParseError.empty), ("[ \n]", .empty), ("", .empty), ("[1,]", .syntax(offset: 3)),
         ("[,1]", .syntax(offset: 1)),
         ("[1,,2]", .syntax(offset: 3)), ("[", .syntax(offset: 1)), ("[1", .syntax(offset: 2)),
         ("[\"", .syntax(offset: 2)), ("[\"\\", .syntax(offset: 3)),
         ("[\"\\\"]", .syntax(offset: 5)), ("[1}]", .syntax(offset: 2)), ("[1]]", .syntax(offset: 3)),
         ("[1] [2]", .syntax(offset: 4)), ("[1]x", .syntax(offset: 3)),
     ])
-    func whatIsNoArrayIsRefusedWhereItIsWrong(text: String, fault: FrameElements.Fault) {
-        #expect(throws: fault) { try Self.elements(text) }
+    func whatIsNoArrayIsRefusedWhereItIsWrong(text: String, error: FrameElements.ParseError) {
+        #expect(throws: error) { try Self.elements(text) }
     }
 
     @Test func aBatchHasAtMostAsManyAsItMay() throws {
         #expect(try Self.elements("[1,2,3]", limit: 3).count == 3)
-        #expect(throws: FrameElements.Fault.tooMany) { try Self.elements("[1,2,3,4]", limit: 3) }
+        #expect(throws: FrameElements.ParseError.tooMany) { try Self.elements("[1,2,3,4]", limit: 3) }
         // The rest is not parsed.
-        #expect(throws: FrameElements.Fault.tooMany) {
+        #expect(throws: FrameElements.ParseError.tooMany) {
             try Self.elements("[1,2,3,4," + String(repeating: "[", count: 9), limit: 3)
         }
     }
@@ -118,7 +118,7 @@ import Testing
     @Test func depthCostsNoStack() throws {
         let deep = String(repeating: "[", count: 200_000) + String(repeating: "]", count: 200_000)
         #expect(try Self.elements(deep).count == 1)
-        #expect(throws: FrameElements.Fault.syntax(offset: 200_000)) {
+        #expect(throws: FrameElements.ParseError.syntax(offset: 200_000)) {
             try Self.elements(String(repeating: "[", count: 200_000))
         }
     }
@@ -148,7 +148,7 @@ import Testing
         return isText([bytes]) == expected && isText(bytes.map { [$0] }) == expected
     }
 
-    @Test func oneAndTwoBytesAreWhatSwiftSays() {
+    @Test func oneAndTwoBytesMatchSwift() {
         for first in UInt8.min...UInt8.max {
             #expect(agrees([first]))
             for second in UInt8.min...UInt8.max where !agrees([first, second]) {
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func threeAndFourBytesAreWhatSwiftSaysAtEachBoundary() {
+    @Test func threeAndFourBytesMatchSwiftAtEachBoundary() {
         let edges: [UInt8] = [0x00, 0x61, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC2, 0xED, 0xF4, 0xFF]
         for first in UInt8(0xC0)...0xFF {
             for second in edges {
@@ -171,13 +171,13 @@ import Testing
         }
     }
 
-    @Test func everyPlaceInARunOfASCIIIsLookedAt() {
+    @Test func everyPositionInARunOfASCIIIsChecked() {
         for count in 0...40 {
             let text = [UInt8](repeating: 0x61, count: count)
             #expect(isText([text]))
-            for place in 0..<count {
+            for index in 0..<count {
                 var broken = text
-                broken[place] = 0xFF
+                broken[index] = 0xFF
                 #expect(!isText([broken]))
             }
         }

@@ -4,7 +4,7 @@ import Testing
 @testable import WebSocketChat
 
 @Suite struct SettlementTableTests {
-    private func arrivals(_ messages: [String], tokens: [UInt64], on connection: ReadConnection) -> [Arrival] {
+    private func arrivals(_ messages: [String], tokens: [UInt64], on connection: InboundConnection) -> [Arrival] {
         var batch = ArrivalBatch(pool: ArrivalPool())
         for (message, token) in zip(messages, tokens) {
             Array(message.utf8).withUnsafeBytes {
@@ -15,7 +15,7 @@ import Testing
     }
 
     /// Expects the messages, all from one connection.
-    private func expect(_ messages: [String], _ feeding: Feeding, of owner: ReadConnection) -> [UInt64] {
+    private func expect(_ messages: [String], _ feeding: Feeding, of owner: InboundConnection) -> [UInt64] {
         let tokens = feeding.table.reserve(messages.count)
         owner.flow.add(messages.count)
         feeding.table.expect(
@@ -98,7 +98,7 @@ import Testing
     @Test func manyThreadsSettleWhileOneReads() async {
         let feeding = Feeding(window: 1_000_000)
         let owner = feeding.connection()
-        let (tokens, told) = AsyncStream<UInt64>.makeStream()
+        let (tokens, continuation) = AsyncStream<UInt64>.makeStream()
         await withTaskGroup { group in
             for _ in 0..<4 {
                 group.addTask { [table = feeding.table] in
@@ -107,10 +107,10 @@ import Testing
             }
             for round in 0..<500 {
                 for token in expect([#"{"action":"a","id":"\#(round)"}"#, "x"], feeding, of: owner) {
-                    told.yield(token)
+                    continuation.yield(token)
                 }
             }
-            told.finish()
+            continuation.finish()
         }
         await feeding.table.settled()
         #expect(feeding.sender.texts(on: owner.id).count == 500)
@@ -140,7 +140,7 @@ extension SettlementTable {
         flow.add(1)
         #expect(flow.isPaused)
         flow.settle()
-        #expect(flow.isPaused && sender.told.isEmpty)
+        #expect(flow.isPaused && sender.calls.isEmpty)
         flow.settle()
         #expect(!flow.isPaused)
         flow.settle()
@@ -161,22 +161,22 @@ extension SettlementTable {
     @Test func itIsReadWhenNoReasonIsLeft() {
         let flow = make(2)
         flow.add(2)
-        flow.pause(.room)
+        flow.pause(.backpressure)
         flow.settle()
         flow.settle()
-        #expect(flow.isPaused && sender.told.isEmpty)
-        flow.unpause(.room)
+        #expect(flow.isPaused && sender.calls.isEmpty)
+        flow.unpause(.backpressure)
         #expect(!flow.isPaused)
-        flow.unpause(.room)
+        flow.unpause(.backpressure)
         #expect(sender.commands(for: id) == [.resume])
     }
 
-    @Test func aPauseIsAskedForOnce() {
+    @Test func aPauseIsRequestedOnce() {
         let flow = make(2)
-        flow.pause(.room)
-        flow.pause(.room)
-        flow.pause(.end)
-        flow.unpause(.room)
+        flow.pause(.backpressure)
+        flow.pause(.backpressure)
+        flow.pause(.stopping)
+        flow.unpause(.backpressure)
         #expect(flow.isPaused)
         #expect(sender.commands(for: id) == [.pause])
     }
@@ -185,7 +185,7 @@ extension SettlementTable {
     @Test func commandsLeaveInTheOrderOfTheStates() async {
         let flow = make(1_000_000)
         await withTaskGroup { group in
-            for reason in [PauseReasons.room, .end] {
+            for reason in [PauseReasons.backpressure, .stopping] {
                 group.addTask {
                     for _ in 0..<2_000 {
                         flow.pause(reason)

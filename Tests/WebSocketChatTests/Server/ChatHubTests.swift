@@ -99,10 +99,10 @@ import Testing
         #expect(hub.slowReaders == 0 && sender.commands(for: slow.number).isEmpty)
     }
 
-    @Test func whenAllTogetherWaitTooMuchTheSlowestGoAndTheOthersAreHeard() throws {
+    @Test func whenAllTogetherWaitTooMuchTheSlowestAreClosedAndTheOthersServed() throws {
         let hub = hub()
         let all = (0..<4).map { _ in open(hub) }
-        sender.crowd(with: [all[0].number, all[1].number])
+        sender.overload(with: [all[0].number, all[1].number])
         try all[3].send("a", id: nil, body: Bytes("1"))
         #expect(sender.texts(on: all[3].number) == [#"{"action":"a","body":1}"#])
         for slow in all[..<2] {
@@ -111,11 +111,11 @@ import Testing
         #expect(sender.commands(for: all[2].number).isEmpty)
         #expect(hub.slowReaders == 2)
         // A slowest connection that is itself the receiver is cut, and does not get the message.
-        sender.crowd(with: [all[2].number])
+        sender.overload(with: [all[2].number])
         #expect(throws: SendRefused.full) { try all[2].send("a", id: nil, body: Bytes("1")) }
         #expect(hub.slowReaders == 3)
         // A connection that is already closed makes no room.
-        sender.answer(.crowded(slowest: all[0].number), on: all[3].number)
+        sender.answer(.overloaded(slowest: all[0].number), on: all[3].number)
         #expect(throws: SendRefused.full) { try all[3].send("a", id: nil, body: Bytes("1")) }
         #expect(hub.slowReaders == 3)
     }
@@ -138,7 +138,7 @@ import Testing
         try one.send(binary: Bytes([1, 2]))
         one.close()
         #expect(
-            sender.told == [
+            sender.calls == [
                 .message(one.number, [1, 2], .binary), .command(one.number, .close(.normal, reason: "")),
             ]
         )
@@ -182,7 +182,7 @@ import Testing
         #expect(frame.hasSuffix(#","path":"table"}}"#))
         #expect(
             Self.text(ChatFrame.answer(id, .id, .abandoned(.drain)))
-                == #"{"id":"7","outcome":"abandoned","error":{"code":"drain","message":"the program let go of the message: drain"}}"#
+                == #"{"id":"7","outcome":"abandoned","error":{"code":"drain","message":"the program abandoned the message: drain"}}"#
         )
         let denied = Outcome.Rejection(.sourceNotAllowed, detail: "only source kitchen")
         #expect(Self.text(ChatFrame.answer(id, .id, .rejected(denied)))?.contains("kitchen") == false)
@@ -192,10 +192,10 @@ import Testing
         let good = Array("abcdefghijklmnop\u{00E9}\u{20AC}\u{1F600}qrstuvwxyz".utf8)
         #expect(good.withUnsafeBytes { UTF8Stream.isText($0) })
         #expect(UTF8Stream.isText(UnsafeRawBufferPointer(start: nil, count: 0)))
-        for place in good.indices {
+        for index in good.indices {
             var bad = good
-            bad[place] = 0xFF
-            #expect(!bad.withUnsafeBytes { UTF8Stream.isText($0) }, "\(place)")
+            bad[index] = 0xFF
+            #expect(!bad.withUnsafeBytes { UTF8Stream.isText($0) }, "\(index)")
         }
         for bad: [UInt8] in [[0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82]] {
             #expect(!(Array("01234567".utf8) + bad).withUnsafeBytes { UTF8Stream.isText($0) })

@@ -209,7 +209,7 @@ import Testing
         // An answer: answering it as well would never end.
         #"{"id":"a1","outcome":"handled","reply":1}"#,
     ])
-    func nobodyIsAnsweredWhoSaysNoID(text: String) async throws {
+    func messagesWithoutAnIDAreNotAnswered(text: String) async throws {
         #expect(try await answers(to: [text]).isEmpty)
     }
 }

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func withoutRoomNobodyIsReadAndNothingIsLost() async throws {
+    @Test func withoutRoomNoConnectionIsReadAndNothingIsLost() async throws {
         let intake = FakeIntake(room: 3)
         try await ServerTrial.with(intake: intake) {
             $0.connectionWindow = 10_000
@@ -58,7 +58,7 @@ import Testing
                 let count = 5_000
                 for number in 0..<count { one.send("\(number)") }
                 await intake.untilTaken(3)
-                await intake.untilRoomWasAskedFor()
+                await intake.waitForRoomRequest()
                 for _ in 0..<50 { intake.makeRoom(100) }
                 await intake.untilTaken(count)
                 #expect(intake.originals == (0..<count).map { "\($0)" })
@@ -137,10 +137,10 @@ import Testing
                 var sent = 0
                 while !Task.isCancelled {
                     sent += 1
-                    let heard = quick.textsSoFar.count
+                    let received = quick.textsSoFar.count
                     #expect(trial.server.broadcast("news", body, to: "all").sent >= 1)
                     if trial.server.counts.slowReaders > 0 || sent > 5_000 { break }
-                    await quick.texts(heard + 1)
+                    await quick.texts(received + 1)
                 }
                 // The slow reader receives the reason if it reads within a few seconds.
                 let all = await slow.read { _ in false }
@@ -182,18 +182,18 @@ import Testing
                 async let flooding: Void = withCheckedContinuation { continuation in
                     flooder.writing(block, until: isOver) { continuation.resume() }
                 }
-                var heard = 0
+                var received = 0
                 while !Task.isCancelled, trial.server.counts.slowReaders == 0 {
                     other.send(#"{"action":"echo","id":"2","body":"y"}"#)
-                    heard += 1
-                    await other.texts(heard)
+                    received += 1
+                    await other.texts(received)
                 }
                 // After the time limit, a flooder that the server does not read would write endlessly.
                 ends.append(())
                 if Task.isCancelled { flooder.reset() }
                 await flooding
                 other.send(#"{"action":"echo","id":"2","body":"z"}"#)
-                #expect(await other.texts(heard + 1).last == #"{"id":"2","outcome":"handled","reply":"z"}"#)
+                #expect(await other.texts(received + 1).last == #"{"id":"2","outcome":"handled","reply":"z"}"#)
                 #expect(trial.server.counts.slowReaders == 1)
             }
         }

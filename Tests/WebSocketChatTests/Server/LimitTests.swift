@@ -78,7 +78,7 @@ import Testing
             }
             while !Task.isCancelled, trial.server.counts.open > 0 { await Task.yield() }
             #expect(trial.server.counts.unacceptable == 1)
-            #expect(trial.server.counts.brokeProtocol == 5)
+            #expect(trial.server.counts.protocolViolations == 5)
             #expect(intake.taken.count == 1)
             #expect(trial.log.all.contains { $0.contains("broke the WebSocket protocol") })
         }
@@ -119,12 +119,12 @@ import Testing
     }
 
     private func read(_ text: String, on connection: ServerConnection, isFirst: Bool = true, isFinal: Bool = true) {
-        _ = feeding.read(Array(text.utf8), on: connection.read, isFirst: isFirst, isFinal: isFinal)
-        connection.heard()
+        _ = feeding.read(Array(text.utf8), on: connection.inbound, isFirst: isFirst, isFinal: isFinal)
+        connection.pieceReceived()
     }
 
     private func look(at connection: ServerConnection, _ seconds: Int) -> [Duration] {
-        let (quiet, unfinished) = connection.look(at: start + .seconds(seconds))
+        let (quiet, unfinished) = connection.elapsed(at: start + .seconds(seconds))
         return [quiet, unfinished]
     }
 
@@ -160,10 +160,10 @@ import Testing
         let one = make()
         read("1", on: one)
         read("[", on: one, isFinal: false)
-        one.read.flow.pause(.room)
+        one.inbound.flow.pause(.backpressure)
         #expect(look(at: one, 100) == [.zero, .zero])
         #expect(look(at: one, 200) == [.zero, .zero])
-        one.read.flow.unpause(.room)
+        one.inbound.flow.unpause(.backpressure)
         #expect(look(at: one, 210) == [.seconds(10), .seconds(10)])
     }
 }

@@ -11,7 +11,7 @@ import Testing
         "\(method) \(path) HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
     }
 
-    @Test func healthTellsThatTheServerRuns() async throws {
+    @Test func healthReportsThatTheServerRuns() async throws {
         try await ServerTrial.with { trial in
             let peer = try #require(RawPeer(port: trial.port))
             peer.write(Self.request("GET", "/health"))
@@ -134,7 +134,7 @@ import Testing
         #expect(content(.shared) == content(.strict))
     }
 
-    @Test func aSiteHasItsOwnScriptsAndInlineCodeIsAskedForByName() {
+    @Test func aSiteHasItsOwnScriptsAndInlineCodeNeedsAPolicy() {
         #expect(content(.site).hasPrefix("default-src 'self'; ") && !content(.site).contains("unsafe"))
         #expect(content(.siteWithInlineCode).contains("script-src 'self' 'unsafe-inline'"))
     }

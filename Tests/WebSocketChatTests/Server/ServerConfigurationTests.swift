@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 import Testing
@@ -6,7 +6,7 @@ import Testing
 @testable import WebSocketChat
 
 @Suite struct ServerConfigurationTests {
-    private static func fault(_ change: (inout WebSocketServerConfiguration) throws -> Void) rethrows -> String? {
+    private static func problem(_ change: (inout WebSocketServerConfiguration) throws -> Void) rethrows -> String? {
         var configuration = WebSocketServerConfiguration(source: "chat", port: 0)
         configuration.absentOrigin = .allowed
         try change(&configuration)
@@ -27,13 +27,13 @@ import Testing
             (.withToken, [], [origin], true),
             (.refused, [token], [], false), (.refused, [], [origin], true), (.allowed, [], [], true),
         ] as [(WebSocketAbsentOrigin, [WebSocketPrincipal], [WebOrigin], Bool)] {
-            let fault = Self.fault {
+            let problem = Self.problem {
                 $0.absentOrigin = rule
                 $0.principals = principals
                 $0.origins = origins
             }
-            #expect((fault == nil) == isFine, "\(rule)")
-            #expect(fault?.contains("nobody may connect") ?? true)
+            #expect((problem == nil) == isFine, "\(rule)")
+            #expect(problem?.contains("nobody may connect") ?? true)
         }
     }
 
@@ -43,7 +43,7 @@ import Testing
             ("[::1]", false), ("127.1", false),
             ("127.0.0.1 ", false),
         ] {
-            #expect((Self.fault { $0.address = address } == nil) == isFine, "\(address)")
+            #expect((Self.problem { $0.address = address } == nil) == isFine, "\(address)")
         }
         for (address, isLoopback) in [
             ("127.9.9.9", true), ("::1", true), ("0.0.0.0", false), ("::", false), ("192.0.2.1", false),
@@ -55,10 +55,10 @@ import Testing
 
     @Test(arguments: ["", "chat", "/a?b", "/a#b", "/a\n", "/" + String(repeating: "a", count: 1_024)])
     func pathsAreNothingElse(path: String) {
-        #expect(Self.fault { $0.path = path } != nil)
-        #expect(Self.fault { $0.healthPath = path } != nil)
-        #expect(Self.fault { $0.pages = [path: WebSocketPage(contentType: "text/plain", body: [])] } != nil)
-        #expect(Self.fault { $0.path = "/a b/\u{E4}" } == nil)
+        #expect(Self.problem { $0.path = path } != nil)
+        #expect(Self.problem { $0.healthPath = path } != nil)
+        #expect(Self.problem { $0.pages = [path: WebSocketPage(contentType: "text/plain", body: [])] } != nil)
+        #expect(Self.problem { $0.path = "/a b/\u{E4}" } == nil)
     }
 
     @Test func everyRangeIsChecked() {
@@ -91,7 +91,7 @@ import Testing
             (false, { $0.identity = WebSocketIdentity(certificateFile: "", keyFile: "a") }),
         ]
         for (index, (isFine, change)) in changes.enumerated() {
-            #expect((Self.fault(change) == nil) == isFine, "\(index)")
+            #expect((Self.problem(change) == nil) == isFine, "\(index)")
         }
     }
 
@@ -112,16 +112,16 @@ import Testing
             (true, { $0.httpTimeout = .seconds(3_600) }), (false, { $0.httpTimeout = .milliseconds(3_600_001) }),
         ]
         for (index, (isFine, change)) in changes.enumerated() {
-            #expect((Self.fault(change) == nil) == isFine, "\(index)")
+            #expect((Self.problem(change) == nil) == isFine, "\(index)")
         }
     }
 
     @Test func faultsOfHTTPConnectionsNameTheProperty() {
-        #expect(Self.fault { $0.httpConnections = 0 } == "httpConnections is 1 to 1000000")
-        #expect(Self.fault { $0.httpRequests = 0 } == "httpRequests is 1 to 1000000")
-        #expect(Self.fault { $0.httpTimeout = .zero } == "httpTimeout is 1 s to 1 h")
+        #expect(Self.problem { $0.httpConnections = 0 } == "httpConnections is 1 to 1000000")
+        #expect(Self.problem { $0.httpRequests = 0 } == "httpRequests is 1 to 1000000")
+        #expect(Self.problem { $0.httpTimeout = .zero } == "httpTimeout is 1 s to 1 h")
         #expect(
-            Self.fault { ($0.httpConnections, $0.httpConnectionsPerAddress) = (10, 11) }
+            Self.problem { ($0.httpConnections, $0.httpConnectionsPerAddress) = (10, 11) }
                 == "httpConnectionsPerAddress is at most httpConnections, which is 10"
         )
     }
@@ -130,26 +130,26 @@ import Testing
         func principals(_ names: String...) -> [WebSocketPrincipal] {
             names.map { WebSocketPrincipal($0, token: .text("0123456789abcdef")) }
         }
-        #expect(Self.fault { $0.principals = principals("a", "b") } == nil)
-        #expect(Self.fault { $0.principals = principals("a", "a") } != nil)
-        #expect(Self.fault { $0.principals = principals("") } != nil)
-        #expect(Self.fault { $0.principals = principals("a\nb") } != nil)
-        #expect(Self.fault { $0.principals = principals(String(repeating: "a", count: 129)) } != nil)
+        #expect(Self.problem { $0.principals = principals("a", "b") } == nil)
+        #expect(Self.problem { $0.principals = principals("a", "a") } != nil)
+        #expect(Self.problem { $0.principals = principals("") } != nil)
+        #expect(Self.problem { $0.principals = principals("a\nb") } != nil)
+        #expect(Self.problem { $0.principals = principals(String(repeating: "a", count: 129)) } != nil)
     }
 
     @Test func pagesAreBounded() {
         func page(_ count: Int) -> WebSocketPage {
             WebSocketPage(contentType: "text/plain", body: Array(repeating: 0x20, count: count))
         }
-        #expect(Self.fault { $0.pages = ["/a": page(1 << 20)] } == nil)
-        #expect(Self.fault { $0.pages = ["/a": page(1 << 20 + 1)] } != nil)
-        #expect(Self.fault { $0.pages = ["/health": page(1)] } != nil)
-        #expect(Self.fault { $0.pages = ["/a": WebSocketPage(contentType: "text/plain\r\nX: y", body: [])] } != nil)
+        #expect(Self.problem { $0.pages = ["/a": page(1 << 20)] } == nil)
+        #expect(Self.problem { $0.pages = ["/a": page(1 << 20 + 1)] } != nil)
+        #expect(Self.problem { $0.pages = ["/health": page(1)] } != nil)
+        #expect(Self.problem { $0.pages = ["/a": WebSocketPage(contentType: "text/plain\r\nX: y", body: [])] } != nil)
         #expect(
-            Self.fault { $0.pages = Dictionary(uniqueKeysWithValues: (0..<101).map { ("/\($0)", page(1)) }) } != nil
+            Self.problem { $0.pages = Dictionary(uniqueKeysWithValues: (0..<101).map { ("/\($0)", page(1)) }) } != nil
         )
         #expect(
-            Self.fault { $0.pages = Dictionary(uniqueKeysWithValues: (0..<17).map { ("/\($0)", page(1 << 20)) }) }
+            Self.problem { $0.pages = Dictionary(uniqueKeysWithValues: (0..<17).map { ("/\($0)", page(1 << 20)) }) }
                 != nil
         )
     }

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import BrokerKit
 import Foundation
 import SignalboxCore
@@ -8,7 +8,7 @@ import Testing
 @testable import WebSocketChat
 
 @Suite(.timeLimit(.minutes(10))) struct SecureServerTests {
-    @Test func aServerWithAnIdentitySpeaksTLSAndTheFactsSayIt() async throws {
+    @Test func aServerWithAnIdentityUsesTLSAndTheFactsStateIt() async throws {
         let authority = try await TestAuthority()
         defer { authority.remove() }
         let intake = FakeIntake.handling()
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func anUnusableCertificateIsTold() async throws {
+    @Test func anUnusableCertificateIsReported() async throws {
         let (server, _) = try ServerTrial.make(
             ServerTrial.configuration {
                 $0.identity = WebSocketIdentity(certificateFile: "/nowhere/cert.pem", keyFile: "/nowhere/key.pem")
@@ -60,14 +60,14 @@ import Testing
         ("Bearer abc,Bearer def", "abc,Bearer def"),
     ])
     func theHeaderNamesTheScheme(header: String, expected: String) {
-        #expect(token(header)?.way == .header)
+        #expect(token(header)?.location == .header)
         #expect(text(token(header)) == expected)
     }
 
     @Test(arguments: ["Basic abc", "Bearerabc", "Beare abc", "", "[earer abc"])
     func anotherSchemeIsNoToken(header: String) {
         #expect(token(header) == nil)
-        #expect(token(header, query: ["token=q"])?.way == .query)
+        #expect(token(header, query: ["token=q"])?.location == .query)
     }
 
     @Test func aSubprotocolCarriesAnyTokenInBase64URL() {
@@ -76,7 +76,7 @@ import Testing
             let text = Data(bytes).base64EncodedString().replacingOccurrences(of: "+", with: "-")
                 .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
             let found = token(subprotocols: ["signalbox", "signalbox.bearer." + text])
-            #expect(found?.bytes == bytes && found?.way == .subprotocol, "\(length)")
+            #expect(found?.bytes == bytes && found?.location == .subprotocol, "\(length)")
         }
     }
 
@@ -87,7 +87,7 @@ import Testing
 
     @Test func theFirstWayCountsAndNoOther() {
         let all = token("Bearer h", subprotocols: ["signalbox.bearer.cw"], query: ["token=q"])
-        #expect(all?.way == .header)
+        #expect(all?.location == .header)
         #expect(
             token("Basic h", subprotocols: ["signalbox.bearer.cw", "signalbox.bearer.dA"], query: ["token=q"])
                 == token(subprotocols: ["signalbox.bearer.cw"])
@@ -109,15 +109,15 @@ import Testing
         let tokens = try PrincipalTokens(reading: principals)
         for (number, principal) in principals.enumerated() {
             let token = Array(try principal.token.read().utf8)
-            #expect(tokens.principal(showing: token) == "p\(number)")
-            #expect(tokens.principal(showing: token.dropLast()) == nil)
-            #expect(tokens.principal(showing: token + [0]) == nil)
+            #expect(tokens.principal(presenting: token) == "p\(number)")
+            #expect(tokens.principal(presenting: token.dropLast()) == nil)
+            #expect(tokens.principal(presenting: token + [0]) == nil)
             var other = token
             other[number % token.count] ^= 0x80
-            #expect(tokens.principal(showing: other) == nil)
+            #expect(tokens.principal(presenting: other) == nil)
         }
-        #expect(tokens.principal(showing: []) == nil)
-        #expect(try PrincipalTokens(reading: []).principal(showing: []) == nil)
+        #expect(tokens.principal(presenting: []) == nil)
+        #expect(try PrincipalTokens(reading: []).principal(presenting: []) == nil)
     }
 
     @Test func shortAndSharedTokensAreRefusedWithoutShowingThem() {
@@ -135,7 +135,7 @@ import Testing
         #expect(throws: Never.self) { try PrincipalTokens(reading: Array(shared.prefix(1))) }
     }
 
-    @Test func aTokenThatCannotBeReadSaysWhere() {
+    @Test func aTokenThatCannotBeReadNamesItsSource() {
         let missing = [WebSocketPrincipal("a", token: .file("/nowhere/token"))]
         #expect { try PrincipalTokens(reading: missing) } throws: { error in
             guard let error = error as? WebSocketChatError else { return false }
@@ -143,11 +143,11 @@ import Testing
         }
     }
 
-    @Test func readingIsGivenUpWhenTheTaskIsCancelled() async throws {
+    @Test func readingEndsWhenTheTaskIsCancelled() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("fifo-\(UUID().uuidString)").path
         #expect(mkfifo(path, 0o600) == 0)
         defer { unlink(path) }
-        let reading = Task { try await SecretReading.tokens(of: [WebSocketPrincipal("a", token: .file(path))]) }
+        let reading = Task { try await TokenReader.tokens(of: [WebSocketPrincipal("a", token: .file(path))]) }
         reading.cancel()
         let tokens = try await reading.value
         if tokens != nil { Issue.record("tokens came from a file that nobody wrote") }

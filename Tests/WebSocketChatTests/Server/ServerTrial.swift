@@ -57,7 +57,7 @@ struct ServerTrial: Sendable {
                 result = try await body(ServerTrial(server: server, port: port, log: log))
             } catch {
                 // The run would wait for outcomes that can no longer arrive.
-                (intake as? FakeIntake)?.giveUp()
+                (intake as? FakeIntake)?.settleAll()
                 throw error
             }
             group.cancelAll()
@@ -92,8 +92,8 @@ struct ServerTrial: Sendable {
         peer.write(request)
         let bytes = await peer.read { String(decoding: $0, as: UTF8.self).contains("\r\n\r\n") }
         let text = String(decoding: bytes, as: UTF8.self)
-        let words = text.split(separator: " ", maxSplits: 2)
-        return (words.count > 1 ? Int(words[1]) ?? 0 : 0, text)
+        let fields = text.split(separator: " ", maxSplits: 2)
+        return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0, text)
     }
 
     /// Returns a socket with an established WebSocket connection.
@@ -186,7 +186,7 @@ struct ChatClient: Sendable {
     var textsSoFar: [String] { Self.texts(of: id, in: clients.events.all) }
 
     /// Waits for the end of the connection and returns it.
-    func ended() async -> ConnectionEnd? {
+    func ended() async -> ConnectionCloseReason? {
         let id = id
         let events = await clients.events.wait { events in events.contains { Self.end(of: id, $0) != nil } }
         return events.lazy.compactMap { Self.end(of: id, $0) }.first
@@ -213,7 +213,7 @@ struct ChatClient: Sendable {
         }
     }
 
-    private static func end(of id: ConnectionID, _ event: TransportEvent) -> ConnectionEnd? {
+    private static func end(of id: ConnectionID, _ event: TransportEvent) -> ConnectionCloseReason? {
         if case .closed(id, let end) = event { end } else { nil }
     }
 }
@@ -238,7 +238,7 @@ private final class ClientReceiver: FrameReceiver {
         return .proceed
     }
 
-    func closed(_ connection: ConnectionID, _ end: ConnectionEnd) {
+    func closed(_ connection: ConnectionID, _ end: ConnectionCloseReason) {
         events.append(.closed(connection, end))
     }
 

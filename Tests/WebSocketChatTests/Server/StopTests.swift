@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct StopTests {
     /// A configuration with enough time to say goodbye to every client, however slow the machine is.
     private static var lingering: WebSocketServerConfiguration {
-        ServerTrial.configuration { $0.farewell = .seconds(60) }
+        ServerTrial.configuration { $0.closeTimeout = .seconds(60) }
     }
 
     private func port(of server: WebSocketServer) async throws -> UInt16 {
@@ -19,7 +19,7 @@ import Testing
         return port
     }
 
-    @Test func aGracefulStopAnswersWhatWasTakenBeforeItSaysGoodbye() async throws {
+    @Test func aGracefulStopAnswersWhatWasTakenBeforeItCloses() async throws {
         let intake = FakeIntake()
         let (server, log) = try ServerTrial.make(Self.lingering)
         try await ChatClients.with { clients in
@@ -54,7 +54,7 @@ import Testing
             let run = Task { try await server.run(into: intake) }
             let one = try await clients.open(try await port(of: server))
             for id in 1...3 { one.send(#"{"action":"a","id":"\#(id)"}"#) }
-            await intake.untilRoomWasAskedFor()
+            await intake.waitForRoomRequest()
             run.cancel()
             // These messages were read but not taken for lack of room. They are answered all the same.
             #expect(await one.texts(1).allSatisfy { $0.contains(#""outcome":"abandoned""#) })
@@ -140,7 +140,7 @@ import Testing
         #expect(await server.port() == nil)
     }
 
-    @Test func aTakenPortAndABadAddressAreTold() async throws {
+    @Test func aTakenPortAndABadAddressAreReported() async throws {
         try await ServerTrial.with { trial in
             for (address, port) in [("127.0.0.1", trial.port), ("192.0.2.1", 0)] {
                 let (server, _) = try ServerTrial.make(
@@ -217,8 +217,8 @@ import Testing
     @Test func clientsThatDoNotReadDoNotHoldUpTheStop() async throws {
         let (server, _) = try ServerTrial.make(ServerTrial.configuration())
         let run = Task { try await server.run(into: FakeIntake.handling()) }
-        let deaf = try #require(RawPeer(port: try await port(of: server)))
-        deaf.write(ServerTrial.upgrade())
+        let silent = try #require(RawPeer(port: try await port(of: server)))
+        silent.write(ServerTrial.upgrade())
         while !Task.isCancelled, server.counts.open == 0 { await Task.yield() }
         run.cancel()
         try await run.value

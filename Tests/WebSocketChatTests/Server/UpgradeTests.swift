@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func aTokenIsAskedForWhereThereArePrincipals() async throws {
+    @Test func aTokenIsRequiredWhereThereArePrincipals() async throws {
         try await ServerTrial.with(Self.withToken) { trial in
             for (headers, status) in [
                 ([], 401), (["Authorization: Bearer \(Self.kitchen)"], 101),
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func theClientsFirstSubprotocolThatTheServerSpeaksIsAgreedOn() async throws {
+    @Test func theClientsFirstSupportedSubprotocolIsAgreedOn() async throws {
         try await ServerTrial.with {
             $0.subprotocols = ["v1", "v2"]
         } _: { trial in
@@ -123,7 +123,7 @@ import Testing
         return line.map { $0.dropFirst("sec-websocket-protocol:".count).trimmingPrefix(" ") }.map(String.init)
     }
 
-    @Test func anotherPathIsNotFoundWhoeverAsks() async throws {
+    @Test func anotherPathIsNotFoundForAnyClient() async throws {
         try await ServerTrial.with {
             $0.path = "/chat"
         } _: { trial in
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func oneMoreThanThereMayBeIsToldSo() async throws {
+    @Test func oneMoreThanThereMayBeIsRefused() async throws {
         try await ServerTrial.with {
             $0.connections = 2
         } _: { trial in
@@ -172,7 +172,7 @@ import Testing
         return UpgradePolicy(configuration, tokens: try PrincipalTokens(reading: principals))
     }
 
-    private func status(_ answer: UpgradePolicy.Answer) -> Int {
+    private func status(_ answer: UpgradePolicy.Evaluation) -> Int {
         if case .refused(let decision, _) = answer { decision.status ?? 0 } else { 101 }
     }
 
@@ -199,7 +199,7 @@ import Testing
         ("https://\u{430}pp.com", 403),
     ])
     func anOriginIsAllowedInNormalFormAlone(origin: String, expected: Int) throws {
-        #expect(status(try policy().answer(request(origin), noRoom: nil)) == expected)
+        #expect(status(try policy().evaluate(request(origin), unavailableReason: nil)) == expected)
     }
 
     @Test(arguments: [
@@ -215,40 +215,40 @@ import Testing
         let policy = try policy(principals: principals) { $0.absentOrigin = rule }
         var request = request(nil)
         if shows { request.authorization = "Bearer \(Self.kitchen)" }
-        #expect(status(policy.answer(request, noRoom: nil)) == expected)
+        #expect(status(policy.evaluate(request, unavailableReason: nil)) == expected)
     }
 
-    @Test func pathComesBeforeOriginBeforeTokenBeforeRoom() throws {
+    @Test func pathComesBeforeOriginBeforeTokenBeforeCapacity() throws {
         let policy = try policy(principals: [WebSocketPrincipal("kitchen", token: .text(Self.kitchen))])
         var request = request("https://evil.tld")
         request.path = "/other"
-        #expect(status(policy.answer(request, noRoom: "full")) == 404)
+        #expect(status(policy.evaluate(request, unavailableReason: "full")) == 404)
         request.path = "/"
         request.authorization = "Bearer wrong"
-        #expect(status(policy.answer(request, noRoom: "full")) == 403)
+        #expect(status(policy.evaluate(request, unavailableReason: "full")) == 403)
         request.origin = "https://app.com"
-        #expect(status(policy.answer(request, noRoom: "full")) == 401)
+        #expect(status(policy.evaluate(request, unavailableReason: "full")) == 401)
         request.authorization = "Bearer \(Self.kitchen)"
-        #expect(policy.answer(request, noRoom: "full") == .refused(.unavailable, why: "full"))
-        guard case .admitted(let admission) = policy.answer(request, noRoom: nil) else {
+        #expect(policy.evaluate(request, unavailableReason: "full") == .refused(.unavailable, reason: "full"))
+        guard case .admitted(let client) = policy.evaluate(request, unavailableReason: nil) else {
             Issue.record("refused")
             return
         }
-        #expect(admission.principal == "kitchen" && admission.origin?.description == "https://app.com")
-        #expect(!admission.usedQueryToken)
+        #expect(client.principal == "kitchen" && client.origin?.description == "https://app.com")
+        #expect(!client.usedQueryToken)
     }
 
     @Test func aTokenInTheQueryCountsOnlyWhereItMay() throws {
         let principals = [WebSocketPrincipal("kitchen", token: .text(Self.kitchen))]
         var request = request()
         request.query = ["x=1", "token=\(Self.kitchen)"]
-        #expect(status(try policy(principals: principals).answer(request, noRoom: nil)) == 401)
+        #expect(status(try policy(principals: principals).evaluate(request, unavailableReason: nil)) == 401)
         let policy = try policy(principals: principals) { $0.queryTokens = true }
-        guard case .admitted(let admission) = policy.answer(request, noRoom: nil) else {
+        guard case .admitted(let client) = policy.evaluate(request, unavailableReason: nil) else {
             Issue.record("refused")
             return
         }
-        #expect(admission.usedQueryToken)
+        #expect(client.usedQueryToken)
     }
 
     @Test func refusalsSayWhyWithoutTheToken() throws {
@@ -256,12 +256,16 @@ import Testing
         var request = request()
         request.authorization = "Bearer canary-0123456789abcdef"
         request.query = ["token=canary-0123456789abcdef"]
-        guard case .refused(_, let why) = policy.answer(request, noRoom: nil) else {
+        guard case .refused(_, let why) = policy.evaluate(request, unavailableReason: nil) else {
             Issue.record("admitted")
             return
         }
         #expect(!why.contains("canary"))
-        guard case .refused(_, let why) = policy.answer(self.request("https://a\u{1B}[2J\r\nforged"), noRoom: nil)
+        guard
+            case .refused(_, let why) = policy.evaluate(
+                self.request("https://a\u{1B}[2J\r\nforged"),
+                unavailableReason: nil
+            )
         else {
             Issue.record("admitted")
             return
@@ -270,7 +274,7 @@ import Testing
     }
 }
 
-@Suite struct ShownTextTests {
+@Suite struct UntrustedTextTests {
     @Test(arguments: [
         ("https://app.example", #""https://app.example""#), ("a\"b\\c", #""a\"b\\c""#),
         ("k\u{FC}che", "\"k\u{FC}che\""),
@@ -278,11 +282,11 @@ import Testing
         ("\u{9B}\u{202E}\u{2028}\u{FEFF}", #""\u{9B}\u{202E}\u{2028}\u{FEFF}""#), ("", #""""#),
     ])
     func whatHasNoShapeIsEscaped(text: String, shown: String) {
-        #expect(ShownText.quoted(text) == shown)
+        #expect(UntrustedText.quoted(text) == shown)
     }
 
     @Test func aLongTextIsCut() {
-        #expect(ShownText.quoted(String(repeating: "x", count: 128)).count == 130)
-        #expect(ShownText.quoted(String(repeating: "x", count: 129)).hasSuffix("xxx\"..."))
+        #expect(UntrustedText.quoted(String(repeating: "x", count: 128)).count == 130)
+        #expect(UntrustedText.quoted(String(repeating: "x", count: 129)).hasSuffix("xxx\"..."))
     }
 }

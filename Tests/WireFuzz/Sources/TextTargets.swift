@@ -8,12 +8,12 @@ enum PageTarget {
     static func run(_ input: [UInt8]) {
         input.withUnsafeBytes { bytes in
             guard let frame = try? PageFrame(bytes) else { return }
-            require(frame.json.lowerBound <= frame.json.upperBound, "the JSON's place")
+            require(frame.json.lowerBound <= frame.json.upperBound, "the JSON's range")
             require(frame.json.upperBound == input.count, "the JSON reaches to the end")
             guard case .call(_, _, let handler?) = frame.kind else { return }
             require(
                 handler.upperBound <= input.count && handler.lowerBound <= handler.upperBound,
-                "the handler's place"
+                "the handler's range"
             )
         }
     }
@@ -29,14 +29,14 @@ enum RelayTarget {
             while let record = try? reader.record() {
                 count += 1
                 require(count <= input.count, "each record takes bytes")
-                for place in places(record) {
-                    require(place.lowerBound >= 0 && place.upperBound <= input.count, "a place in the text")
+                for range in ranges(record) {
+                    require(range.lowerBound >= 0 && range.upperBound <= input.count, "a range in the text")
                 }
             }
         }
     }
 
-    private static func places(_ record: RelayRecord) -> [Range<Int>] {
+    private static func ranges(_ record: RelayRecord) -> [Range<Int>] {
         switch record {
         case .hello, .full, .withheld: []
         case .call(_, _, _, let handler, let json): [handler, json]
@@ -48,7 +48,7 @@ enum RelayTarget {
 
 /// Checks that each finding has a position and fits on one line, and that a refused configuration has an error.
 enum ConfigurationTarget {
-    private static let surroundings = Surroundings(
+    private static let environment = Environment(
         variable: { $0 == "SET" ? "value" : nil },
         content: { _ in .failure(FileReadError(description: "no such file")) },
         presence: { _ in .nothing },
@@ -57,10 +57,10 @@ enum ConfigurationTarget {
 
     static func run(_ input: [UInt8]) {
         let text = String(decoding: input, as: UTF8.self)
-        let (configuration, findings) = ConfigurationReader.reviewed(text, surroundings: surroundings)
+        let (configuration, findings) = ConfigurationReader.lint(text, environment: environment)
         require(configuration != nil || findings.contains { $0.severity == .error }, "what is refused has a reason")
         for finding in findings {
-            require(finding.line >= 1 && finding.column >= 1, "\(finding) has a place")
+            require(finding.line >= 1 && finding.column >= 1, "\(finding) has a position")
             require(!finding.description.contains("\n"), "a finding is one line")
         }
     }

@@ -7,7 +7,7 @@ import SignalboxRoutes
 /// input, a message's pieces are in order, its text is UTF-8, and a paused message resumes where it stopped.
 enum FrameTarget {
     private struct Message {
-        /// Whether a part of the message was passed to ``MessageReading``.
+        /// Whether a part of the message was passed to ``FrameDecoder``.
         var hasBegun = false
         /// Whether the message is binary. libwebsockets reports the same value for all frames of a message.
         var isBinary = false
@@ -18,8 +18,8 @@ enum FrameTarget {
 
     static func run(_ input: [UInt8]) {
         let settings = input.first ?? 0
-        let agreement = settings & 1 == 0 ? nil : DeflateAgreement.told(by: "permessage-deflate")
-        let reading = MessageReading(agreement)
+        let agreement = settings & 1 == 0 ? nil : DeflateAgreement.negotiated(by: "permessage-deflate")
+        let decoder = FrameDecoder(agreement)
         var message = Message()
         var rest = input.dropFirst()
         var pauses = settings >> 4
@@ -27,7 +27,7 @@ enum FrameTarget {
             let length = Int(rest.popFirst() ?? 0)
             let bytes = Array(rest.prefix(length))
             rest = rest.dropFirst(length)
-            guard take(bytes, flags, reading, &message, &pauses) else { return }
+            guard take(bytes, flags, decoder, &message, &pauses) else { return }
         }
     }
 
@@ -35,18 +35,18 @@ enum FrameTarget {
     private static func take(
         _ bytes: [UInt8],
         _ flags: UInt8,
-        _ reading: MessageReading,
+        _ decoder: FrameDecoder,
         _ message: inout Message,
         _ pauses: inout UInt8
     ) -> Bool {
-        func give(_ piece: MessagePiece) -> PieceVerdict { take(piece, &message, &pauses) }
+        func deliver(_ piece: MessagePiece) -> PieceVerdict { take(piece, &message, &pauses) }
         let endsFrame = flags & 2 != 0
         let isFinal = endsFrame && flags & 1 != 0
         if !message.hasBegun { message.isBinary = flags & 4 != 0 }
         message.hasBegun = !isFinal
         let isBinary = message.isBinary
         var outcome = bytes.withUnsafeBytes { bytes in
-            reading.take(
+            decoder.decode(
                 FrameChunk(
                     bytes: bytes,
                     isFinal: isFinal,
@@ -54,10 +54,10 @@ enum FrameTarget {
                     endsFrame: endsFrame,
                     reserved: flags & 0x70
                 ),
-                give
+                deliver
             )
         }
-        while outcome == .pause { outcome = reading.goOn(give) }
+        while outcome == .pause { outcome = decoder.resume(deliver) }
         return outcome == .proceed
     }
 
@@ -82,7 +82,7 @@ enum InflaterTarget {
         let whole = inflated(input, pieces: input.count + 1)
         let parts = inflated(input, pieces: Int(input.first ?? 0) % 7 + 1)
         require(whole == parts, "the bytes do not depend on how they came")
-        guard let whole, let packed = MessageDeflater(windowBits: 15, keepsContext: false)?.deflate(whole) else {
+        guard let whole, let packed = MessageDeflater(windowBits: 15, contextTakeover: false)?.deflate(whole) else {
             return
         }
         require(inflated(packed, pieces: packed.count + 1) == whole, "what was compressed again is the same")
@@ -90,7 +90,7 @@ enum InflaterTarget {
 
     /// - Returns: `nil` if the input is not a compressed message, or if its content is too long.
     private static func inflated(_ input: [UInt8], pieces size: Int) -> [UInt8]? {
-        let inflater = MessageInflater(keepsContext: false)
+        let inflater = MessageInflater(contextTakeover: false)
         var found: [UInt8] = []
         var start = 0
         while true {
@@ -131,9 +131,9 @@ enum ExtensionTarget {
     static func run(_ input: [UInt8]) {
         let text = String(decoding: input, as: UTF8.self)
         _ = ExtensionList(text)
-        for agreement in [DeflateAgreement.chosen(from: text)?.agreement, DeflateAgreement.told(by: text)] {
+        for agreement in [DeflateAgreement.chosen(from: text)?.agreement, DeflateAgreement.negotiated(by: text)] {
             guard let agreement else { continue }
-            _ = MessageInflater(keepsContext: agreement.incomingKeepsContext)
+            _ = MessageInflater(contextTakeover: agreement.incomingContextTakeover)
             require(ExtensionList(text) != nil, "what is agreed to was a list")
         }
     }
@@ -155,9 +155,9 @@ enum UpgradeTarget {
         request.subprotocols = Array((line(3) ?? "").split(separator: ",").map(String.init).prefix(32))
         request.query = Array(lines.dropFirst(4).prefix(32))
         guard let policy else { fatalError("the policy cannot be made") }
-        guard case .admitted(let admission) = policy.answer(request, noRoom: nil) else { return }
+        guard case .admitted(let client) = policy.evaluate(request, unavailableReason: nil) else { return }
         require(request.path == "/", "the path")
-        require(admission.principal == "kiosk", "the token's owner")
+        require(client.principal == "kiosk", "the token's owner")
         let shown = [request.authorization, line(3)].compactMap(\.self) + request.query
         require(
             shown.contains { $0.contains(token) || $0.contains("MDEyMzQ1Njc4OWFiY2RlZg") },

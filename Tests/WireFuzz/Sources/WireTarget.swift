@@ -91,7 +91,7 @@ enum SeedFolder {
             }
         }
         for (number, text) in ["", "a", String(repeating: "ab", count: 3_000)].enumerated() {
-            let deflater = MessageDeflater(windowBits: 15, keepsContext: false)
+            let deflater = MessageDeflater(windowBits: 15, contextTakeover: false)
             guard let message = deflater?.deflate(Array(text.utf8)) else { fatalError("a text cannot be compressed") }
             write(message, for: .inflater, name: "compressed-\(number)", to: folder)
         }
@@ -99,21 +99,21 @@ enum SeedFolder {
 
     private static func bytes(of line: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
-        var place = 0
-        while place < line.count {
-            defer { place += 1 }
-            guard line[place] == UInt8(ascii: "\\"), place + 1 < line.count else {
-                bytes.append(line[place])
+        var index = 0
+        while index < line.count {
+            defer { index += 1 }
+            guard line[index] == UInt8(ascii: "\\"), index + 1 < line.count else {
+                bytes.append(line[index])
                 continue
             }
-            place += 1
-            switch line[place] {
+            index += 1
+            switch line[index] {
             case UInt8(ascii: "n"): bytes.append(UInt8(ascii: "\n"))
-            case UInt8(ascii: "x") where place + 2 < line.count:
-                let digits = String(decoding: line[(place + 1)...(place + 2)], as: UTF8.self)
+            case UInt8(ascii: "x") where index + 2 < line.count:
+                let digits = String(decoding: line[(index + 1)...(index + 2)], as: UTF8.self)
                 bytes.append(UInt8(digits, radix: 16) ?? 0)
-                place += 2
-            default: bytes.append(line[place])
+                index += 2
+            default: bytes.append(line[index])
             }
         }
         return bytes

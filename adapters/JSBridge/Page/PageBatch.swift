@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 
 /// A builder of message batches that every page engine uses. Confined to the thread that collects the messages.

@@ -119,7 +119,7 @@ public struct PageCallError: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// The kind of error.
     public let code: Code
-    /// A sentence that describes the fault.
+    /// A sentence that describes the error.
     public let detail: String
 
     package init(_ code: Code, _ detail: String) {
@@ -135,9 +135,9 @@ extension PageCallError {
     /// Creates the error of a page that answered without a reply.
     ///
     /// - Parameters:
-    ///   - kind: The word that bridge.js sent.
+    ///   - kind: The answer kind that bridge.js sent.
     ///   - detail: The page's text, truncated by the caller.
-    init(answered kind: String, _ detail: String) {
+    init(answerKind kind: String, _ detail: String) {
         switch kind {
         case "threw": self.init(.threw, detail)
         case "full": self.init(.full, detail)

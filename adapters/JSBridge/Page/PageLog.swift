@@ -6,7 +6,7 @@ import Synchronization
 final class PageLog: Sendable {
     private let logger: Logger
     private let errors: ScriptErrorCount
-    private let budget: Mutex<LineBudget>
+    private let limiter: Mutex<PageLogRateLimiter>
 
     /// - Parameters:
     ///   - logger: The destination, to which the field `source` is added.
@@ -16,42 +16,42 @@ final class PageLog: Sendable {
         logger[metadataKey: "source"] = "\(source)"
         self.logger = logger
         self.errors = errors
-        budget = Mutex(LineBudget(linesPerSecond: linesPerSecond))
+        limiter = Mutex(PageLogRateLimiter(linesPerSecond: linesPerSecond))
     }
 
     /// Logs an error that a script, timer or listener threw, or an unhandled promise rejection.
     func failed(_ text: String) {
         errors.count()
-        say(.error, "script error: \(LineText.escaped(text))")
+        write(.error, "script error: \(PageLogText.escaped(text))")
     }
 
     func console(_ level: Logger.Level, _ text: String) {
-        say(level, LineText.escaped(text))
+        write(level, PageLogText.escaped(text))
     }
 
     func warn(_ text: String) {
-        say(.warning, LineText.escaped(text))
+        write(.warning, PageLogText.escaped(text))
     }
 
     /// Logs the number of withheld lines, once a second or at the end.
-    func tellWithheld(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
-        tell(withheld: budget.withLock { $0.takeWithheld(at: now, isLast: isLast) })
+    func reportWithheld(at now: ContinuousClock.Instant = .now, isLast: Bool = false) {
+        report(withheld: limiter.withLock { $0.takeWithheld(at: now, isLast: isLast) })
     }
 
     /// Logs the number of lines withheld before they reached this log, and counts the errors among them.
-    func tell(withheld count: Int, errors unseen: Int = 0) {
+    func report(withheld count: Int, errors unseen: Int = 0) {
         errors.count(unseen)
         if count > 0 { logger.warning("\(count) lines of the page's console were not shown: it writes too many") }
     }
 
     /// Whether a report of withheld lines is due within a second.
-    var hasWithheld: Bool { budget.withLock { $0.withheld > 0 } }
+    var hasWithheld: Bool { limiter.withLock { $0.withheld > 0 } }
 
-    private func say(_ level: Logger.Level, _ text: String) {
+    private func write(_ level: Logger.Level, _ text: String) {
         guard logger.logLevel <= level else { return }
         let now = ContinuousClock.now
-        tellWithheld(at: now)
-        guard budget.withLock({ $0.admit(at: now) }) else { return }
+        reportWithheld(at: now)
+        guard limiter.withLock({ $0.admit(at: now) }) else { return }
         logger.log(level: level, "\(text)")
     }
 }
@@ -67,8 +67,8 @@ final class ScriptErrorCount: Sendable {
     }
 }
 
-/// A limit on log lines per second that counts the lines it withholds. Pure: the caller passes the time.
-struct LineBudget {
+/// A limiter of a page's log lines per second that counts the lines it withholds. Pure: the caller passes the time.
+struct PageLogRateLimiter {
     let linesPerSecond: Int
     private var began: ContinuousClock.Instant?
     private var used = 0
@@ -102,8 +102,8 @@ struct LineBudget {
 
 /// Escapes text from a page for a single log line, and truncates it to 4 KiB. Control characters, line and paragraph
 /// separators and bidirectional formatting characters become `\u{...}`.
-enum LineText {
-    static let longest = 4_096
+enum PageLogText {
+    static let maximumLength = 4_096
 
     static func escaped(_ text: String) -> String {
         var escaped = ""
@@ -113,14 +113,14 @@ enum LineText {
             } else {
                 escaped.unicodeScalars.append(scalar)
             }
-            if escaped.utf8.count > longest - 3 { return cut(escaped) }
+            if escaped.utf8.count > maximumLength - 3 { return cut(escaped) }
         }
         return escaped
     }
 
     private static func cut(_ text: String) -> String {
         var text = text
-        while text.utf8.count > longest - 3 { text.unicodeScalars.removeLast() }
+        while text.utf8.count > maximumLength - 3 { text.unicodeScalars.removeLast() }
         return text + "…"
     }
 }

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 import Synchronization
 
@@ -13,13 +13,13 @@ final class PageMailbox: PagePort {
         var isRunning = false
         var isClosed = false
         /// The messages that the page has not taken.
-        var messages = WaitingLine<PageMessage>()
+        var messages = Fifo<PageMessage>()
         var callers: [UInt64: Caller] = [:]
         var lastNumber: UInt64 = 0
     }
 
     /// The page's title until a run replaces it.
-    private let givenTitle: String?
+    private let configuredTitle: String?
     private let bound: Int
     private let limits: MessageLimits
     private let state: Mutex<State>
@@ -28,7 +28,7 @@ final class PageMailbox: PagePort {
     ///   - title: The page's title.
     ///   - bound: The maximum number of queued messages, and of unanswered calls.
     init(title: String?, bound: Int, limits: MessageLimits) {
-        givenTitle = title
+        configuredTitle = title
         self.bound = bound
         self.limits = limits
         state = Mutex(State(title: title))
@@ -48,7 +48,7 @@ final class PageMailbox: PagePort {
             return (nil, add(message, &state))
         }
         if let refusal { throw refusal }
-        reader?.mailArrived()
+        reader?.messagesArrived()
     }
 
     func call(_ action: ActionName, body: Bytes, timeout: Duration) async throws(PageCallError) -> Bytes? {
@@ -78,7 +78,7 @@ final class PageMailbox: PagePort {
     func close() {
         let (callers, reader) = state.withLock { state -> ([Caller], (any MailboxReader)?) in
             state.isClosed = true
-            state.messages = WaitingLine()
+            state.messages = Fifo()
             defer { state.callers = [:] }
             return (Array(state.callers.values), state.reader)
         }
@@ -96,7 +96,7 @@ final class PageMailbox: PagePort {
             return (nil, add(message, &state))
         }
         if let refusal { return caller.resume(returning: .failure(refusal)) }
-        reader?.mailArrived()
+        reader?.messagesArrived()
         // A cancellation before the caller was registered had no caller to resume.
         if Task.isCancelled { finish(message.number, .failure(PageMailbox.cancelled)) }
     }
@@ -134,12 +134,12 @@ final class PageMailbox: PagePort {
 
     /// Registers the reader and notifies it of messages that already wait.
     func attach(_ reader: any MailboxReader) {
-        let (isClosed, hasMail) = state.withLock { state in
+        let (isClosed, hasMessages) = state.withLock { state in
             state.reader = reader
             return (state.isClosed, !state.messages.isEmpty)
         }
         // A sender notifies the reader only of the first waiting message.
-        if hasMail { reader.mailArrived() }
+        if hasMessages { reader.messagesArrived() }
         if isClosed { reader.close() }
     }
 
@@ -149,7 +149,7 @@ final class PageMailbox: PagePort {
         let callers = state.withLock { state -> [Caller] in
             guard state.reader === reader else { return [] }
             state.reader = nil
-            state.title = givenTitle
+            state.title = configuredTitle
             if hasFailed {
                 state.isClosed = true
                 state.messages.removeAll { $0.number != 0 }
@@ -174,7 +174,7 @@ final class PageMailbox: PagePort {
     }
 
     /// Sets the page's title until its run ends.
-    func call(it title: String?) {
+    func setTitle(_ title: String?) {
         state.withLock { $0.title = title }
     }
 
@@ -204,7 +204,7 @@ final class PageMailbox: PagePort {
             return (caller, state.callers.isEmpty ? state.reader : nil)
         }
         caller?.resume(returning: result)
-        reader?.mailArrived()
+        reader?.messagesArrived()
     }
 }
 
@@ -220,7 +220,7 @@ struct PageMessage: Sendable {
 /// A running page that takes messages from a ``PageMailbox``. Called on any thread; its functions must not block.
 protocol MailboxReader: AnyObject, Sendable {
     /// Notifies the page that messages wait, or that no caller waits for an answer.
-    func mailArrived()
+    func messagesArrived()
 
     /// Ends the page immediately.
     func close()

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 
 /// The address of an MQTT broker.
 public struct MQTTBroker: Sendable, Hashable, CustomStringConvertible {

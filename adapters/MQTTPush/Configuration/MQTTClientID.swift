@@ -43,15 +43,15 @@ public struct MQTTWill: Sendable, Hashable {
     /// The payload, at most 65,535 bytes.
     public var payload: [UInt8]
     /// The quality of service; at least once by default.
-    public var quality: MQTTQuality
+    public var qos: MQTTQoS
     /// Whether the broker retains the message for later subscribers; `false` by default.
     public var retain: Bool
 
     /// Creates a will.
-    public init(topic: String, payload: [UInt8], quality: MQTTQuality = .atLeastOnce, retain: Bool = false) {
+    public init(topic: String, payload: [UInt8], qos: MQTTQoS = .atLeastOnce, retain: Bool = false) {
         self.topic = topic
         self.payload = payload
-        self.quality = quality
+        self.qos = qos
         self.retain = retain
     }
 

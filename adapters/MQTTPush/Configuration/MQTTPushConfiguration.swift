@@ -52,16 +52,16 @@ public struct MQTTPushConfiguration: Sendable {
     /// The size at which a batch is full, 1 to 8 MiB; 4 MiB by default. Counts the messages and an estimate of their
     /// facts (MQTT 5 properties, new topics). The last message may exceed it.
     public var batchBytes = 4 * 1024 * 1024
-    /// The maximum time for which the supervisor holds an arrival, 10 ms to 1 h; 5 s by default. Batch sizes adapt so
-    /// that a slow plugin settles each batch in a fraction of it.
-    public var holdLimit: Duration = .seconds(5)
+    /// The supervisor's ack deadline, 10 ms to 1 h; 5 s by default. Batch sizes adapt so that a slow plugin settles
+    /// each batch in a fraction of it.
+    public var ackDeadline: Duration = .seconds(5)
     /// How long to wait for the broker to answer CONNECT, SUBSCRIBE and UNSUBSCRIBE, and take acknowledgements, 100 ms
     /// to 1 h; 10 s by default. After that the source disconnects and retries. The operating system bounds the TCP
     /// connection attempt itself (about two minutes on Linux); a stop does not wait for that.
     public var answerTimeout: Duration = .seconds(10)
     /// How long a stop waits for the broker to read the last acknowledgements, 0 to 1 h; 1 s by default. After that,
     /// handled messages may be redelivered.
-    public var farewellTimeout: Duration = .seconds(1)
+    public var lingerTimeout: Duration = .seconds(1)
     /// The back-off between connections.
     public var reconnect = MQTTReconnect()
     /// Whether a run throws `notConnected` if its first connection fails, and `subscriptionRefused` if the broker
@@ -70,7 +70,7 @@ public struct MQTTPushConfiguration: Sendable {
     public var firstConnectionMustSucceed = false
     /// The number of topics whose origins are cached, 1 to 65,536; 1,024 by default. A full cache is cleared. A cached
     /// topic uses 4 times its length plus about 512 bytes. Topics longer than 1 KiB are not cached.
-    public var rememberedTopics = 1_024
+    public var cachedTopics = 1_024
     /// The limit on redelivering a message that the process does not survive; `nil` (default) for none.
     public var deliveries: MQTTDeliveryLimit?
     /// How the source publishes; `nil` (default) for no second connection, replies or sender.
@@ -139,69 +139,69 @@ extension MQTTPushConfiguration {
     }
 
     private func validateConnections() throws(MQTTPushError) {
-        guard connections.count <= 16 else { throw fault("a push source has at most 16 further connections") }
+        guard connections.count <= 16 else { throw invalid("a push source has at most 16 further connections") }
         var names: Set<String> = []
         for connection in connections {
             try connection.validate()
             guard names.insert(connection.name).inserted else {
-                throw fault("two connections are called \(connection.name); give each a name of its own")
+                throw invalid("two connections are called \(connection.name); give each a name of its own")
             }
             try validateTopics(connection.topics)
         }
     }
 
     private func validateTopics(_ topics: [MQTTTopic]) throws(MQTTPushError) {
-        guard (1...1_000).contains(topics.count) else { throw fault("a connection has 1 to 1000 topics") }
+        guard (1...1_000).contains(topics.count) else { throw invalid("a connection has 1 to 1000 topics") }
         var filters: Set<String> = []
         for topic in topics {
             try topic.validate()
             guard filters.insert(topic.pattern.filter.text).inserted else {
-                let shown = topic.pattern.filter.text.debugDescription
-                throw fault("two topics subscribe to \(shown); only the first would ever be used")
+                let filter = topic.pattern.filter.text.debugDescription
+                throw invalid("two topics subscribe to \(filter); only the first would ever be used")
             }
         }
     }
 
     private func validateSession() throws(MQTTPushError) {
         guard sessionExpiry.isWholeSeconds(in: 0...4_294_967_294) else {
-            throw fault("the session expiry is a whole number of seconds, 0 to 4294967294")
+            throw invalid("the session expiry is a whole number of seconds, 0 to 4294967294")
         }
         if clientID.isRandom && (!cleanStart || sessionExpiry != .zero) {
-            throw fault("a session needs a fixed client id; with a random one use clean start and no session expiry")
+            throw invalid("a session needs a fixed client id; with a random one use clean start and no session expiry")
         }
         if version == .v311 && cleanStart && sessionExpiry != .zero {
-            throw fault(
+            throw invalid(
                 "MQTT 3.1.1 cannot discard a session and keep the next; use clean start or a session expiry, not both"
             )
         }
-        if password != nil && username == nil { throw fault("a password needs a user name") }
+        if password != nil && username == nil { throw invalid("a password needs a user name") }
     }
 
     private func validateBounds() throws(MQTTPushError) {
-        guard (1...65_535).contains(receiveMaximum) else { throw fault("the receive maximum is 1 to 65535") }
+        guard (1...65_535).contains(receiveMaximum) else { throw invalid("the receive maximum is 1 to 65535") }
         guard batchMessages >= 1, batchMessages <= receiveMaximum else {
-            throw fault("a batch has at least 1 message and at most the receive maximum (\(receiveMaximum))")
+            throw invalid("a batch has at least 1 message and at most the receive maximum (\(receiveMaximum))")
         }
-        guard (1...8 * 1024 * 1024).contains(batchBytes) else { throw fault("a batch's bytes are 1 to 8 MiB") }
-        guard (1...65_536).contains(rememberedTopics) else { throw fault("the remembered topics are 1 to 65536") }
+        guard (1...8 * 1024 * 1024).contains(batchBytes) else { throw invalid("a batch's bytes are 1 to 8 MiB") }
+        guard (1...65_536).contains(cachedTopics) else { throw invalid("the cached topics are 1 to 65536") }
     }
 
     private func validateTimes() throws(MQTTPushError) {
         guard keepalive == .zero || keepalive.isWholeSeconds(in: 5...65_535) else {
-            throw fault("the keepalive is 0 (none) or a whole number of seconds, 5 to 65535")
+            throw invalid("the keepalive is 0 (none) or a whole number of seconds, 5 to 65535")
         }
-        guard (Duration.milliseconds(10) ... .seconds(3_600)).contains(holdLimit) else {
-            throw fault("the hold limit is 10 ms to 1 h")
+        guard (Duration.milliseconds(10) ... .seconds(3_600)).contains(ackDeadline) else {
+            throw invalid("the ack deadline is 10 ms to 1 h")
         }
         guard (Duration.milliseconds(100) ... .seconds(3_600)).contains(answerTimeout) else {
-            throw fault("the answer timeout is 100 ms to 1 h")
+            throw invalid("the answer timeout is 100 ms to 1 h")
         }
-        guard (Duration.zero ... .seconds(3_600)).contains(farewellTimeout) else {
-            throw fault("the farewell timeout is 0 to 1 h")
+        guard (Duration.zero ... .seconds(3_600)).contains(lingerTimeout) else {
+            throw invalid("the linger timeout is 0 to 1 h")
         }
     }
 
-    private func fault(_ detail: String) -> MQTTPushError {
+    private func invalid(_ detail: String) -> MQTTPushError {
         MQTTPushError(.invalidConfiguration, detail)
     }
 }

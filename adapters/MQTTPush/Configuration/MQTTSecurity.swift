@@ -5,9 +5,9 @@ public import SignalboxCore
 public enum MQTTSecurity: Sendable, Hashable {
     /// No encryption, for a trusted network.
     case none
-    /// TLS 1.2 or later with certificates: the broker's, verified according to ``MQTTTrust``, and a client certificate
-    /// if the broker requires one.
-    case tls(MQTTTrust = .system, identity: MQTTIdentity? = nil)
+    /// TLS 1.2 or later with certificates: the broker's, verified according to ``MQTTServerTrust``, and a client
+    /// certificate if the broker requires one.
+    case tls(MQTTServerTrust = .system, identity: MQTTIdentity? = nil)
     /// TLS with a key that both sides share, without certificates. The identity, 1 to 255 bytes, selects the key at the
     /// broker. The key has an even number of hexadecimal digits, 32 to 512, and is read at each connection. A shorter
     /// key can be guessed from a recorded handshake and requires `allowsShort`.
@@ -51,7 +51,7 @@ public enum MQTTSecurity: Sendable, Hashable {
 }
 
 /// The trust in the broker's certificate. Except with ``insecure``, the certificate must be for the broker's host.
-public enum MQTTTrust: Sendable, Hashable {
+public enum MQTTServerTrust: Sendable, Hashable {
     /// Trusts authorities that the system trusts: OpenSSL's certificate directory and file, or those that the
     /// environment variables `SSL_CERT_DIR` and `SSL_CERT_FILE` name instead.
     case system

@@ -21,7 +21,7 @@ public struct MQTTTopic: Sendable, Hashable {
     /// How the payload names its action if neither ``action`` nor `{action}` does; a standard envelope by default.
     public var envelope: PayloadEnvelope
     /// The requested quality of service; at least once by default. A broker may grant less, which is logged.
-    public var quality: MQTTQuality = .atLeastOnce
+    public var qos: MQTTQoS = .atLeastOnce
     /// How to treat retained messages; they are delivered by default.
     public var retained: MQTTRetained = .deliver
 
@@ -63,7 +63,7 @@ public struct MQTTTopic: Sendable, Hashable {
 }
 
 /// A quality of service (MQTT 5.0, 4.3). QoS 2 is not supported: libmosquitto cannot guarantee its delivery.
-public enum MQTTQuality: Int, Sendable, Hashable, CaseIterable {
+public enum MQTTQoS: Int, Sendable, Hashable, CaseIterable {
     /// QoS 0: never acknowledged; lost if a connection breaks or a queue is full.
     case atMostOnce = 0
     /// QoS 1: sent until acknowledged, so possibly more than once.
@@ -84,5 +84,5 @@ public enum MQTTTopicState: Sendable, Hashable {
     /// The broker has answered.
     case done
     /// There is no connection, or it ended before the answer. The change is made on the next connection.
-    case remembered
+    case pending
 }

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Synchronization
 
 /// A hand-off between a source's thread and its Swift task; neither blocks on the other.
@@ -10,7 +10,7 @@ final class LoopControl: Sendable {
         /// The thread is returning, so joining it does not block.
         case ended(MQTTPushError?)
         /// The source must stop, but the thread is in a call that may block for long. The thread ends by itself later.
-        case leftBehind
+        case detach
     }
 
     /// Whether the thread may submit more arrivals.
@@ -61,7 +61,7 @@ final class LoopControl: Sendable {
             return state.isInBlockingCall && !state.isStopping
         }
         wake.wake()
-        if isInBlockingCall { post(.leftBehind) }
+        if isInBlockingCall { post(.detach) }
     }
 
     // MARK: - The thread's side
@@ -96,7 +96,7 @@ final class LoopControl: Sendable {
     private func post(_ event: Event) {
         let waiter = state.withLock { state -> CheckedContinuation<Event, Never>? in
             guard let waiter = state.waiter else {
-                state.event = state.event == .leftBehind ? .leftBehind : event
+                state.event = state.event == .detach ? .detach : event
                 return nil
             }
             state.waiter = nil

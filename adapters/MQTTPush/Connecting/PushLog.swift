@@ -1,30 +1,30 @@
-import AdapterThreads
+import AdapterSupport
 import Logging
 
 /// The log output of a push source, without payloads, topics of messages, or secrets. Belongs to one thread.
 final class PushLog {
     private let log: AdapterLog
     private let broker: MQTTBroker
-    private let place: String
-    private var saidEnd = true
+    private let prefix: String
+    private var hasLoggedDisconnect = true
 
     init(_ logger: Logger, configuration: MQTTPushConfiguration) {
         log = AdapterLog(logger, source: configuration.source)
         broker = configuration.broker
-        place = configuration.connectionName.map { "connection \($0): " } ?? ""
+        prefix = configuration.connectionName.map { "connection \($0): " } ?? ""
     }
 
     /// Logs the first connection, and each one after a logged disconnection, so that each logged loss has its recovery.
     func connected(sessionPresent: Bool) {
-        guard saidEnd else { return }
-        saidEnd = false
+        guard hasLoggedDisconnect else { return }
+        hasLoggedDisconnect = false
         let session = sessionPresent ? "the session was kept" : "with a new session"
-        tell(.info, "connected to broker \(broker), \(session)")
+        write(.info, "connected to broker \(broker), \(session)")
     }
 
     /// Logged at each run.
     func insecure() {
-        tell(
+        write(
             .warning,
             "the certificate of broker \(broker) is not checked: whoever is on the way can read and change everything. "
                 + "Name the file of its authority instead"
@@ -33,11 +33,11 @@ final class PushLog {
 
     /// Logged at each connection, because programs wait for this line; back-off keeps connections rare.
     func subscribed(_ count: Int) {
-        tell(.info, "subscribed to \(count) topic filters")
+        write(.info, "subscribed to \(count) topic filters")
     }
 
     func sessionLost() {
-        say(
+        writeLimited(
             .warning,
             "session",
             "broker \(broker) had lost the session: messages sent while the source was away may be missing. Check the "
@@ -46,7 +46,7 @@ final class PushLog {
     }
 
     func refused(_ filter: String, _ code: ReasonCode) {
-        say(
+        writeLimited(
             .error,
             "filter \(filter)",
             "broker \(broker) refused the subscription to \(filter.debugDescription): \(code.text). Its messages do "
@@ -54,8 +54,8 @@ final class PushLog {
         )
     }
 
-    func lowered(_ filter: String) {
-        say(
+    func downgraded(_ filter: String) {
+        writeLimited(
             .warning,
             "filter \(filter)",
             "broker \(broker) grants only QoS 0 for \(filter.debugDescription): messages may be lost"
@@ -63,19 +63,22 @@ final class PushLog {
     }
 
     func unexpected(_ count: Int) {
-        say(.warning, "unexpected", "broker \(broker) sent \(count) messages that nobody subscribed to")
+        writeLimited(.warning, "unexpected", "broker \(broker) sent \(count) messages that nobody subscribed to")
     }
 
     func ignored(_ count: Int) {
-        say(.info, "ignored", "\(count) stored messages were dropped, as the configuration says")
+        writeLimited(.info, "ignored", "\(count) retained messages were dropped, as configured")
     }
 
     func leftUnacknowledged(_ count: Int) {
-        tell(.info, "\(count) messages were not acknowledged: at QoS 1 they come again, at QoS 0 they are lost")
+        write(
+            .info,
+            "\(count) messages were not acknowledged: messages of QoS 1 are redelivered, messages of QoS 0 are lost"
+        )
     }
 
-    func deliveriesUncounted(_ file: String, _ why: String) {
-        say(
+    func deliveriesNotCounted(_ file: String, _ why: String) {
+        writeLimited(
             .warning,
             "deliveries",
             "deliveries are not counted, as \(file) cannot be used: \(why). A message that ends the program will do so on "
@@ -84,22 +87,22 @@ final class PushLog {
     }
 
     func stopped() {
-        tell(.info, ConnectionEnd.stopped.sentence(about: broker))
+        write(.info, BrokerDisconnectReason.stopped.message(for: broker))
     }
 
-    func ended(_ end: ConnectionEnd, nextTry: Duration) {
-        let level: Logger.Level = end.isConfigurationFault ? .error : .warning
-        let text = "\(end.sentence(about: broker)); next try in \(nextTry.shownInSeconds)"
-        saidEnd = say(level, end.kind, text) || saidEnd
+    func disconnected(_ reason: BrokerDisconnectReason, retryDelay: Duration) {
+        let level: Logger.Level = reason.isConfigurationError ? .error : .warning
+        let text = "\(reason.message(for: broker)); next try in \(retryDelay.secondsDescription)"
+        hasLoggedDisconnect = writeLimited(level, reason.kind, text) || hasLoggedDisconnect
     }
 
-    private func tell(_ level: Logger.Level, _ text: String) {
-        log.tell(level, place + text)
+    private func write(_ level: Logger.Level, _ text: String) {
+        log.write(level, prefix + text)
     }
 
     @discardableResult
-    private func say(_ level: Logger.Level, _ kind: String, _ text: String) -> Bool {
-        log.say(level, kind, place + text)
+    private func writeLimited(_ level: Logger.Level, _ kind: String, _ text: String) -> Bool {
+        log.writeLimited(level, kind, prefix + text)
     }
 }
 
@@ -114,12 +117,12 @@ final class PublishLog: Sendable {
     }
 
     func connected() {
-        log.tell(.info, "the publisher is connected to broker \(broker)")
+        log.write(.info, "the publisher is connected to broker \(broker)")
     }
 
     /// Logged at each run.
     func insecure() {
-        log.tell(
+        log.write(
             .warning,
             "the publisher does not check the certificate of broker \(broker): whoever is on the way can read and change "
                 + "everything. Name the file of its authority instead"
@@ -128,7 +131,7 @@ final class PublishLog: Sendable {
 
     /// Logs an offered message that was accepted but not published.
     func notPublished(_ topic: String, _ error: MQTTPublishError) {
-        log.say(
+        log.writeLimited(
             error.code == .stopped ? .warning : .error,
             "notPublished \(error.code) \(error.reasonCode ?? 0)",
             "a message to \(topic.prefix(256).debugDescription) was not published: \(error.detail)"
@@ -136,7 +139,7 @@ final class PublishLog: Sendable {
     }
 
     func replyTopicRefused(_ code: ReasonCode) {
-        log.say(
+        log.writeLimited(
             .error,
             "replyTopic",
             "broker \(broker) refused the subscription to the publisher's reply topic: \(code.text). No request is answered: "
@@ -146,24 +149,24 @@ final class PublishLog: Sendable {
 
     /// Logs a request that is not answered. The response topic is untrusted, so it is escaped and cut to 256
     /// characters.
-    func notAnswered(_ topic: String, _ reason: String) {
-        log.say(
+    func unansweredRequest(_ topic: String, _ reason: String) {
+        log.writeLimited(
             .warning,
-            "notAnswered \(reason)",
+            "unansweredRequest \(reason)",
             "a request was not answered on \(topic.prefix(256).debugDescription): \(reason)"
         )
     }
 
     func stopped(_ left: Int) {
         let rest = left == 0 ? "" : "; \(left) messages were not published"
-        log.tell(left == 0 ? .info : .warning, "the publisher has stopped" + rest)
+        log.write(left == 0 ? .info : .warning, "the publisher has stopped" + rest)
     }
 
-    func ended(_ end: ConnectionEnd, nextTry: Duration) {
-        log.say(
-            end.isConfigurationFault ? .error : .warning,
-            "publisher \(end.kind)",
-            "publisher: \(end.sentence(about: broker)); next try in \(nextTry.shownInSeconds)"
+    func disconnected(_ reason: BrokerDisconnectReason, retryDelay: Duration) {
+        log.writeLimited(
+            reason.isConfigurationError ? .error : .warning,
+            "publisher \(reason.kind)",
+            "publisher: \(reason.message(for: broker)); next try in \(retryDelay.secondsDescription)"
         )
     }
 }

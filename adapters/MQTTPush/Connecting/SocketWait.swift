@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 
 #if canImport(Darwin)
 import Darwin
@@ -82,7 +82,7 @@ struct SocketWait {
 /// Closing at once could lose written acknowledgements. If unread data from the broker remains, the system resets the
 /// connection. A new connection under the same client id may also reach the broker before the rest of the old one's
 /// data, which the broker then discards. In both cases the broker would redeliver handled messages.
-struct SocketFarewell: ~Copyable {
+struct LingeringClose: ~Copyable {
     private let socket: Int32
 
     /// - Returns: `nil` if there is no socket, or the system has no descriptor left.

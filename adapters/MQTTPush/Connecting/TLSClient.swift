@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import COpenSSL
 import SignalboxCore
 
@@ -12,7 +12,7 @@ final class TLSClient {
     private let security: MQTTSecurity
 
     // OpenSSL never frees this index, so it is allocated once per process.
-    private static let place = cssl_place()
+    private static let exDataIndex = cssl_record_index()
 
     /// Creates a context, reading files and secrets.
     ///
@@ -24,7 +24,7 @@ final class TLSClient {
         var empty = cssl_record()
         empty.alert = -1
         record.initialize(to: empty)
-        guard let context = cssl_new(record, TLSClient.place) else {
+        guard let context = cssl_new(record, TLSClient.exDataIndex) else {
             record.deallocate()
             throw MQTTPushError(.noResources, "no memory is left for TLS")
         }
@@ -33,17 +33,17 @@ final class TLSClient {
         switch security {
         case .none: break
         case .tls(let trust, let identity):
-            try believe(trust, host)
-            if let identity { try show(identity) }
-        case .preSharedKey(let identity, let key, let allowsShort): try share(identity, key, allowsShort)
+            try configureTrust(trust, host)
+            if let identity { try useClientCertificate(identity) }
+        case .preSharedKey(let identity, let key, let allowsShort): try usePreSharedKey(identity, key, allowsShort)
         }
     }
 
     deinit {
         SSL_CTX_free(context)
         // Some versions of libmosquitto do not release the context if no TCP connection was made.
-        if record.pointee.is_gone == 0 { SSL_CTX_free(context) }
-        cssl_forget(record)
+        if record.pointee.is_freed == 0 { SSL_CTX_free(context) }
+        cssl_cleanse(record)
         record.deallocate()
     }
 
@@ -53,25 +53,28 @@ final class TLSClient {
     /// The TLS reason why the connection ended before CONNACK, if there is one.
     ///
     /// Only an alert indicates that the client certificate was refused: a restarting broker ends connections as well.
-    var fault: TLSFault? {
-        let found = record.pointee
-        if found.certificate_fault != 0 { return TLSFault(certificateFault: found.certificate_fault, security) }
-        if found.alert >= 0 { return TLSFault(alert: found.alert, security, wasAsked: found.is_asked != 0) }
-        return found.is_secured == 0 ? .unsecured : nil
+    var failure: TLSFailure? {
+        let outcome = record.pointee
+        if outcome.certificate_error != 0 { return TLSFailure(certificateError: outcome.certificate_error, security) }
+        if outcome.alert >= 0 {
+            let certificateRequested = outcome.is_certificate_requested != 0
+            return TLSFailure(alert: outcome.alert, security, certificateRequested: certificateRequested)
+        }
+        return outcome.is_secured == 0 ? .unsecured : nil
     }
 
-    /// The probable cause if a secured connection ended before CONNACK without a ``fault``.
+    /// The probable cause if a secured connection ended before CONNACK without a ``failure``.
     var advice: String? {
-        guard record.pointee.is_asked != 0, case .tls(_, let identity) = security else { return nil }
+        guard record.pointee.is_certificate_requested != 0, case .tls(_, let identity) = security else { return nil }
         return identity == nil
-            ? "It asks for a client certificate: if this goes on, name the files of one and its key"
-            : "It asked for the client certificate: if this goes on, check that the broker trusts it"
+            ? "It requests a client certificate: if this persists, name the files of one and its key"
+            : "It requested the client certificate: if this persists, check that the broker trusts it"
     }
 
-    private func believe(_ trust: MQTTTrust, _ host: String) throws(MQTTPushError) {
+    private func configureTrust(_ trust: MQTTServerTrust, _ host: String) throws(MQTTPushError) {
         switch trust {
         case .insecure:
-            cssl_verify_nothing(context)
+            cssl_disable_verification(context)
             return
         case .system:
             guard cssl_trust_system(context) == 1 else {
@@ -87,8 +90,8 @@ final class TLSClient {
         }
     }
 
-    private func show(_ identity: MQTTIdentity) throws(MQTTPushError) {
-        guard cssl_show_certificate(context, identity.certificateFile) == 1 else {
+    private func useClientCertificate(_ identity: MQTTIdentity) throws(MQTTPushError) {
+        guard cssl_use_certificate(context, identity.certificateFile) == 1 else {
             throw TLSClient.unusable(identity.certificateFile, "a client certificate")
         }
         guard cssl_use_key(context, identity.keyFile) == 1 else {
@@ -103,25 +106,25 @@ final class TLSClient {
         }
     }
 
-    private func share(_ identity: String, _ key: Secret, _ allowsShort: Bool) throws(MQTTPushError) {
+    private func usePreSharedKey(_ identity: String, _ key: Secret, _ allowsShort: Bool) throws(MQTTPushError) {
         let text: String
         do throws(SecretUnavailable) { text = try key.read() } catch {
             throw MQTTPushError(.secretUnavailable, error.description)
         }
-        guard let bytes = SharedKey.bytes(of: text) else {
+        guard let bytes = PreSharedKey.bytes(of: text) else {
             throw MQTTPushError(
                 .secretUnavailable,
                 "the \(key) holds no pre-shared key: it has 32 to 512 hexadecimal digits, an even number"
             )
         }
-        guard allowsShort || bytes.count >= SharedKey.shortest else {
+        guard allowsShort || bytes.count >= PreSharedKey.minimumLength else {
             throw MQTTPushError(
                 .secretUnavailable,
                 "the \(key) holds a pre-shared key of \(bytes.count) bytes, which can be guessed: use one of at least "
-                    + "\(SharedKey.shortest), or allow short keys"
+                    + "\(PreSharedKey.minimumLength), or allow short keys"
             )
         }
-        guard cssl_use_shared_key(context, record, identity, bytes, UInt32(bytes.count)) == 1 else {
+        guard cssl_use_pre_shared_key(context, record, identity, bytes, UInt32(bytes.count)) == 1 else {
             throw MQTTPushError(.noResources, "no pre-shared keys can be used with this OpenSSL")
         }
     }
@@ -132,19 +135,19 @@ final class TLSClient {
 }
 
 /// The reason why a connection could not be secured, or was refused immediately afterwards.
-struct TLSFault: Equatable {
+struct TLSFailure: Equatable {
     let code: MQTTPushError.Code
     /// The predicate of a sentence whose subject is the broker, with advice.
     let detail: String
 
     /// Whether retrying soon is pointless because a configuration or certificate must change first.
-    var needsConfiguration: Bool { code != .tlsFailed }
+    var needsReconfiguration: Bool { code != .tlsFailed }
 
-    /// Creates a fault for a broker certificate that was refused.
+    /// Creates a failure for a broker certificate that was refused.
     ///
-    /// - Parameter certificateFault: One of OpenSSL's `X509_V_ERR_` numbers.
-    init(certificateFault: Int32, _ security: MQTTSecurity) {
-        let said = String(cString: X509_verify_cert_error_string(Int(certificateFault)))
+    /// - Parameter certificateError: One of OpenSSL's `X509_V_ERR_` numbers.
+    init(certificateError: Int32, _ security: MQTTSecurity) {
+        let text = String(cString: X509_verify_cert_error_string(Int(certificateError)))
         if case .preSharedKey = security {
             self.init(
                 .preSharedKeyRefused,
@@ -152,52 +155,52 @@ struct TLSFault: Equatable {
             )
             return
         }
-        switch certificateFault {
+        switch certificateError {
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
             self.init(
                 .wrongHost,
-                "shows a certificate for another host (\(said)). Write the host as the certificate has it, or have the "
+                "shows a certificate for another host (\(text)). Write the host as the certificate has it, or have the "
                     + "certificate made for this one"
             )
         case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID:
             self.init(
                 .expiredCertificate,
-                "shows a certificate that is not valid today (\(said)). Renew it, and check this machine's clock"
+                "shows a certificate that is not valid today (\(text)). Renew it, and check this machine's clock"
             )
         default:
             self.init(
                 .untrustedCertificate,
-                "shows a certificate that no trusted authority has signed (\(said)). Name the file of its authority"
+                "shows a certificate that no trusted authority has signed (\(text)). Name the file of its authority"
             )
         }
     }
 
-    /// Creates a fault for an alert from the broker.
+    /// Creates a failure for an alert from the broker.
     ///
     /// - Parameter alert: The alert's number (RFC 8446, 6.2).
-    init(alert: Int32, _ security: MQTTSecurity, wasAsked: Bool) {
-        let said = "\(String(cString: SSL_alert_desc_string_long(alert))), alert \(alert)"
+    init(alert: Int32, _ security: MQTTSecurity, certificateRequested: Bool) {
+        let text = "\(String(cString: SSL_alert_desc_string_long(alert))), alert \(alert)"
         switch security {
         case .preSharedKey:
-            self.init(.preSharedKeyRefused, "refused the pre-shared key (\(said)). Check its identity and the key")
-        case .tls(_, let identity) where wasAsked && TLSFault.aboutCertificates.contains(alert):
-            self.init(refusing: identity, said)
+            self.init(.preSharedKeyRefused, "refused the pre-shared key (\(text)). Check its identity and the key")
+        case .tls(_, let identity) where certificateRequested && TLSFailure.certificateAlerts.contains(alert):
+            self.init(refusing: identity, text)
         default:
-            self.init(.tlsFailed, "found no way to speak TLS (\(said))")
+            self.init(.tlsFailed, "cannot negotiate TLS (\(text))")
         }
     }
 
-    /// Creates a fault for a broker that requested a certificate and refused the answer.
-    private init(refusing identity: MQTTIdentity?, _ said: String) {
+    /// Creates a failure for a broker that requested a certificate and refused the answer.
+    private init(refusing identity: MQTTIdentity?, _ alert: String) {
         let sentence =
             identity == nil
-            ? "asks for a client certificate (\(said)). Name the files of one and its key"
-            : "refused the client certificate (\(said)). Check that it is valid and of an authority that the broker trusts"
+            ? "requests a client certificate (\(alert)). Name the files of one and its key"
+            : "refused the client certificate (\(alert)). Check that it is valid and of an authority that the broker trusts"
         self.init(.certificateRefused, sentence)
     }
 
     /// The connection ended before it was secured, without an alert.
-    static let unsecured = TLSFault(
+    static let unsecured = TLSFailure(
         .tlsFailed,
         "ended the connection before it was secured. Check that it speaks TLS on this port"
     )
@@ -208,24 +211,24 @@ struct TLSFault: Equatable {
     }
 
     // For a missing certificate, TLS 1.2 servers send handshake_failure, and TLS 1.3 servers certificate_required.
-    private static let aboutCertificates: Set<Int32> = [40, 42, 43, 44, 45, 46, 48, 49, 51, 116]
+    private static let certificateAlerts: Set<Int32> = [40, 42, 43, 44, 45, 46, 48, 49, 51, 116]
 }
 
 /// The bytes of a pre-shared key in hexadecimal notation.
-enum SharedKey {
+enum PreSharedKey {
     /// The maximum length of a key that OpenSSL accepts, in bytes.
-    static let longest = 256
+    static let maximumLength = 256
     /// The minimum length of a key that cannot be guessed, in bytes (RFC 9257, 6).
-    static let shortest = 16
+    static let minimumLength = 16
 
     /// - Returns: `nil` unless the text has an even number of hexadecimal digits, 2 to 512.
     static func bytes(of text: String) -> [UInt8]? {
         let digits = Array(text.utf8)
-        guard (2...2 * longest).contains(digits.count), digits.count.isMultiple(of: 2) else { return nil }
+        guard (2...2 * maximumLength).contains(digits.count), digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digits.count / 2)
-        for place in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = value(digits[place]), let low = value(digits[place + 1]) else { return nil }
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[index]), let low = value(digits[index + 1]) else { return nil }
             bytes.append(high << 4 | low)
         }
         return bytes

@@ -15,7 +15,7 @@ final class MosquittoClient {
         target: PushReceiver
     ) throws(MQTTPushError) {
         handle = try MosquittoHandle(
-            BrokerLogin(configuration),
+            ConnectParameters(configuration),
             cleanStart: cleanStart,
             userData: Unmanaged.passUnretained(target).toOpaque()
         )
@@ -29,7 +29,7 @@ final class MosquittoClient {
     }
 
     /// Connects and queues CONNECT: see ``MosquittoHandle/connect(_:)``.
-    func connect(_ configuration: MQTTPushConfiguration) -> ConnectionEnd? {
+    func connect(_ configuration: MQTTPushConfiguration) -> BrokerDisconnectReason? {
         handle.connect([
             (MQTT_PROP_SESSION_EXPIRY_INTERVAL, UInt32(clamping: configuration.sessionExpiry.components.seconds)),
             (MQTT_PROP_MAXIMUM_PACKET_SIZE, UInt32(clamping: configuration.packetLimit)),
@@ -52,7 +52,7 @@ final class MosquittoClient {
                 &packet,
                 Int32(pointers.count),
                 pointers.baseAddress,
-                Int32(topics.quality.rawValue),
+                Int32(topics.qos.rawValue),
                 options,
                 nil
             )
@@ -75,9 +75,9 @@ final class MosquittoClient {
     ) -> Result {
         var pointers: [UnsafeMutablePointer<CChar>?] = texts.map { text in
             let copy = Array(text.utf8CString)
-            let place = UnsafeMutablePointer<CChar>.allocate(capacity: copy.count)
-            place.initialize(from: copy, count: copy.count)
-            return place
+            let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: copy.count)
+            buffer.initialize(from: copy, count: copy.count)
+            return buffer
         }
         defer { for pointer in pointers { pointer?.deallocate() } }
         return pointers.withUnsafeMutableBufferPointer { body($0) }

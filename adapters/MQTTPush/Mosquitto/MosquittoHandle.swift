@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import CMosquitto
 import COpenSSL
 import SignalboxCore
@@ -11,14 +11,14 @@ import Musl
 import Glibc
 #endif
 
-/// A libmosquitto handle for one connection, in external-loop mode: only ``write(isGreeted:)`` sends queued packets.
+/// A libmosquitto handle for one connection, in external-loop mode: only ``write(hasConnack:)`` sends queued packets.
 ///
-/// Belongs to one thread, on which the callbacks also run, inside ``read()``, ``write(isGreeted:)`` and
+/// Belongs to one thread, on which the callbacks also run, inside ``read()``, ``write(hasConnack:)`` and
 /// ``keepAlive()``. Releasing it closes the socket without sending queued packets.
 final class MosquittoHandle {
     /// The C handle, for callbacks, subscriptions and publications.
     let raw: OpaquePointer
-    private let login: BrokerLogin
+    private let parameters: ConnectParameters
     // Released after the handle, which holds a pointer into it.
     private var tls: TLSClient?
 
@@ -26,22 +26,22 @@ final class MosquittoHandle {
     private static let library: Int32 = mosquitto_lib_init()
 
     /// - Parameters:
-    ///   - login: The client's identity, broker and credentials.
+    ///   - parameters: The parameters of the connection.
     ///   - cleanStart: Whether the broker discards the session of the client id.
     ///   - userData: Passed to callbacks; must outlive the handle.
     /// - Throws: ``MQTTPushError`` `noResources`.
-    init(_ login: BrokerLogin, cleanStart: Bool, userData: UnsafeMutableRawPointer) throws(MQTTPushError) {
+    init(_ parameters: ConnectParameters, cleanStart: Bool, userData: UnsafeMutableRawPointer) throws(MQTTPushError) {
         _ = MosquittoHandle.library
-        guard let raw = mosquitto_new(login.clientID.text, cleanStart, userData) else {
-            throw MQTTPushError(.noResources, "no memory is left for a connection", source: login.source)
+        guard let raw = mosquitto_new(parameters.clientID.text, cleanStart, userData) else {
+            throw MQTTPushError(.noResources, "no memory is left for a connection", source: parameters.source)
         }
         self.raw = raw
-        self.login = login
+        self.parameters = parameters
         mosquitto_threaded_set(raw, true)
         mosquitto_int_option(
             raw,
             MOSQ_OPT_PROTOCOL_VERSION,
-            login.version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
+            parameters.version == .v5 ? MQTT_PROTOCOL_V5 : MQTT_PROTOCOL_V311
         )
     }
 
@@ -53,13 +53,13 @@ final class MosquittoHandle {
     ///
     /// - Throws: ``MQTTPushError`` `invalidConfiguration`, `secretUnavailable`, `unusableFile` or `noResources`.
     private func prepare() throws(MQTTPushError) {
-        if let will = login.will {
+        if let will = parameters.will {
             let code = mosquitto_will_set_v5(
                 raw,
                 will.topic,
                 Int32(will.payload.count),
                 will.payload,
-                Int32(will.quality.rawValue),
+                Int32(will.qos.rawValue),
                 will.retain,
                 nil
             )
@@ -67,14 +67,14 @@ final class MosquittoHandle {
                 throw MQTTPushError(.invalidConfiguration, "the will: \(MosquittoCode(rawValue: code).text)")
             }
         }
-        if let username = login.username {
+        if let username = parameters.username {
             let name = try MosquittoHandle.read(username)
-            let code = mosquitto_username_pw_set(raw, name, try login.password.map(MosquittoHandle.read))
+            let code = mosquitto_username_pw_set(raw, name, try parameters.password.map(MosquittoHandle.read))
             guard code == MOSQ_ERR_SUCCESS.rawValue else {
                 throw MQTTPushError(.secretUnavailable, "the \(username) is no user name: it has control characters")
             }
         }
-        tls = try TLSClient(login.security, host: login.broker.host)
+        tls = try TLSClient(parameters.security, host: parameters.broker.host)
         guard let tls else { return }
         // Otherwise the library requires an authority beside those in the context.
         let context = UnsafeMutableRawPointer(tls.context)
@@ -98,15 +98,15 @@ final class MosquittoHandle {
     ///
     /// - Parameter properties: The numeric CONNECT properties by identifier; omitted in MQTT 3.1.1.
     /// - Returns: The reason if there is no connection, otherwise `nil`.
-    func connect(_ properties: [(identifier: mqtt5_property, value: UInt32)]) -> ConnectionEnd? {
+    func connect(_ properties: [(identifier: mqtt5_property, value: UInt32)]) -> BrokerDisconnectReason? {
         do throws(MQTTPushError) {
             try prepare()
         } catch {
-            return .unprepared(error)
+            return .setupFailed(error)
         }
         var list: OpaquePointer?
         defer { mosquitto_property_free_all(&list) }
-        if login.version == .v5 {
+        if parameters.version == .v5 {
             for property in properties {
                 mosquitto_property_add_int32(&list, Int32(property.identifier.rawValue), property.value)
             }
@@ -114,9 +114,9 @@ final class MosquittoHandle {
         let code = MosquittoCode(
             rawValue: mosquitto_connect_bind_v5(
                 raw,
-                login.broker.host,
-                Int32(login.broker.port),
-                Int32(clamping: login.keepalive.components.seconds),
+                parameters.broker.host,
+                Int32(parameters.broker.port),
+                Int32(clamping: parameters.keepalive.components.seconds),
                 nil,
                 list
             )
@@ -127,8 +127,8 @@ final class MosquittoHandle {
             return nil
         }
         let reason = code.text
-        if code == .tlsFailed, let fault = tls?.fault { return .notSecured(fault) }
-        return .notConnected(reason)
+        if code == .tlsFailed, let failure = tls?.failure { return .tlsFailed(failure) }
+        return .connectFailed(reason)
     }
 
     /// Whether written data reaches the broker: always without TLS, after the handshake with it.
@@ -138,15 +138,15 @@ final class MosquittoHandle {
     ///
     /// - Parameters:
     ///   - code: The return code of the last call.
-    ///   - reason: The code's text.
-    ///   - isGreeted: Whether CONNACK has arrived.
+    ///   - text: The code's text.
+    ///   - hasConnack: Whether CONNACK has arrived.
     /// - Returns: `nil` if the connection has not ended.
-    func end(_ code: MosquittoCode, _ reason: String, isGreeted: Bool) -> ConnectionEnd? {
+    func disconnectReason(_ code: MosquittoCode, _ text: String, hasConnack: Bool) -> BrokerDisconnectReason? {
         guard !code.isSuccess || socket < 0 else { return nil }
-        let reason = code.isSuccess ? "it was closed" : reason
-        guard !isGreeted, let tls else { return .lost(reason) }
-        if let fault = tls.fault { return .notSecured(fault) }
-        return .lost(tls.advice.map { "\(reason), before the broker had answered. \($0)" } ?? reason)
+        let text = code.isSuccess ? "it was closed" : text
+        guard !hasConnack, let tls else { return .lost(text) }
+        if let failure = tls.failure { return .tlsFailed(failure) }
+        return .lost(tls.advice.map { "\(text), before the broker had answered. \($0)" } ?? text)
     }
 
     /// The socket, or -1 while disconnected.
@@ -164,8 +164,8 @@ final class MosquittoHandle {
     ///
     /// In TLS 1.3 a broker sends the alert for a refused client certificate after the handshake, and a failed write
     /// would lose it. Until CONNACK arrives, pending data is therefore read first.
-    func write(isGreeted: Bool) -> MosquittoCode {
-        if !isGreeted, tls != nil, isSecured,
+    func write(hasConnack: Bool) -> MosquittoCode {
+        if !hasConnack, tls != nil, isSecured,
             SocketWait(socket: socket, for: .readable, wake: -1, limit: .zero).isReady
         {
             let code = read()
@@ -202,8 +202,8 @@ final class MosquittoHandle {
     }
 }
 
-/// The login of an MQTT client: its identity, broker, security and credentials.
-struct BrokerLogin {
+/// The parameters of an MQTT client's CONNECT: broker, client id, security, credentials, will and keep-alive.
+struct ConnectParameters {
     let source: SourceName
     let broker: MQTTBroker
     let clientID: MQTTClientID
@@ -215,8 +215,8 @@ struct BrokerLogin {
     let keepalive: Duration
 }
 
-extension BrokerLogin {
-    /// Creates the login of the receiving client.
+extension ConnectParameters {
+    /// Creates the parameters of the receiving client.
     init(_ configuration: MQTTPushConfiguration) {
         self.init(
             source: configuration.source,

@@ -30,7 +30,7 @@ struct ReasonCode: Hashable {
     var isFailure: Bool { rawValue >= 128 }
 
     /// Whether retrying soon is pointless because a configuration must change first.
-    var needsConfiguration: Bool {
+    var needsReconfiguration: Bool {
         switch rawValue {
         case 132, 133, 134, 135, 138, 140, 142, 144, 149, 154, 155, 157: true
         default: false

@@ -28,7 +28,7 @@ public struct MQTTMessage: Sendable, Hashable {
     /// The payload: any bytes, at most ``largestPayload``.
     public var payload: [UInt8]
     /// The quality of service: at most once (unacknowledged) or, by default, at least once (acknowledged).
-    public var quality: MQTTQuality
+    public var qos: MQTTQoS
     /// Whether the broker retains the message for later subscribers; `false` by default. With an empty payload it
     /// instead deletes the retained message.
     public var retain: Bool
@@ -49,17 +49,17 @@ public struct MQTTMessage: Sendable, Hashable {
     /// - Parameters:
     ///   - payload: The payload.
     ///   - topic: The topic; checked when the message is published.
-    ///   - quality: The quality of service; at least once by default.
+    ///   - qos: The quality of service; at least once by default.
     ///   - retain: Whether the broker retains the message; `false` by default.
     public init(
         _ payload: [UInt8],
         to topic: String,
-        quality: MQTTQuality = .atLeastOnce,
+        qos: MQTTQoS = .atLeastOnce,
         retain: Bool = false
     ) {
         self.topic = topic
         self.payload = payload
-        self.quality = quality
+        self.qos = qos
         self.retain = retain
         userProperties = []
     }
@@ -69,15 +69,15 @@ public struct MQTTMessage: Sendable, Hashable {
     /// - Parameters:
     ///   - text: The payload.
     ///   - topic: The topic; checked when the message is published.
-    ///   - quality: The quality of service; at least once by default.
+    ///   - qos: The quality of service; at least once by default.
     ///   - retain: Whether the broker retains the message; `false` by default.
     public init(
         _ text: String,
         to topic: String,
-        quality: MQTTQuality = .atLeastOnce,
+        qos: MQTTQoS = .atLeastOnce,
         retain: Bool = false
     ) {
-        self.init(Array(text.utf8), to: topic, quality: quality, retain: retain)
+        self.init(Array(text.utf8), to: topic, qos: qos, retain: retain)
     }
 }
 
@@ -109,8 +109,8 @@ public struct MQTTReply: Sendable, Hashable {
     public var text: String? { String(validating: payload, as: UTF8.self) }
 }
 
-/// The checks of a message that require no broker.
-struct PublishCheck {
+/// Validates messages as far as possible without a broker.
+struct MessageValidator {
     private let version: MQTTVersion
 
     init(_ configuration: MQTTPublisherConfiguration) {
@@ -118,40 +118,40 @@ struct PublishCheck {
     }
 
     /// - Throws: ``MQTTPublishError`` `invalidMessage` or `tooLarge`.
-    func check(_ message: MQTTMessage) throws(MQTTPublishError) {
-        try checkTopic(message.topic, "topic")
-        if let topic = message.responseTopic { try checkTopic(topic, "response topic") }
+    func validate(_ message: MQTTMessage) throws(MQTTPublishError) {
+        try validateTopic(message.topic, "topic")
+        if let topic = message.responseTopic { try validateTopic(topic, "response topic") }
         guard message.payload.count <= MQTTMessage.largestPayload else {
             throw MQTTPublishError(.tooLarge, "a payload has at most \(MQTTMessage.largestPayload) bytes")
         }
-        guard version == .v5 else { return try checkHasNoProperties(message) }
+        guard version == .v5 else { return try validateHasNoProperties(message) }
         guard (message.correlation?.count ?? 0) <= 65_535 else {
-            throw fault("correlation data has at most 65535 bytes")
+            throw invalid("correlation data has at most 65535 bytes")
         }
         if let expiry = message.expiry, !(.zero ... .seconds(4_294_967_295) ~= expiry) || expiry == .zero {
-            throw fault("an expiry is above 0 and at most 2^32 - 1 s")
+            throw invalid("an expiry is above 0 and at most 2^32 - 1 s")
         }
-        guard message.userProperties.count <= 64 else { throw fault("a message has at most 64 user properties") }
+        guard message.userProperties.count <= 64 else { throw invalid("a message has at most 64 user properties") }
         var texts = message.userProperties.flatMap { [$0.name, $0.value] }
         if let type = message.contentType { texts.append(type) }
-        for text in texts where !PublishCheck.isText(text) {
-            throw fault("the texts of properties have at most 65535 bytes and no control characters")
+        for text in texts where !MessageValidator.isText(text) {
+            throw invalid("the texts of properties have at most 65535 bytes and no control characters")
         }
     }
 
-    private func checkHasNoProperties(_ message: MQTTMessage) throws(MQTTPublishError) {
+    private func validateHasNoProperties(_ message: MQTTMessage) throws(MQTTPublishError) {
         guard message.responseTopic == nil, message.correlation == nil, message.contentType == nil,
             message.expiry == nil, message.userProperties.isEmpty
-        else { throw fault("MQTT 3.1.1 has no properties: leave them out, or set the version to 5") }
+        else { throw invalid("MQTT 3.1.1 has no properties: leave them out, or set the version to 5") }
     }
 
-    private func checkTopic(_ text: String, _ name: String) throws(MQTTPublishError) {
+    private func validateTopic(_ text: String, _ name: String) throws(MQTTPublishError) {
         do {
             _ = try TopicName(text)
         } catch {
-            throw fault("the \(name): \(error)")
+            throw invalid("the \(name): \(error)")
         }
-        guard PublishCheck.isText(text) else { throw fault("the \(name) has control characters") }
+        guard MessageValidator.isText(text) else { throw invalid("the \(name) has control characters") }
     }
 
     /// Returns whether the library accepts the text, which must not contain control characters or noncharacters.
@@ -165,7 +165,7 @@ struct PublishCheck {
         }
     }
 
-    private func fault(_ detail: String) -> MQTTPublishError {
+    private func invalid(_ detail: String) -> MQTTPublishError {
         MQTTPublishError(.invalidMessage, detail)
     }
 }

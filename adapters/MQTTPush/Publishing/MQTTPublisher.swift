@@ -53,7 +53,12 @@ public final class MQTTPublisher: Sendable {
 
     /// Starts a run that does not end with the caller's task.
     func begin() throws(MQTTPushError) -> PublisherRun {
-        MosquittoFaults.warn(of: configuration.broker, configuration.version, configuration.security, to: logger)
+        MosquittoVulnerabilities.warn(
+            of: configuration.broker,
+            configuration.version,
+            configuration.security,
+            to: logger
+        )
         return try PublisherRun(configuration, queue: queue, logger: logger)
     }
 
@@ -68,7 +73,7 @@ public final class MQTTPublisher: Sendable {
     ///   `cancelled`, `invalidMessage`, `tooLarge`, `unsupported`, `expired` or `notConnected`.
     @discardableResult
     public func publish(_ message: MQTTMessage) async throws(MQTTPublishError) -> MQTTReceipt {
-        try PublishCheck(configuration).check(message)
+        try MessageValidator(configuration).validate(message)
         return try await queue.publish(message, limit: configuration.publishTimeout)
     }
 
@@ -79,7 +84,7 @@ public final class MQTTPublisher: Sendable {
     /// - Parameter message: The message, checked before it is accepted.
     /// - Throws: ``MQTTPublishError`` `queueFull`, `stopped`, `invalidMessage` or `tooLarge` if it was not accepted.
     public func offer(_ message: MQTTMessage) throws(MQTTPublishError) {
-        try PublishCheck(configuration).check(message)
+        try MessageValidator(configuration).validate(message)
         try queue.offer(message)
     }
 
@@ -111,7 +116,7 @@ public final class MQTTPublisher: Sendable {
             throw MQTTPublishError(.invalidMessage, "the timeout of a request is above zero, and at most 24 h")
         }
         let request = queue.prepare(message)
-        try PublishCheck(configuration).check(request)
+        try MessageValidator(configuration).validate(request)
         return try await queue.request(request, limit: timeout)
     }
 
@@ -132,7 +137,7 @@ public final class MQTTPublisher: Sendable {
         timeout: Duration
     ) async throws(MQTTPublishError) -> MQTTReply {
         let send = try SendTopic(topic)
-        let message = try send.message(action, id: SendTopic.freshID(), body: body, version: configuration.version)
+        let message = try send.message(action, id: SendTopic.newID(), body: body, version: configuration.version)
         return try await request(message, timeout: timeout)
     }
 }
@@ -141,7 +146,7 @@ public final class MQTTPublisher: Sendable {
 /// ``waiting``, ``published`` and ``failed``.
 public struct MQTTPublishCounts: Sendable, Hashable {
     /// Messages accepted from `publish`, `offer`, `request`, `call`, a sender, or as replies to requests.
-    public internal(set) var taken = 0
+    public internal(set) var accepted = 0
     /// Messages currently queued or unacknowledged.
     public internal(set) var waiting = 0
     /// The current size of these messages in bytes: payloads, topics and properties.
@@ -155,15 +160,15 @@ public struct MQTTPublishCounts: Sendable, Hashable {
     /// The failed messages that a stop ended.
     public internal(set) var stopped = 0
     /// Messages that were not accepted because the queue was full.
-    public internal(set) var refusedAsFull = 0
-    /// Messages sent again because a connection broke before their acknowledgement; subscribers may get them twice.
-    public internal(set) var sentAgain = 0
+    public internal(set) var queueFull = 0
+    /// Messages resent because a connection broke before their acknowledgement; subscribers may get them twice.
+    public internal(set) var resent = 0
     /// Replies that matched a request.
     public internal(set) var replies = 0
     /// Replies to requests that had already ended.
     public internal(set) var lateReplies = 0
     /// Messages on the response topic that match no request: forged or duplicate replies.
-    public internal(set) var strayReplies = 0
+    public internal(set) var unmatchedReplies = 0
 }
 
 /// The reason why a message was not published or a request has no reply. Never contains a payload or a secret.
@@ -219,8 +224,8 @@ public struct MQTTPublishError: Error, Sendable, Hashable, CustomStringConvertib
 }
 
 extension MQTTPublishError {
-    static let notRunning = MQTTPublishError(.stopped, "the publisher has stopped and takes no messages")
-    static let hasExpired = MQTTPublishError(.expired, "the message's expiry was over before it could be sent")
+    static let notRunning = MQTTPublishError(.stopped, "the publisher has stopped and accepts no messages")
+    static let hasExpired = MQTTPublishError(.expired, "the message expired before it could be sent")
     static let lostWithConnection = MQTTPublishError(
         .notConnected,
         "the connection broke while the message was written; at QoS 0 it is not sent again"
@@ -229,7 +234,7 @@ extension MQTTPublishError {
     static func full(_ limits: PublishLimits) -> MQTTPublishError {
         MQTTPublishError(
             .queueFull,
-            "the queue has \(limits.messages) messages or \(limits.bytes) bytes, as many as it may: publish more slowly, or "
+            "the queue has \(limits.messages) messages or \(limits.bytes) bytes, the maximum: publish more slowly, or "
                 + "raise queuedMessages or queuedBytes"
         )
     }
@@ -237,7 +242,7 @@ extension MQTTPublishError {
     static func manyRequests(_ limits: PublishLimits) -> MQTTPublishError {
         MQTTPublishError(
             .queueFull,
-            "\(limits.requests) requests wait for replies, as many as may: ask more slowly, or raise requestsInFlight"
+            "\(limits.requests) requests wait for replies, the maximum: send fewer at once, or raise requestsInFlight"
         )
     }
 
@@ -249,12 +254,12 @@ extension MQTTPublishError {
         )
     }
 
-    static func givenUp(_ code: Code, wasSent: Bool) -> MQTTPublishError {
-        let what = code == .timeout ? "the time was over" : "the task was cancelled"
+    static func waitEnded(_ code: Code, wasSent: Bool) -> MQTTPublishError {
+        let what = code == .timeout ? "the time limit passed" : "the task was cancelled"
         return MQTTPublishError(code, what + tail(wasSent))
     }
 
-    static func notSent(wasSent: Bool) -> MQTTPublishError {
+    static func publisherStopped(wasSent: Bool) -> MQTTPublishError {
         MQTTPublishError(.stopped, "the publisher stopped" + tail(wasSent))
     }
 

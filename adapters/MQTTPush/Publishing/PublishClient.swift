@@ -17,7 +17,7 @@ final class PublishClient {
 
     init(_ configuration: MQTTPublisherConfiguration, target: PublishReceiver) throws(MQTTPushError) {
         handle = try MosquittoHandle(
-            BrokerLogin(configuration),
+            ConnectParameters(configuration),
             cleanStart: true,
             userData: Unmanaged.passUnretained(target).toOpaque()
         )
@@ -32,7 +32,7 @@ final class PublishClient {
     }
 
     /// Connects and queues CONNECT: see ``MosquittoHandle/connect(_:)``.
-    func connect() -> ConnectionEnd? {
+    func connect() -> BrokerDisconnectReason? {
         handle.connect([
             (MQTT_PROP_SESSION_EXPIRY_INTERVAL, 0),
             (MQTT_PROP_MAXIMUM_PACKET_SIZE, UInt32(clamping: 4 * configuration.replyBytes + 64 * 1_024)),
@@ -46,13 +46,13 @@ final class PublishClient {
 
     /// Queues a PUBLISH.
     ///
-    /// - Parameter left: The remaining lifetime of the message, if limited.
+    /// - Parameter lifetime: The remaining lifetime of the message, if limited.
     /// - Returns: The return code and the packet identifier, which PUBACK repeats. `MOSQ_ERR_NO_CONN` at QoS 1 means
     ///   that the library queued the message for another connection, which this handle never makes.
-    func publish(_ message: MQTTMessage, left: Duration?) -> (code: MosquittoCode, packet: Int32) {
+    func publish(_ message: MQTTMessage, lifetime: Duration?) -> (code: MosquittoCode, packet: Int32) {
         var list: OpaquePointer?
         defer { mosquitto_property_free_all(&list) }
-        let added = add(message, left, to: &list)
+        let added = add(message, lifetime, to: &list)
         guard added.isSuccess else { return (added, 0) }
         var packet: Int32 = 0
         let code = message.payload.withUnsafeBytes { payload in
@@ -62,7 +62,7 @@ final class PublishClient {
                 message.topic,
                 Int32(payload.count),
                 payload.baseAddress,
-                Int32(message.quality.rawValue),
+                Int32(message.qos.rawValue),
                 message.retain,
                 list
             )
@@ -70,37 +70,39 @@ final class PublishClient {
         return (MosquittoCode(rawValue: code), packet)
     }
 
-    private func add(_ message: MQTTMessage, _ left: Duration?, to list: inout OpaquePointer?) -> MosquittoCode {
+    private func add(_ message: MQTTMessage, _ lifetime: Duration?, to list: inout OpaquePointer?) -> MosquittoCode {
         guard configuration.version == .v5 else { return .success }
         var code: Int32 = 0
-        func keep(_ next: Int32) {
+        func keepFirstError(_ next: Int32) {
             if code == 0 { code = next }
         }
         if let topic = message.responseTopic {
-            keep(mosquitto_property_add_string(&list, Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue), topic))
+            keepFirstError(mosquitto_property_add_string(&list, Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue), topic))
         }
         if let data = message.correlation {
             let identifier = Int32(MQTT_PROP_CORRELATION_DATA.rawValue)
-            keep(mosquitto_property_add_binary(&list, identifier, data, UInt16(clamping: data.count)))
+            keepFirstError(mosquitto_property_add_binary(&list, identifier, data, UInt16(clamping: data.count)))
         }
         if let type = message.contentType {
-            keep(mosquitto_property_add_string(&list, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), type))
+            keepFirstError(mosquitto_property_add_string(&list, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), type))
         }
-        if let left {
-            let (seconds, rest) = left.components
-            let wanted = UInt32(clamping: max(1, seconds + (rest > 0 ? 1 : 0)))
-            keep(mosquitto_property_add_int32(&list, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), wanted))
+        if let lifetime {
+            let (seconds, rest) = lifetime.components
+            let expiry = UInt32(clamping: max(1, seconds + (rest > 0 ? 1 : 0)))
+            keepFirstError(
+                mosquitto_property_add_int32(&list, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), expiry)
+            )
         }
         let identifier = Int32(MQTT_PROP_USER_PROPERTY.rawValue)
         for property in message.userProperties {
-            keep(mosquitto_property_add_string_pair(&list, identifier, property.name, property.value))
+            keepFirstError(mosquitto_property_add_string_pair(&list, identifier, property.name, property.value))
         }
         return MosquittoCode(rawValue: code)
     }
 }
 
-extension BrokerLogin {
-    /// Creates the login of a publisher.
+extension ConnectParameters {
+    /// Creates the parameters of a publisher.
     init(_ configuration: MQTTPublisherConfiguration) {
         self.init(
             source: configuration.source,
@@ -120,11 +122,11 @@ extension BrokerLogin {
 final class PublishReceiver {
     /// The number of callbacks so far. If a read does not change it, the socket was empty.
     private(set) var callbacks = 0
-    private(set) var greeting: ReasonCode?
-    private(set) var goodbye: Int32?
-    private(set) var brokeProtocol = false
-    private(set) var granted: ReasonCode?
-    private var answers: [(packet: Int32, code: ReasonCode)] = []
+    private(set) var connack: ReasonCode?
+    private(set) var disconnectCode: Int32?
+    private(set) var hasProtocolError = false
+    private(set) var subscribeCode: ReasonCode?
+    private var acknowledgements: [(packet: Int32, code: ReasonCode)] = []
     private var replies: [PublishReply] = []
     private let replyTopic: String
     private let replyLimit: Int
@@ -136,9 +138,9 @@ final class PublishReceiver {
         self.version = version
     }
 
-    func takeAnswers() -> [(packet: Int32, code: ReasonCode)] {
-        defer { answers.removeAll(keepingCapacity: true) }
-        return answers
+    func takeAcknowledgements() -> [(packet: Int32, code: ReasonCode)] {
+        defer { acknowledgements.removeAll(keepingCapacity: true) }
+        return acknowledgements
     }
 
     func takeReplies() -> [PublishReply] {
@@ -146,56 +148,63 @@ final class PublishReceiver {
         return replies
     }
 
-    func takeGranted() -> ReasonCode? {
-        defer { granted = nil }
-        return granted
+    func takeSubscribeCode() -> ReasonCode? {
+        defer { subscribeCode = nil }
+        return subscribeCode
     }
 
     func connected(code: Int32) {
         callbacks += 1
-        greeting = version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
+        connack = version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
     }
 
     func disconnected(code: Int32) {
         callbacks += 1
         // The library may report the end twice; the first report has the reason.
-        if goodbye == nil { goodbye = code }
+        if disconnectCode == nil { disconnectCode = code }
     }
 
     func subscribed(_ code: Int32) {
         callbacks += 1
-        granted = ReasonCode(rawValue: code)
+        subscribeCode = ReasonCode(rawValue: code)
     }
 
     func published(packet: Int32, code: Int32) {
         callbacks += 1
-        answers.append((packet, ReasonCode(rawValue: code)))
+        acknowledgements.append((packet, ReasonCode(rawValue: code)))
     }
 
     func received(_ message: UnsafePointer<mosquitto_message>, properties: OpaquePointer?) {
         callbacks += 1
         guard let topic = message.pointee.topic, message.pointee.qos < 2 else {
             // QoS 2 is never subscribed, and a broker must not raise a message's QoS (MQTT 5.0, 3.8.4).
-            brokeProtocol = true
+            hasProtocolError = true
             return
         }
-        let said = properties.map { PushProperties(copying: $0) }
+        let messageProperties = properties.map { PushProperties(copying: $0) }
         let length = message.pointee.payload == nil ? 0 : max(0, Int(message.pointee.payloadlen))
-        let isOurs = replyTopic.withCString { strcmp($0, topic) == 0 }
+        let isReplyTopic = replyTopic.withCString { strcmp($0, topic) == 0 }
         guard length <= replyLimit else {
             let error = MQTTPublishError(.tooLarge, "the reply has \(length) bytes: raise replyBytes")
-            replies.append(PublishReply(correlation: isOurs ? said?.correlationData : nil, result: .failure(error)))
+            replies.append(
+                PublishReply(
+                    correlation: isReplyTopic ? messageProperties?.correlationData : nil,
+                    result: .failure(error)
+                )
+            )
             return
         }
         let payload = Array(UnsafeRawBufferPointer(start: message.pointee.payload, count: length))
-        let others = said?.userProperties ?? []
+        let userProperties = messageProperties?.userProperties ?? []
         let reply = MQTTReply(
             payload: payload,
-            outcome: others.first { $0.name == "outcome" }?.value,
-            contentType: said?.contentType,
-            userProperties: others.map { MQTTMessage.UserProperty(name: $0.name, value: $0.value) }
+            outcome: userProperties.first { $0.name == "outcome" }?.value,
+            contentType: messageProperties?.contentType,
+            userProperties: userProperties.map { MQTTMessage.UserProperty(name: $0.name, value: $0.value) }
         )
-        replies.append(PublishReply(correlation: isOurs ? said?.correlationData : nil, result: .success(reply)))
+        replies.append(
+            PublishReply(correlation: isReplyTopic ? messageProperties?.correlationData : nil, result: .success(reply))
+        )
     }
 }
 

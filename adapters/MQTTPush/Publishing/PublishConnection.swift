@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import CMosquitto
 
 /// One connection of a publisher, from CONNECT until it ends. Belongs to the publisher's thread.
@@ -11,16 +11,16 @@ final class PublishConnection {
     /// Whether the broker has accepted the connection.
     private(set) var isOpen = false
     /// Whether the broker accepted a message, or the connection lasted a minute. Either resets the back-off.
-    private(set) var isProven = false
-    private var replies = ReplySubscription.none
+    private(set) var resetsBackoff = false
+    private var replySubscription = ReplySubscription.none
     /// The reason code with which the broker refused the reply topic.
-    private var refusal = ReasonCode.notAuthorized
+    private var refusalCode = ReasonCode.notAuthorized
     private var packets: [Int32: UInt64] = [:]
-    private let began = ContinuousClock.now
-    private var checked = ContinuousClock.now
-    private var progressed = ContinuousClock.now
+    private let startedAt = ContinuousClock.now
+    private var lastCheck = ContinuousClock.now
+    private var lastProgress = ContinuousClock.now
 
-    private enum ReplySubscription { case none, asked, granted, refused }
+    private enum ReplySubscription { case none, requested, granted, refused }
 
     init(_ loop: PublishLoop) throws(MQTTPushError) {
         self.loop = loop
@@ -35,13 +35,13 @@ final class PublishConnection {
     }
 
     /// Connects, publishes until the connection ends or the publisher is stopped, and returns how it ended.
-    func run() -> ConnectionEnd {
-        let tried = control.blocking { client.connect() }
-        guard let end = tried, !control.isStopping else { return .stopped }
-        return end ?? serve()
+    func run() -> BrokerDisconnectReason {
+        let result = control.blocking { client.connect() }
+        guard let reason = result, !control.isStopping else { return .stopped }
+        return reason ?? serve()
     }
 
-    private func serve() -> ConnectionEnd {
+    private func serve() -> BrokerDisconnectReason {
         var stopBy: ContinuousClock.Instant?
         while true {
             if control.isStopping {
@@ -50,9 +50,9 @@ final class PublishConnection {
                 let isEmpty = loop.queue.read(loop.number) { $0.isEmpty } ?? true
                 if isEmpty || stopBy.map({ .now >= $0 }) ?? true { return finish() }
             }
-            if let end = send() { return end }
+            if let reason = send() { return reason }
             wait(until: stopBy)
-            if let end = exchange() ?? hear() ?? keepAlive() { return end }
+            if let reason = readAndWrite() ?? handleCallbacks() ?? keepAlive() { return reason }
         }
     }
 
@@ -70,44 +70,44 @@ final class PublishConnection {
     }
 
     /// Reads pending data and writes queued data without blocking.
-    private func exchange() -> ConnectionEnd? {
+    private func readAndWrite() -> BrokerDisconnectReason? {
         for _ in 0..<256 {
             let before = receiver.callbacks
             let code = client.handle.read()
-            let reason = code.isSuccess ? "" : code.text
-            if let end = ended(code, reason) { return end }
+            let text = code.isSuccess ? "" : code.text
+            if let reason = disconnectReason(code, text) { return reason }
             // After each read, because each reply may be large.
-            hearAnswers()
+            handleAcknowledgements()
             if receiver.callbacks == before { break }
         }
         return write()
     }
 
-    private func write() -> ConnectionEnd? {
+    private func write() -> BrokerDisconnectReason? {
         guard client.handle.wantsWrite else { return nil }
-        let code = client.handle.write(isGreeted: receiver.greeting != nil)
-        return ended(code, code.text)
+        let code = client.handle.write(hasConnack: receiver.connack != nil)
+        return disconnectReason(code, code.text)
     }
 
     /// Passes the messages that may be sent to the library.
-    private func send() -> ConnectionEnd? {
+    private func send() -> BrokerDisconnectReason? {
         guard isOpen else { return write() }
         let wantsReplies = loop.queue.read(loop.number) { $0.wantsReplies } ?? false
-        if wantsReplies, replies == .none {
-            replies = .asked
+        if wantsReplies, replySubscription == .none {
+            replySubscription = .requested
             let code = client.subscribe(loop.queue.replyTopic)
             if !code.isSuccess { return .lost(code.text) }
         }
-        if wantsReplies, replies == .refused { failRequests() }
-        while let next = loop.queue.next(loop.number, requests: replies == .granted) {
-            let (code, packet) = client.publish(next.message, left: next.left)
+        if wantsReplies, replySubscription == .refused { failRequests() }
+        while let next = loop.queue.next(loop.number, requests: replySubscription == .granted) {
+            let (code, packet) = client.publish(next.message, lifetime: next.lifetime)
             if let error = PublishConnection.error(code) {
-                loop.queue.change(loop.number) { $0.fail(next.number, error, keepsPlace: false) }
+                loop.queue.change(loop.number) { $0.fail(next.number, error, keepsEntry: false) }
                 continue
             }
-            if packets.isEmpty { progressed = .now }
+            if packets.isEmpty { lastProgress = .now }
             // A reused identifier belongs to a message that was never acknowledged, so the connection has failed.
-            guard packets.updateValue(next.number, forKey: packet) == nil else { return .silent }
+            guard packets.updateValue(next.number, forKey: packet) == nil else { return .timedOut }
         }
         return write()
     }
@@ -117,22 +117,22 @@ final class PublishConnection {
         switch code.rawValue {
         case MOSQ_ERR_SUCCESS.rawValue, MOSQ_ERR_NO_CONN.rawValue, MOSQ_ERR_CONN_LOST.rawValue: nil
         case MOSQ_ERR_OVERSIZE_PACKET.rawValue, MOSQ_ERR_PAYLOAD_SIZE.rawValue:
-            MQTTPublishError(.tooLarge, "the message is larger than the broker takes")
+            MQTTPublishError(.tooLarge, "the message is larger than the broker accepts")
         case MOSQ_ERR_QOS_NOT_SUPPORTED.rawValue:
-            MQTTPublishError(.unsupported, "the broker takes no messages at QoS 1")
+            MQTTPublishError(.unsupported, "the broker does not support QoS 1")
         case MOSQ_ERR_RETAIN_NOT_SUPPORTED.rawValue:
-            MQTTPublishError(.unsupported, "the broker keeps no retained messages")
+            MQTTPublishError(.unsupported, "the broker does not support retained messages")
         default: MQTTPublishError(.invalidMessage, "the message cannot be sent: \(code.text)")
         }
     }
 
     /// Passes acknowledgements and replies to the queue.
-    private func hearAnswers() {
-        for (packet, code) in receiver.takeAnswers() {
+    private func handleAcknowledgements() {
+        for (packet, code) in receiver.takeAcknowledgements() {
             guard let number = packets.removeValue(forKey: packet) else { continue }
-            progressed = .now
-            if !code.isFailure { isProven = true }
-            loop.queue.change(loop.number) { $0.answered(number, code) }
+            lastProgress = .now
+            if !code.isFailure { resetsBackoff = true }
+            loop.queue.change(loop.number) { $0.acknowledged(number, code) }
         }
         for reply in receiver.takeReplies() {
             loop.queue.change(loop.number) { $0.replied(reply.correlation, reply.result) }
@@ -140,17 +140,17 @@ final class PublishConnection {
     }
 
     /// Processes the callbacks' records.
-    private func hear() -> ConnectionEnd? {
-        hearAnswers()
-        if let granted = receiver.takeGranted() {
-            replies = granted.isFailure ? .refused : .granted
-            if granted.isFailure {
-                refusal = granted
-                loop.log.replyTopicRefused(granted)
+    private func handleCallbacks() -> BrokerDisconnectReason? {
+        handleAcknowledgements()
+        if let code = receiver.takeSubscribeCode() {
+            replySubscription = code.isFailure ? .refused : .granted
+            if code.isFailure {
+                refusalCode = code
+                loop.log.replyTopicRefused(code)
             }
         }
         guard !isOpen else { return nil }
-        guard receiver.greeting != nil else { return .now - began > configuration.answerTimeout ? .silent : nil }
+        guard receiver.connack != nil else { return .now - startedAt > configuration.answerTimeout ? .timedOut : nil }
         isOpen = true
         loop.log.connected()
         return nil
@@ -162,50 +162,50 @@ final class PublishConnection {
                 MQTTPublishError(
                     .denied,
                     "the broker refused the subscription to the reply topic: allow it, or configure another one",
-                    reasonCode: Int(refusal.rawValue)
+                    reasonCode: Int(refusalCode.rawValue)
                 )
             )
         }
     }
 
-    private func ended(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
-        guard let end = end(code, reason) else { return nil }
+    private func disconnectReason(_ code: MosquittoCode, _ text: String) -> BrokerDisconnectReason? {
+        guard let reason = findDisconnectReason(code, text) else { return nil }
         // Acknowledgements received before the end count: those messages are not sent again.
-        hearAnswers()
-        return end
+        handleAcknowledgements()
+        return reason
     }
 
     /// Returns how the connection ended according to the callbacks and a return code, in order of explanatory value.
-    private func end(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
-        if receiver.brokeProtocol { return .brokeProtocol }
-        if let greeting = receiver.greeting, greeting.isFailure { return .refused(greeting) }
-        if let goodbye = receiver.goodbye, ReasonCode(rawValue: goodbye).isFailure {
-            return .closed(ReasonCode(rawValue: goodbye))
+    private func findDisconnectReason(_ code: MosquittoCode, _ text: String) -> BrokerDisconnectReason? {
+        if receiver.hasProtocolError { return .protocolError }
+        if let connack = receiver.connack, connack.isFailure { return .refused(connack) }
+        if let disconnectCode = receiver.disconnectCode, ReasonCode(rawValue: disconnectCode).isFailure {
+            return .closed(ReasonCode(rawValue: disconnectCode))
         }
-        return client.handle.end(code, reason, isGreeted: receiver.greeting != nil)
+        return client.handle.disconnectReason(code, text, hasConnack: receiver.connack != nil)
     }
 
     /// Checks about once a second for overdue acknowledgements and keep-alive.
-    private func keepAlive() -> ConnectionEnd? {
+    private func keepAlive() -> BrokerDisconnectReason? {
         let now = ContinuousClock.now
-        if isOpen && now - began > .seconds(60) { isProven = true }
-        guard now - checked >= .seconds(1) else { return nil }
-        checked = now
-        if !packets.isEmpty, now - progressed > configuration.answerTimeout { return .silent }
+        if isOpen && now - startedAt > .seconds(60) { resetsBackoff = true }
+        guard now - lastCheck >= .seconds(1) else { return nil }
+        lastCheck = now
+        if !packets.isEmpty, now - lastProgress > configuration.answerTimeout { return .timedOut }
         let code = client.handle.keepAlive()
-        return ended(code, code.text)
+        return disconnectReason(code, code.text)
     }
 
     /// Disconnects gracefully.
-    private func finish() -> ConnectionEnd {
-        let farewell = SocketFarewell(client.handle.socket)
+    private func finish() -> BrokerDisconnectReason {
+        let lingeringClose = LingeringClose(client.handle.socket)
         guard client.handle.disconnect().isSuccess else { return .stopped }
         let deadline = ContinuousClock.now + .seconds(1)
         while client.handle.wantsWrite, client.handle.socket >= 0, .now < deadline {
-            guard client.handle.write(isGreeted: true).isSuccess, client.handle.wantsWrite else { break }
+            guard client.handle.write(hasConnack: true).isSuccess, client.handle.wantsWrite else { break }
             _ = SocketWait(socket: client.handle.socket, for: .writable, wake: -1, limit: deadline - .now)
         }
-        farewell?.wait(limit: .seconds(1))
+        lingeringClose?.wait(limit: .seconds(1))
         return .stopped
     }
 }

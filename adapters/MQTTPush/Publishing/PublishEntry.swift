@@ -3,13 +3,13 @@ struct PublishEntry {
     /// The recipient of the result.
     enum Waiter {
         /// The message was offered, so no caller is waiting.
-        case nobody
+        case fireAndForget
         case publish(CheckedContinuation<Result<MQTTReceipt, MQTTPublishError>, Never>)
         /// The request with this correlation, which waits for a reply as well as the acknowledgement.
         case request([UInt8])
-        /// The caller gave up after the message was sent. The entry remains until it is acknowledged or the connection
-        /// ends, like the message in the library.
-        case gone
+        /// The caller stopped waiting after the message was sent. The entry remains until it is acknowledged or the
+        /// connection ends, like the message in the library.
+        case cancelled
     }
 
     let message: MQTTMessage
@@ -34,8 +34,8 @@ struct PublishEntry {
         return false
     }
 
-    var isGone: Bool {
-        if case .gone = waiter { return true }
+    var isCancelled: Bool {
+        if case .cancelled = waiter { return true }
         return false
     }
 }
@@ -51,7 +51,7 @@ extension MQTTMessage {
 }
 
 /// The result of a message or request, to be delivered to its waiter outside any lock.
-enum PublishEnding {
+enum PublishCompletion {
     case publish(
         CheckedContinuation<Result<MQTTReceipt, MQTTPublishError>, Never>,
         Result<MQTTReceipt, MQTTPublishError>
@@ -76,7 +76,7 @@ enum PublishEnding {
 /// A queue of message numbers in sending order.
 ///
 /// Numbers of ended messages are skipped. They are removed once they make up more than half of the queue.
-struct PublishLane {
+struct SendQueue {
     private var numbers: [UInt64] = []
     private var head = 0
 
@@ -84,10 +84,10 @@ struct PublishLane {
         numbers.append(number)
     }
 
-    /// Puts messages to be sent again before all others.
-    mutating func prepend(_ again: [UInt64]) {
-        guard !again.isEmpty else { return }
-        numbers = again + numbers[head...]
+    /// Puts messages to be resent before all others.
+    mutating func prepend(_ resent: [UInt64]) {
+        guard !resent.isEmpty else { return }
+        numbers = resent + numbers[head...]
         head = 0
     }
 

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Logging
 
 /// The main loop of a publisher's thread: one connection after another, with waits in between. Belongs to that thread.
@@ -30,17 +30,17 @@ final class PublishLoop {
     func run() throws(MQTTPushError) {
         if case .tls(.insecure, _) = configuration.security { log.insecure() }
         while !control.isStopping {
-            let end = try connect()
-            guard end != .stopped else { break }
+            let reason = try connect()
+            guard reason != .stopped else { break }
             if configuration.firstConnectionMustSucceed && !wasConnected {
                 throw MQTTPushError(
-                    end.error,
-                    end.sentence(about: configuration.broker),
+                    reason.error,
+                    reason.message(for: configuration.broker),
                     source: configuration.source
                 )
             }
-            let wait = backoff.next(isConfigurationFault: end.isConfigurationFault, share: .random(in: 0...1))
-            log.ended(end, nextTry: wait)
+            let wait = backoff.next(isConfigurationError: reason.isConfigurationError, jitter: .random(in: 0...1))
+            log.disconnected(reason, retryDelay: wait)
             pause(wait)
         }
         let left = queue.read(number) { $0.counts.waiting } ?? 0
@@ -48,18 +48,18 @@ final class PublishLoop {
     }
 
     /// Runs one connection. On return, its socket is closed and its unacknowledged messages are waiting again.
-    private func connect() throws(MQTTPushError) -> ConnectionEnd {
+    private func connect() throws(MQTTPushError) -> BrokerDisconnectReason {
         let connection = try PublishConnection(self)
-        let end = connection.run()
+        let reason = connection.run()
         queue.change(number) { $0.disconnected() }
         if connection.isOpen { wasConnected = true }
-        if connection.isProven { backoff.succeeded() }
-        return end
+        if connection.resetsBackoff { backoff.succeeded() }
+        return reason
     }
 
     private func pause(_ wait: Duration) {
-        let end = ContinuousClock.now + wait
-        while !control.isStopping && .now < end { control.wake.wait(for: end - .now) }
+        let deadline = ContinuousClock.now + wait
+        while !control.isStopping && .now < deadline { control.wake.wait(for: deadline - .now) }
     }
 }
 
@@ -85,7 +85,7 @@ struct PublisherRun: Sendable {
                 source: configuration.source
             )
         }
-        do throws(NoSystemResource) {
+        do throws(SystemResourceError) {
             thread = try OwnedThread {
                 do throws(MQTTPushError) {
                     try PublishLoop(configuration, run: number, control: control, queue: queue, log: log).run()
@@ -119,9 +119,9 @@ struct PublisherRun: Sendable {
                 thread.join()
                 if let error { throw error }
                 return
-            case .leftBehind:
+            case .detach:
                 queue.end(number)
-                thread.leave()
+                thread.detach()
                 return
             }
         }

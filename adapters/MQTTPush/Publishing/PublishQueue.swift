@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Synchronization
 
 /// A publisher's table behind a lock, with its waiters and its thread's wake signal. Any thread; never blocks.
@@ -26,29 +26,29 @@ final class PublishQueue: Sendable {
     // MARK: - Callers
 
     func offer(_ message: MQTTMessage) throws(MQTTPublishError) {
-        try offer(message, isAnswer: false)
+        try offer(message, isReply: false)
     }
 
-    /// Accepts a reply that was owed, even while the publisher is stopping.
-    func answer(_ message: MQTTMessage) throws(MQTTPublishError) {
-        try offer(message, isAnswer: true)
+    /// Accepts a pending reply, even while the publisher is stopping.
+    func reply(_ message: MQTTMessage) throws(MQTTPublishError) {
+        try offer(message, isReply: true)
     }
 
-    /// Adds `count`, which may be negative, to the number of replies owed.
-    func owe(_ count: Int) {
+    /// Adds `count`, which may be negative, to the number of pending replies.
+    func addPendingReplies(_ count: Int) {
         let wake = state.withLock { state in
-            state.table.owed += count
+            state.table.pendingReplies += count
             return state.table.phase == .stopping ? state.wake : nil
         }
         wake?.wake()
     }
 
-    private func offer(_ message: MQTTMessage, isAnswer: Bool) throws(MQTTPublishError) {
+    private func offer(_ message: MQTTMessage, isReply: Bool) throws(MQTTPublishError) {
         let result = state.withLock { state -> Result<WakeSignal?, MQTTPublishError> in
-            let refusal = state.table.refusal(of: message, isRequest: false, isAnswer: isAnswer)
+            let refusal = state.table.refusal(of: message, isRequest: false, isReply: isReply)
             if let refusal { return .failure(refusal) }
             state.numbers += 1
-            state.table.add(PublishEntry(message, waiter: .nobody, now: .now), as: state.numbers)
+            state.table.add(PublishEntry(message, waiter: .fireAndForget, now: .now), as: state.numbers)
             return .success(state.wake)
         }
         try result.get()?.wake()
@@ -57,7 +57,7 @@ final class PublishQueue: Sendable {
     func publish(_ message: MQTTMessage, limit: Duration) async throws(MQTTPublishError) -> MQTTReceipt {
         let number = nextNumber()
         let result = await PublishWait.result(limit: limit) { code in
-            self.tell { $0.giveUp(number, code) }
+            self.complete { $0.cancelWait(number, code) }
         } begin: { waiter in
             self.take(message, as: number, waiter: .publish(waiter)) { table in
                 if let refusal = table.refusal(of: message, isRequest: false) {
@@ -82,7 +82,7 @@ final class PublishQueue: Sendable {
         let number = nextNumber()
         let correlation = request.correlation ?? []
         let result = await PublishWait.result(limit: limit) { code in
-            self.tell { $0.giveUp(request: correlation, code) }
+            self.complete { $0.cancelWait(request: correlation, code) }
         } begin: { waiter in
             self.take(request, as: number, waiter: .request(correlation)) { table in
                 if let refusal = table.refusal(of: request, isRequest: true) {
@@ -107,25 +107,25 @@ final class PublishQueue: Sendable {
         _ message: MQTTMessage,
         as number: UInt64,
         waiter: PublishEntry.Waiter,
-        refused: (inout PublishTable) -> [PublishEnding]?
+        refused: (inout PublishTable) -> [PublishCompletion]?
     ) {
-        let (endings, wake) = state.withLock { state -> ([PublishEnding], WakeSignal?) in
-            if let endings = refused(&state.table) { return (endings, nil) }
+        let (completions, wake) = state.withLock { state -> ([PublishCompletion], WakeSignal?) in
+            if let completions = refused(&state.table) { return (completions, nil) }
             state.table.add(PublishEntry(message, waiter: waiter, now: .now), as: number)
             return ([], state.wake)
         }
-        for ending in endings { ending.resume() }
+        for completion in completions { completion.resume() }
         wake?.wake()
     }
 
-    private func tell(_ body: (inout PublishTable) -> [PublishEnding]) {
-        let endings = state.withLock { body(&$0.table) }
-        for ending in endings { ending.resume() }
+    private func complete(_ body: (inout PublishTable) -> [PublishCompletion]) {
+        let completions = state.withLock { body(&$0.table) }
+        for completion in completions { completion.resume() }
     }
 
     /// Logs that a request is not answered. There is a log only once a run has started.
-    func logNotAnswered(_ topic: String, _ reason: String) {
-        log.withLock { $0 }?.notAnswered(topic, reason)
+    func logUnansweredRequest(_ topic: String, _ reason: String) {
+        log.withLock { $0 }?.unansweredRequest(topic, reason)
     }
 
     // MARK: - Runs
@@ -167,14 +167,14 @@ final class PublishQueue: Sendable {
     func next(_ run: Int, requests: Bool) -> PublishTable.Next? {
         var found: PublishTable.Next?
         change(run) { state in
-            var endings: [PublishEnding] = []
-            found = state.table.next(now: .now, requests: requests, &endings)
-            return endings
+            var completions: [PublishCompletion] = []
+            found = state.table.next(now: .now, requests: requests, &completions)
+            return completions
         }
         return found
     }
 
-    func change(_ run: Int, table body: (inout PublishTable) -> [PublishEnding]) {
+    func change(_ run: Int, table body: (inout PublishTable) -> [PublishCompletion]) {
         change(run) { body(&$0.table) }
     }
 
@@ -183,13 +183,13 @@ final class PublishQueue: Sendable {
         state.withLock { $0.run == run && $0.isRunning ? body($0.table) : nil }
     }
 
-    private func change(_ run: Int, _ body: (inout State) -> [PublishEnding]) {
-        let endings = state.withLock { state in
+    private func change(_ run: Int, _ body: (inout State) -> [PublishCompletion]) {
+        let completions = state.withLock { state in
             state.run == run && state.isRunning ? body(&state) : []
         }
-        for ending in endings {
-            ending.resume()
-            if case .offered(let topic, let error) = ending { log.withLock { $0 }?.notPublished(topic, error) }
+        for completion in completions {
+            completion.resume()
+            if case .offered(let topic, let error) = completion { log.withLock { $0 }?.notPublished(topic, error) }
         }
     }
 }
@@ -202,28 +202,29 @@ enum PublishWait {
     ///
     /// - Parameters:
     ///   - limit: The maximum wait.
-    ///   - giveUp: Resumes the waiter if it has no result. Called with `timeout` or `cancelled`, possibly repeatedly.
+    ///   - cancelWait: Resumes the waiter if it has no result. Called with `timeout` or `cancelled`, possibly more than
+    ///     once.
     ///   - begin: Stores the waiter or resumes it.
     static func result<Value: Sendable>(
         limit: Duration,
-        giveUp: @escaping @Sendable (MQTTPublishError.Code) -> Void,
+        cancelWait: @escaping @Sendable (MQTTPublishError.Code) -> Void,
         begin: @Sendable (Waiter<Value>) -> Void
     ) async -> Result<Value, MQTTPublishError> {
         let deadline = ContinuousClock.now + limit
         return await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 try? await Task.sleep(until: deadline, clock: .continuous)
-                if !Task.isCancelled { giveUp(.timeout) }
+                if !Task.isCancelled { cancelWait(.timeout) }
             }
             let result = await withTaskCancellationHandler {
                 await withCheckedContinuation { waiter in
                     begin(waiter)
                     // A cancellation or timeout before this point found no waiter to resume.
-                    if Task.isCancelled { giveUp(.cancelled) }
-                    if .now >= deadline { giveUp(.timeout) }
+                    if Task.isCancelled { cancelWait(.cancelled) }
+                    if .now >= deadline { cancelWait(.timeout) }
                 }
             } onCancel: {
-                giveUp(.cancelled)
+                cancelWait(.cancelled)
             }
             group.cancelAll()
             return result

@@ -10,7 +10,7 @@ struct PublishTable {
         let number: UInt64
         let message: MQTTMessage
         /// The remaining lifetime of the message.
-        let left: Duration?
+        let lifetime: Duration?
     }
 
     struct Request {
@@ -24,21 +24,22 @@ struct PublishTable {
     var requests: [[UInt8]: Request] = [:]
     /// The correlations of ended requests, which distinguish late replies from forged ones.
     var ended = EndedRequests()
-    /// The number of replies still owed to received requests. A stop waits for them.
-    var owed = 0
+    /// The number of received requests that are not yet answered. A stop waits for them.
+    var pendingReplies = 0
     private(set) var counts = MQTTPublishCounts()
     private(set) var inFlight: Set<UInt64> = []
     private var bytes = 0
-    private var messages = PublishLane()
-    private var requestLane = PublishLane()
+    private var messageQueue = SendQueue()
+    private var requestQueue = SendQueue()
 
     init(limits: PublishLimits) {
         self.limits = limits
-        ended.bound = limits.requests
+        ended.capacity = limits.requests
     }
 
-    /// Whether no reply is owed and no message is waiting or unacknowledged, except those whose caller gave up.
-    var isEmpty: Bool { counts.waiting == 0 && owed == 0 }
+    /// Whether no reply is pending and no message is waiting or unacknowledged, except those whose caller no longer
+    /// waits.
+    var isEmpty: Bool { counts.waiting == 0 && pendingReplies == 0 }
 
     var wantsReplies: Bool { !requests.isEmpty }
 
@@ -48,9 +49,9 @@ struct PublishTable {
     mutating func refusal(
         of message: MQTTMessage,
         isRequest: Bool,
-        isAnswer: Bool = false
+        isReply: Bool = false
     ) -> MQTTPublishError? {
-        guard phase == .open || (isAnswer && phase == .stopping) else { return .notRunning }
+        guard phase == .open || (isReply && phase == .stopping) else { return .notRunning }
         let size = message.size
         guard size <= limits.bytes else {
             return MQTTPublishError(
@@ -61,145 +62,155 @@ struct PublishTable {
         guard entries.count < limits.messages, size <= limits.bytes - bytes,
             !isRequest || requests.count < limits.requests
         else {
-            counts.refusedAsFull += 1
+            counts.queueFull += 1
             return isRequest && requests.count >= limits.requests ? .manyRequests(limits) : .full(limits)
         }
         return nil
     }
 
-    /// Adds a message that ``refusal(of:isRequest:isAnswer:)`` did not refuse.
+    /// Adds a message that ``refusal(of:isRequest:isReply:)`` did not refuse.
     mutating func add(_ entry: PublishEntry, as number: UInt64) {
         entries[number] = entry
         bytes += entry.size
-        counts.taken += 1
+        counts.accepted += 1
         counts.waiting += 1
         counts.waitingBytes += entry.size
         if entry.isRequest {
-            requestLane.append(number)
-            requestLane.compact(waiting: entries.count) { entries[$0] != nil }
+            requestQueue.append(number)
+            requestQueue.compact(waiting: entries.count) { entries[$0] != nil }
         } else {
-            messages.append(number)
-            messages.compact(waiting: entries.count) { entries[$0] != nil }
+            messageQueue.append(number)
+            messageQueue.compact(waiting: entries.count) { entries[$0] != nil }
         }
     }
 
     /// Ends the wait of a message's caller.
     ///
     /// - Parameter code: `timeout` or `cancelled`.
-    mutating func giveUp(_ number: UInt64, _ code: MQTTPublishError.Code) -> [PublishEnding] {
+    mutating func cancelWait(_ number: UInt64, _ code: MQTTPublishError.Code) -> [PublishCompletion] {
         guard let entry = entries[number] else { return [] }
-        let error = MQTTPublishError.givenUp(code, wasSent: entry.wasSent)
-        return fail(number, error, keepsPlace: entry.sentAt != nil)
+        let error = MQTTPublishError.waitEnded(code, wasSent: entry.wasSent)
+        return fail(number, error, keepsEntry: entry.sentAt != nil)
     }
 
     /// Ends the wait of a request's caller, whether or not its message is still in the table.
-    mutating func giveUp(request correlation: [UInt8], _ code: MQTTPublishError.Code) -> [PublishEnding] {
+    mutating func cancelWait(request correlation: [UInt8], _ code: MQTTPublishError.Code) -> [PublishCompletion] {
         guard let request = requests[correlation] else { return [] }
-        if entries[request.number] != nil { return giveUp(request.number, code) }
-        return end(correlation, .failure(.givenUp(code, wasSent: true)))
+        if entries[request.number] != nil { return cancelWait(request.number, code) }
+        return end(correlation, .failure(.waitEnded(code, wasSent: true)))
     }
 
     // MARK: - The connection
 
     /// Returns the next message to send, unless none is waiting or the limit of unacknowledged messages is reached.
-    mutating func next(now: ContinuousClock.Instant, requests mayAsk: Bool, _ endings: inout [PublishEnding]) -> Next? {
+    mutating func next(
+        now: ContinuousClock.Instant,
+        requests allowsRequests: Bool,
+        _ completions: inout [PublishCompletion]
+    ) -> Next? {
         while inFlight.count < limits.unacknowledged {
-            guard let number = takeFirst(requests: mayAsk), let entry = entries[number] else { return nil }
+            guard let number = takeFirst(requests: allowsRequests), let entry = entries[number] else { return nil }
             if let expires = entry.expires, expires <= now {
-                endings += fail(number, .hasExpired, keepsPlace: false)
+                completions += fail(number, .hasExpired, keepsEntry: false)
                 continue
             }
-            if entry.wasSent { counts.sentAgain += 1 }
+            if entry.wasSent { counts.resent += 1 }
             entries[number]?.sentAt = now
             entries[number]?.wasSent = true
             inFlight.insert(number)
-            return Next(number: number, message: entry.message, left: entry.expires.map { $0 - now })
+            return Next(number: number, message: entry.message, lifetime: entry.expires.map { $0 - now })
         }
         return nil
     }
 
-    /// Takes the older of the two lanes' first numbers, so that neither lane starves the other.
-    private mutating func takeFirst(requests mayAsk: Bool) -> UInt64? {
-        let message = messages.first { entries[$0] != nil }
-        let request = mayAsk ? requestLane.first { entries[$0] != nil } : nil
+    /// Takes the older of the two queues' first numbers, so that neither queue starves the other.
+    private mutating func takeFirst(requests allowsRequests: Bool) -> UInt64? {
+        let message = messageQueue.first { entries[$0] != nil }
+        let request = allowsRequests ? requestQueue.first { entries[$0] != nil } : nil
         if let request, request < message ?? .max {
-            requestLane.takeFirst()
+            requestQueue.takeFirst()
             return request
         }
-        if message != nil { messages.takeFirst() }
+        if message != nil { messageQueue.takeFirst() }
         return message
     }
 
     /// Handles an acknowledgement, or at QoS 0 the write to the socket.
-    mutating func answered(_ number: UInt64, _ code: ReasonCode) -> [PublishEnding] {
+    mutating func acknowledged(_ number: UInt64, _ code: ReasonCode) -> [PublishCompletion] {
         guard code.isFailure else { return published(number, MQTTReceipt(reasonCode: Int(code.rawValue))) }
-        counts.denied += entries[number].map { $0.isGone ? 0 : 1 } ?? 0
-        return fail(number, .denied(code), keepsPlace: false)
+        counts.denied += entries[number].map { $0.isCancelled ? 0 : 1 } ?? 0
+        return fail(number, .denied(code), keepsEntry: false)
     }
 
-    private mutating func published(_ number: UInt64, _ receipt: MQTTReceipt) -> [PublishEnding] {
-        guard let entry = remove(number), !entry.isGone else { return [] }
+    private mutating func published(_ number: UInt64, _ receipt: MQTTReceipt) -> [PublishCompletion] {
+        guard let entry = remove(number), !entry.isCancelled else { return [] }
         counts.published += 1
         if case .publish(let waiter) = entry.waiter { return [.publish(waiter, .success(receipt))] }
         return []
     }
 
-    /// Fails a message. With `keepsPlace` its entry remains, because the library still holds the message.
-    mutating func fail(_ number: UInt64, _ error: MQTTPublishError, keepsPlace: Bool) -> [PublishEnding] {
+    /// Fails a message. With `keepsEntry` its entry remains, because the library still holds the message.
+    mutating func fail(_ number: UInt64, _ error: MQTTPublishError, keepsEntry: Bool) -> [PublishCompletion] {
         guard let entry = entries[number] else { return [] }
-        if keepsPlace {
-            if !entry.isGone { noLongerWaits(entry) }
-            entries[number]?.waiter = .gone
+        if keepsEntry {
+            if !entry.isCancelled { removeFromWaitingCounts(entry) }
+            entries[number]?.waiter = .cancelled
         } else {
             remove(number)
         }
-        guard !entry.isGone else { return [] }
+        guard !entry.isCancelled else { return [] }
         counts.failed += 1
         switch entry.waiter {
         case .publish(let waiter): return [.publish(waiter, .failure(error))]
         case .request(let correlation): return end(correlation, .failure(error))
-        case .nobody: return [.offered(topic: entry.message.topic, error)]
-        case .gone: return []
+        case .fireAndForget: return [.offered(topic: entry.message.topic, error)]
+        case .cancelled: return []
         }
     }
 
     /// Handles the end of the connection: QoS 1 messages are sent again, QoS 0 messages are lost.
-    mutating func disconnected() -> [PublishEnding] {
-        var endings: [PublishEnding] = []
-        var again: [UInt64] = []
-        var asked: [UInt64] = []
+    mutating func disconnected() -> [PublishCompletion] {
+        var completions: [PublishCompletion] = []
+        var messagesToResend: [UInt64] = []
+        var requestsToResend: [UInt64] = []
         for number in inFlight.sorted() {
             guard let entry = entries[number] else { continue }
             entries[number]?.sentAt = nil
-            if entry.isGone {
+            if entry.isCancelled {
                 remove(number)
-            } else if entry.message.quality == .atMostOnce {
-                endings += fail(number, .lostWithConnection, keepsPlace: false)
+            } else if entry.message.qos == .atMostOnce {
+                completions += fail(number, .lostWithConnection, keepsEntry: false)
             } else if entry.isRequest {
-                asked.append(number)
+                requestsToResend.append(number)
             } else {
-                again.append(number)
+                messagesToResend.append(number)
             }
         }
         inFlight.removeAll()
-        messages.prepend(again)
-        requestLane.prepend(asked)
-        return endings
+        messageQueue.prepend(messagesToResend)
+        requestQueue.prepend(requestsToResend)
+        return completions
     }
 
     /// Closes the table. All remaining messages and requests fail with `stopped`.
-    mutating func close() -> [PublishEnding] {
+    mutating func close() -> [PublishCompletion] {
         phase = .closed
-        var endings: [PublishEnding] = []
+        var completions: [PublishCompletion] = []
         for number in entries.keys.sorted() {
-            if entries[number]?.isGone == false { counts.stopped += 1 }
-            endings += fail(number, .notSent(wasSent: entries[number]?.wasSent ?? false), keepsPlace: false)
+            if entries[number]?.isCancelled == false { counts.stopped += 1 }
+            completions += fail(
+                number,
+                .publisherStopped(wasSent: entries[number]?.wasSent ?? false),
+                keepsEntry: false
+            )
         }
-        for correlation in Array(requests.keys) { endings += end(correlation, .failure(.notSent(wasSent: true))) }
+        for correlation in Array(requests.keys) {
+            completions += end(correlation, .failure(.publisherStopped(wasSent: true)))
+        }
         inFlight.removeAll()
-        messages.removeAll()
-        requestLane.removeAll()
-        return endings
+        messageQueue.removeAll()
+        requestQueue.removeAll()
+        return completions
     }
 
     @discardableResult
@@ -207,11 +218,11 @@ struct PublishTable {
         guard let entry = entries.removeValue(forKey: number) else { return nil }
         inFlight.remove(number)
         bytes -= entry.size
-        if !entry.isGone { noLongerWaits(entry) }
+        if !entry.isCancelled { removeFromWaitingCounts(entry) }
         return entry
     }
 
-    private mutating func noLongerWaits(_ entry: PublishEntry) {
+    private mutating func removeFromWaitingCounts(_ entry: PublishEntry) {
         counts.waiting -= 1
         counts.waitingBytes -= entry.size
     }
@@ -221,12 +232,13 @@ struct PublishTable {
 
 extension PublishTable {
     /// Handles a message on the response topic.
-    mutating func replied(_ correlation: [UInt8]?, _ result: Result<MQTTReply, MQTTPublishError>) -> [PublishEnding] {
+    mutating func replied(_ correlation: [UInt8]?, _ result: Result<MQTTReply, MQTTPublishError>) -> [PublishCompletion]
+    {
         guard let correlation, requests[correlation] != nil else {
             if let correlation, ended.contains(correlation) {
                 counts.lateReplies += 1
             } else {
-                counts.strayReplies += 1
+                counts.unmatchedReplies += 1
             }
             return []
         }
@@ -237,28 +249,28 @@ extension PublishTable {
             if entry.sentAt == nil {
                 remove(number)
             } else {
-                noLongerWaits(entry)
-                entries[number]?.waiter = .gone
+                removeFromWaitingCounts(entry)
+                entries[number]?.waiter = .cancelled
             }
         }
         return end(correlation, result)
     }
 
     /// Fails all waiting requests because the subscription to the response topic was refused.
-    mutating func failRequests(_ error: MQTTPublishError) -> [PublishEnding] {
-        var endings: [PublishEnding] = []
+    mutating func failRequests(_ error: MQTTPublishError) -> [PublishCompletion] {
+        var completions: [PublishCompletion] = []
         for (correlation, request) in requests {
             let isSent = entries[request.number]?.sentAt != nil
-            endings += fail(request.number, error, keepsPlace: isSent) + end(correlation, .failure(error))
+            completions += fail(request.number, error, keepsEntry: isSent) + end(correlation, .failure(error))
         }
-        return endings
+        return completions
     }
 
     /// Ends a request. Its message, if still in the table, has no waiter afterwards.
     private mutating func end(
         _ correlation: [UInt8],
         _ result: Result<MQTTReply, MQTTPublishError>
-    ) -> [PublishEnding] {
+    ) -> [PublishCompletion] {
         guard let request = requests.removeValue(forKey: correlation) else { return [] }
         ended.insert(correlation)
         return [.request(request.waiter, result)]
@@ -282,17 +294,17 @@ struct PublishLimits {
 
 /// The correlations of the most recently ended requests, as many as may be in flight.
 struct EndedRequests {
-    var bound = 1
+    var capacity = 1
     private var known: Set<[UInt8]> = []
     private var order: [[UInt8]] = []
     private var oldest = 0
 
     mutating func insert(_ correlation: [UInt8]) {
         guard known.insert(correlation).inserted else { return }
-        guard order.count == bound else { return order.append(correlation) }
+        guard order.count == capacity else { return order.append(correlation) }
         known.remove(order[oldest])
         order[oldest] = correlation
-        oldest = (oldest + 1) % bound
+        oldest = (oldest + 1) % capacity
     }
 
     func contains(_ correlation: [UInt8]) -> Bool {

@@ -98,16 +98,16 @@ struct SendTopic: Hashable {
         do throws(TopicTemplateError) {
             template = try TopicTemplate(text)
         } catch {
-            throw SendTopic.fault(text, error.description)
+            throw SendTopic.invalid(text, error.description)
         }
     }
 
-    private static func fault(_ text: String, _ why: String) -> MQTTPublishError {
-        MQTTPublishError(.invalidMessage, "the topic \(text.debugDescription) to send to: \(why)")
+    private static func invalid(_ text: String, _ reason: String) -> MQTTPublishError {
+        MQTTPublishError(.invalidMessage, "the topic \(text.debugDescription) to send to: \(reason)")
     }
 
     /// Returns an unguessable id of 32 hexadecimal digits.
-    static func freshID() -> ActionID? {
+    static func newID() -> ActionID? {
         ActionID(RandomText.hexadecimal(bytes: 16))
     }
 
@@ -121,9 +121,9 @@ struct SendTopic: Hashable {
         version: MQTTVersion
     ) throws(MQTTPublishError) -> MQTTMessage {
         guard body.text != nil else {
-            throw MQTTPublishError(.invalidMessage, "the body is not UTF-8, so it is no JSON")
+            throw MQTTPublishError(.invalidMessage, "the body is not UTF-8, so it is not JSON")
         }
-        let id = id ?? (template.namesID ? SendTopic.freshID() : nil)
+        let id = id ?? (template.namesID ? SendTopic.newID() : nil)
         let topic: String
         do throws(TopicTemplateError) {
             topic = try template.topic(for: action, id: id)
@@ -132,7 +132,7 @@ struct SendTopic: Hashable {
         }
         let payload =
             template.namesAction
-            ? Array(body) : AnswerText.envelope(action, id: template.namesID ? nil : id, body: body)
+            ? Array(body) : OutboundPayload.envelope(action, id: template.namesID ? nil : id, body: body)
         var message = MQTTMessage(payload, to: topic)
         guard version == .v5 else { return message }
         message.contentType = "application/json"

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 import Synchronization
 
@@ -12,21 +12,21 @@ final class BatchSink: SettlementSink {
     private struct State {
         var generation: UInt32 = 0
         var marks: [Mark] = []
-        var heard = 0
+        var settled = 0
         var abandoned = 0
         var taken: Int?
 
-        var isDone: Bool { heard == taken }
+        var isDone: Bool { settled == taken }
     }
 
     private let state = Mutex(State())
     private let wake: WakeSignal
-    private let replies: ReplyDesk?
+    private let responder: Responder?
 
-    /// - Parameter replies: Replies to the requests among the messages; `nil` if the source answers none.
-    init(wake: WakeSignal, replies: ReplyDesk? = nil) {
+    /// - Parameter responder: Replies to the requests among the messages; `nil` if the source answers none.
+    init(wake: WakeSignal, responder: Responder? = nil) {
         self.wake = wake
-        self.replies = replies
+        self.responder = responder
     }
 
     static func token(generation: UInt32, index: Int) -> UInt64 {
@@ -34,13 +34,13 @@ final class BatchSink: SettlementSink {
     }
 
     /// Registers the requests of a batch before it is submitted.
-    func expectReplies(_ batch: [Arrival]) {
-        replies?.expect(batch, of: self)
+    func registerRequests(_ batch: [Arrival]) {
+        responder?.register(batch, for: self)
     }
 
     /// Removes the requests of arrivals that were never submitted.
-    func forgetReplies(_ batch: ArraySlice<Arrival>) {
-        replies?.forget(batch, of: self)
+    func unregisterRequests(_ batch: ArraySlice<Arrival>) {
+        responder?.unregister(batch, for: self)
     }
 
     /// Begins a batch. Settlements of earlier batches are ignored from here on.
@@ -49,7 +49,7 @@ final class BatchSink: SettlementSink {
             state.generation = generation
             state.marks.removeAll(keepingCapacity: true)
             state.marks.append(contentsOf: repeatElement(.waiting, count: count))
-            state.heard = 0
+            state.settled = 0
             state.abandoned = 0
             state.taken = nil
         }
@@ -71,7 +71,7 @@ final class BatchSink: SettlementSink {
     }
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
-        replies?.settle(token, of: self, outcome)
+        responder?.settle(token, for: self, outcome)
         if case .abandoned = outcome {
             mark(token, .abandoned)
         } else {
@@ -86,7 +86,7 @@ final class BatchSink: SettlementSink {
                 state.marks[index] == .waiting
             else { return false }
             state.marks[index] = mark
-            state.heard += 1
+            state.settled += 1
             if mark == .abandoned { state.abandoned += 1 }
             return state.isDone
         }
@@ -96,28 +96,28 @@ final class BatchSink: SettlementSink {
 
 /// Sizes the next batch, so that a slow plugin gets no more than it can settle within the ack deadline.
 ///
-/// The size is one after each connect. It doubles after a full batch was held for less than an eighth of the ack
-/// deadline, and halves after a batch was held for more than half of it.
+/// The size is one after each connect. It doubles after a full batch was settled within an eighth of the ack
+/// deadline, and halves after a batch took more than half of it.
 struct BatchSizing: Equatable {
     /// The maximum number of messages in the next batch.
     private(set) var target = 1
     private let bound: Int
-    private let holdLimit: Duration
+    private let ackDeadline: Duration
 
-    init(bound: Int, holdLimit: Duration) {
+    init(bound: Int, ackDeadline: Duration) {
         self.bound = bound
-        self.holdLimit = holdLimit
+        self.ackDeadline = ackDeadline
     }
 
-    mutating func connected() {
+    mutating func reset() {
         target = 1
     }
 
     /// Adapts to a batch of `count` messages that was settled after `duration`.
-    mutating func held(_ count: Int, for duration: Duration) {
-        if duration > holdLimit / 2 {
+    mutating func settled(_ count: Int, after duration: Duration) {
+        if duration > ackDeadline / 2 {
             target = max(1, min(target, count) / 2)
-        } else if duration < holdLimit / 8 && count >= target {
+        } else if duration < ackDeadline / 8 && count >= target {
             target = min(bound, target * 2)
         }
     }

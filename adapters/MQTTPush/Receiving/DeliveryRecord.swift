@@ -1,48 +1,48 @@
-/// The messages being handled, and those that were being handled when earlier processes died. Performs no I/O.
+/// The messages in flight, and those that were in flight when earlier processes ended. Performs no I/O.
 struct DeliveryRecord: Equatable {
-    /// A message that an earlier process did not survive, or one that was merely in the same batch.
+    /// A message during whose handling an earlier process crashed, or one of the same batch.
     struct Suspect: Equatable {
-        let mark: DeliveryMark
-        var deaths: UInt32
+        let fingerprint: MessageFingerprint
+        var crashes: UInt32
     }
 
     /// The maximum number of suspects; beyond it the oldest are dropped.
     static let suspectLimit = 256
 
-    private(set) var underWay: [DeliveryMark] = []
+    private(set) var inFlight: [MessageFingerprint] = []
     private(set) var suspects: [Suspect] = []
 
     init() {}
 
-    /// - Parameter underWay: The messages being handled; ``afterDeath`` considers only the first ``suspectLimit``.
-    init(underWay: [DeliveryMark], suspects: [Suspect]) {
-        self.underWay = underWay
+    /// - Parameter inFlight: The messages in flight; ``afterCrash`` considers only the first ``suspectLimit``.
+    init(inFlight: [MessageFingerprint], suspects: [Suspect]) {
+        self.inFlight = inFlight
         self.suspects = Array(suspects.suffix(DeliveryRecord.suspectLimit))
     }
 
-    /// The record for the next process if the one with this record has died.
-    var afterDeath: DeliveryRecord {
-        var next = DeliveryRecord(underWay: [], suspects: suspects)
-        for mark in underWay.prefix(DeliveryRecord.suspectLimit) {
-            if let place = next.suspects.firstIndex(where: { $0.mark == mark }) {
+    /// The record for the next process if the one with this record has crashed.
+    var afterCrash: DeliveryRecord {
+        var next = DeliveryRecord(inFlight: [], suspects: suspects)
+        for fingerprint in inFlight.prefix(DeliveryRecord.suspectLimit) {
+            if let index = next.suspects.firstIndex(where: { $0.fingerprint == fingerprint }) {
                 // Saturates, because the number comes from a file.
-                let deaths = next.suspects[place].deaths
-                next.suspects[place].deaths = max(deaths, deaths &+ 1)
+                let crashes = next.suspects[index].crashes
+                next.suspects[index].crashes = max(crashes, crashes &+ 1)
             } else {
-                next.suspects.append(Suspect(mark: mark, deaths: 1))
+                next.suspects.append(Suspect(fingerprint: fingerprint, crashes: 1))
             }
         }
         next.suspects = Array(next.suspects.suffix(DeliveryRecord.suspectLimit))
         return next
     }
 
-    /// Returns how many processes died while handling the message.
-    func deaths(with mark: DeliveryMark) -> Int {
-        suspects.first { $0.mark == mark }.map { Int($0.deaths) } ?? 0
+    /// Returns how many processes crashed while handling the message.
+    func crashes(of fingerprint: MessageFingerprint) -> Int {
+        suspects.first { $0.fingerprint == fingerprint }.map { Int($0.crashes) } ?? 0
     }
 
-    mutating func begin(_ marks: [DeliveryMark]) {
-        underWay = marks
+    mutating func begin(_ fingerprints: [MessageFingerprint]) {
+        inFlight = fingerprints
     }
 
     /// Ends the batch.
@@ -50,75 +50,83 @@ struct DeliveryRecord: Equatable {
     /// - Parameter isSettled: Whether its messages are settled and so are not redelivered.
     /// - Returns: Whether suspects were cleared.
     mutating func end(isSettled: Bool) -> Bool {
-        let ended = underWay
-        underWay = []
+        let ended = inFlight
+        inFlight = []
         guard isSettled, !suspects.isEmpty else { return false }
         let count = suspects.count
-        suspects.removeAll { ended.contains($0.mark) }
+        suspects.removeAll { ended.contains($0.fingerprint) }
         return suspects.count < count
     }
 
     /// Removes suspects that will not be redelivered because the broker discarded the session or sent other messages
     /// instead. Retained messages stay, as they arrive with any session.
-    mutating func forgetSuspects() {
-        suspects.removeAll { !$0.mark.isRetained }
+    mutating func clearSuspects() {
+        suspects.removeAll { !$0.fingerprint.isRetained }
     }
 }
 
-// MARK: - As bytes
+// MARK: - Encoding
 
 extension DeliveryRecord {
     private static let signature = Array("SBXDLV1\n".utf8)
-    private static let markBytes = 16
-    /// The offset of the messages being handled: after the signature, two counts and the suspects.
-    static let underWayOffset = signature.count + 8 + suspectLimit * markBytes
+    private static let fingerprintBytes = 16
+    /// The offset of the messages in flight: after the signature, two counts and the suspects.
+    static let inFlightOffset = signature.count + 8 + suspectLimit * fingerprintBytes
     /// The offset of their count.
     static let countOffset = signature.count
 
     /// - Returns: `nil` if the bytes are not a record.
     init?(_ bytes: [UInt8]) {
-        guard bytes.count >= DeliveryRecord.underWayOffset, bytes.starts(with: DeliveryRecord.signature) else {
+        guard bytes.count >= DeliveryRecord.inFlightOffset, bytes.starts(with: DeliveryRecord.signature) else {
             return nil
         }
-        let marks = Int(UInt32(littleEndianAt: DeliveryRecord.countOffset, in: bytes))
+        let fingerprints = Int(UInt32(littleEndianAt: DeliveryRecord.countOffset, in: bytes))
         let suspects = Int(UInt32(littleEndianAt: DeliveryRecord.countOffset + 4, in: bytes))
         guard suspects <= DeliveryRecord.suspectLimit,
-            marks <= (bytes.count - DeliveryRecord.underWayOffset) / DeliveryRecord.markBytes
+            fingerprints <= (bytes.count - DeliveryRecord.inFlightOffset) / DeliveryRecord.fingerprintBytes
         else { return nil }
         let first = DeliveryRecord.signature.count + 8
         self.suspects = (0..<suspects).map { number in
-            let (mark, deaths) = DeliveryRecord.mark(at: first + number * DeliveryRecord.markBytes, in: bytes)
-            return Suspect(mark: mark, deaths: deaths)
+            let (fingerprint, crashes) = DeliveryRecord.fingerprint(
+                at: first + number * DeliveryRecord.fingerprintBytes,
+                in: bytes
+            )
+            return Suspect(fingerprint: fingerprint, crashes: crashes)
         }
-        underWay = (0..<marks).map { number in
-            DeliveryRecord.mark(at: DeliveryRecord.underWayOffset + number * DeliveryRecord.markBytes, in: bytes).mark
+        inFlight = (0..<fingerprints).map { number in
+            DeliveryRecord.fingerprint(
+                at: DeliveryRecord.inFlightOffset + number * DeliveryRecord.fingerprintBytes,
+                in: bytes
+            ).fingerprint
         }
     }
 
-    /// The signature, the counts and the suspects: everything before ``underWayOffset``.
+    /// The signature, the counts and the suspects: everything before ``inFlightOffset``.
     var head: [UInt8] {
         var bytes = DeliveryRecord.signature
-        bytes.append(littleEndian: UInt32(underWay.count))
+        bytes.append(littleEndian: UInt32(inFlight.count))
         bytes.append(littleEndian: UInt32(suspects.count))
-        for suspect in suspects { bytes.append(suspect.mark, deaths: suspect.deaths) }
-        bytes += [UInt8](repeating: 0, count: DeliveryRecord.underWayOffset - bytes.count)
+        for suspect in suspects { bytes.append(suspect.fingerprint, crashes: suspect.crashes) }
+        bytes += [UInt8](repeating: 0, count: DeliveryRecord.inFlightOffset - bytes.count)
         return bytes
     }
 
-    /// The messages being handled, which start at ``underWayOffset``.
+    /// The messages in flight, which start at ``inFlightOffset``.
     var tail: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(underWay.count * DeliveryRecord.markBytes)
-        for mark in underWay { bytes.append(mark, deaths: 0) }
+        bytes.reserveCapacity(inFlight.count * DeliveryRecord.fingerprintBytes)
+        for fingerprint in inFlight { bytes.append(fingerprint, crashes: 0) }
         return bytes
     }
 
-    private static func mark(at offset: Int, in bytes: [UInt8]) -> (mark: DeliveryMark, deaths: UInt32) {
-        let deaths = UInt32(littleEndianAt: offset, in: bytes)
-        let packet = UInt32(littleEndianAt: offset + 4, in: bytes)
+    private static func fingerprint(at offset: Int, in bytes: [UInt8]) -> (
+        fingerprint: MessageFingerprint, crashes: UInt32
+    ) {
+        let crashes = UInt32(littleEndianAt: offset, in: bytes)
+        let packetID = UInt32(littleEndianAt: offset + 4, in: bytes)
         let low = UInt64(UInt32(littleEndianAt: offset + 8, in: bytes))
         let high = UInt64(UInt32(littleEndianAt: offset + 12, in: bytes))
-        return (DeliveryMark(packet: UInt16(truncatingIfNeeded: packet), check: high << 32 | low), deaths)
+        return (MessageFingerprint(packetID: UInt16(truncatingIfNeeded: packetID), checksum: high << 32 | low), crashes)
     }
 }
 
@@ -133,50 +141,54 @@ extension [UInt8] {
         for shift in stride(from: 0, to: 32, by: 8) { append(UInt8(truncatingIfNeeded: value >> UInt32(shift))) }
     }
 
-    fileprivate mutating func append(_ mark: DeliveryMark, deaths: UInt32) {
-        append(littleEndian: deaths)
-        append(littleEndian: UInt32(mark.packet))
-        append(littleEndian: UInt32(truncatingIfNeeded: mark.check))
-        append(littleEndian: UInt32(truncatingIfNeeded: mark.check >> 32))
+    fileprivate mutating func append(_ fingerprint: MessageFingerprint, crashes: UInt32) {
+        append(littleEndian: crashes)
+        append(littleEndian: UInt32(fingerprint.packetID))
+        append(littleEndian: UInt32(truncatingIfNeeded: fingerprint.checksum))
+        append(littleEndian: UInt32(truncatingIfNeeded: fingerprint.checksum >> 32))
     }
 }
 
 /// Identifies a QoS 1 message by its packet identifier and a checksum.
 ///
 /// The broker keeps the identifier until the message is acknowledged, but then reuses it, so a checksum of a few bytes
-/// is added. A retained message arrives with each subscription under another identifier, so its mark has none and a
-/// checksum of all bytes.
-struct DeliveryMark: Hashable {
+/// is added. A retained message arrives with each subscription under another identifier, so its fingerprint has no
+/// identifier and a checksum of all bytes.
+struct MessageFingerprint: Hashable {
     /// 0 for a retained message.
-    let packet: UInt16
-    let check: UInt64
+    let packetID: UInt16
+    let checksum: UInt64
 
-    init(packet: UInt16, check: UInt64) {
-        self.packet = packet
-        self.check = check
+    init(packetID: UInt16, checksum: UInt64) {
+        self.packetID = packetID
+        self.checksum = checksum
     }
 
-    init(packet: UInt16, topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer) {
-        self.packet = packet
-        check = DeliveryMark.check([topic.suffix(8), payload.prefix(8), payload.suffix(8)], of: topic, payload)
+    init(packetID: UInt16, topic: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer) {
+        self.packetID = packetID
+        checksum = MessageFingerprint.checksum(
+            [topic.suffix(8), payload.prefix(8), payload.suffix(8)],
+            of: topic,
+            payload
+        )
     }
 
     init(retained payload: UnsafeRawBufferPointer, on topic: UnsafeRawBufferPointer) {
-        packet = 0
-        check = DeliveryMark.check([topic[...], payload[...]], of: topic, payload)
+        packetID = 0
+        checksum = MessageFingerprint.checksum([topic[...], payload[...]], of: topic, payload)
     }
 
-    private static func check(
+    private static func checksum(
         _ parts: [Slice<UnsafeRawBufferPointer>],
         of topic: UnsafeRawBufferPointer,
         _ payload: UnsafeRawBufferPointer
     ) -> UInt64 {
-        var check = UInt64(topic.count) << 32 ^ UInt64(payload.count)
+        var checksum = UInt64(topic.count) << 32 ^ UInt64(payload.count)
         for part in parts {
-            for byte in part { check = check &* 31 &+ UInt64(byte) }
+            for byte in part { checksum = checksum &* 31 &+ UInt64(byte) }
         }
-        return check
+        return checksum
     }
 
-    var isRetained: Bool { packet == 0 }
+    var isRetained: Bool { packetID == 0 }
 }

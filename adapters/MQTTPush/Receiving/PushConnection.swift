@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
@@ -13,59 +13,59 @@ final class PushConnection {
     let sink: BatchSink
     let intake: any Intake
     let log: PushLog
-    let board: TopicBoard
-    let deliveries: DeliveryWatch?
-    /// The board's revision that was last applied at the broker.
+    let subscriptions: SubscriptionManager
+    let deliveries: DeliveryTracker?
+    /// The subscriptions' revision that was last applied at the broker.
     var topicsRevision = 0
     var sizing: BatchSizing
     /// Whether the broker has accepted the connection.
     private(set) var isOpen = false
     /// Whether acknowledgements were written.
     var hasAcknowledged = false
-    /// Whether the connection lasted a minute.
-    private var hasLasted = false
+    /// Whether the connection has lasted a minute.
+    private var isStable = false
     /// Whether the broker has granted a filter.
     private(set) var isGranted = false
-    private let demandsGrant: Bool
+    private let requiresGrant: Bool
     private let expectsSession: Bool
-    private let began = ContinuousClock.now
-    private var checked = ContinuousClock.now
+    private let startedAt = ContinuousClock.now
+    private var lastCheck = ContinuousClock.now
     /// When the oldest unanswered SUBSCRIBE or UNSUBSCRIBE was first noticed.
-    private var askedSince: ContinuousClock.Instant?
-    var pings: HoldPings
+    private var unacknowledgedSince: ContinuousClock.Instant?
+    var keepaliveTimer: KeepaliveTimer
 
-    init(_ loop: ReceiveLoop, expectsSession: Bool, cleanStart: Bool, demandsGrant: Bool) throws(MQTTPushError) {
+    init(_ loop: ReceiveLoop, expectsSession: Bool, cleanStart: Bool, requiresGrant: Bool) throws(MQTTPushError) {
         configuration = loop.configuration
         control = loop.control
         receiver = loop.receiver
         sink = loop.sink
         intake = loop.intake
         log = loop.log
-        board = loop.board
+        subscriptions = loop.subscriptions
         deliveries = loop.deliveries
-        sizing = BatchSizing(bound: configuration.batchMessages, holdLimit: configuration.holdLimit)
+        sizing = BatchSizing(bound: configuration.batchMessages, ackDeadline: configuration.ackDeadline)
         self.expectsSession = expectsSession
-        self.demandsGrant = demandsGrant
-        pings = HoldPings(keepalive: configuration.keepalive, from: began)
+        self.requiresGrant = requiresGrant
+        keepaliveTimer = KeepaliveTimer(keepalive: configuration.keepalive, from: startedAt)
         receiver.reset()
-        receiver.use(board.snapshot(takingFresh: false))
+        receiver.use(subscriptions.snapshot(clearingAdded: false))
         client = try MosquittoClient(configuration, cleanStart: cleanStart, target: receiver)
     }
 
     /// Connects, receives until the connection ends or the source is stopped, and returns how it ended.
-    func run() -> ConnectionEnd {
-        let tried = control.blocking { client.connect(configuration) }
-        guard let end = tried, !control.isStopping else { return .stopped }
-        return end ?? flush() ?? receive()
+    func run() -> BrokerDisconnectReason {
+        let result = control.blocking { client.connect(configuration) }
+        guard let reason = result, !control.isStopping else { return .stopped }
+        return reason ?? flush() ?? receive()
     }
 
     /// Returns whether this connection resets the back-off. After an abandonment, messages handled meanwhile must not
     /// shorten the pauses.
-    func isProven(by end: ConnectionEnd) -> Bool {
-        hasLasted || hasAcknowledged && !end.isAbandonment
+    func resetsBackoff(after reason: BrokerDisconnectReason) -> Bool {
+        isStable || hasAcknowledged && !reason.isAbandonment
     }
 
-    private func receive() -> ConnectionEnd {
+    private func receive() -> BrokerDisconnectReason {
         while true {
             if control.isStopping { return finish() }
             let wait = SocketWait(
@@ -75,89 +75,89 @@ final class PushConnection {
                 limit: .seconds(1)
             )
             if wait.isWoken { control.wake.drain() }
-            if wait.isReady, let end = readBatch() { return end }
-            if let end = flush() ?? answerBroker() ?? keepAlive(isQuiet: !wait.isReady) { return end }
+            if wait.isReady, let reason = readBatch() { return reason }
+            if let reason = flush() ?? handleCallbacks() ?? keepAlive(isQuiet: !wait.isReady) { return reason }
         }
     }
 
     /// Reads until the batch is full or the socket is empty, and holds the batch until it is settled.
     ///
     /// Messages read before a connection broke are still submitted, because they may not be redelivered.
-    private func readBatch() -> ConnectionEnd? {
+    private func readBatch() -> BrokerDisconnectReason? {
         let generation = receiver.generation
         var code = MosquittoCode.success
-        var reason = ""
+        var text = ""
         let target = deliveries?.isIsolating ?? false ? 1 : sizing.target
         // Dropped messages do not fill the batch. The bound keeps a flood of them from occupying the thread.
         for _ in 0..<configuration.batchMessages {
-            guard receiver.count < target, receiver.byteCount < configuration.batchBytes, !receiver.brokeProtocol
+            guard receiver.count < target, receiver.byteCount < configuration.batchBytes, !receiver.hasProtocolError
             else { break }
             let before = receiver.callbacks
             code = client.handle.read()
-            if !code.isSuccess { reason = code.text }
+            if !code.isSuccess { text = code.text }
             // Without a socket, further reads would succeed and report the end endlessly.
             if !code.isSuccess || receiver.callbacks == before || client.handle.socket < 0 { break }
         }
-        if receiver.count > 0, let end = hold(receiver.takeBatch(), generation: generation) { return end }
-        let unexpected = receiver.takeUnexpected()
+        if receiver.count > 0, let reason = deliver(receiver.takeBatch(), generation: generation) { return reason }
+        let unexpected = receiver.drainUnexpectedCount()
         if unexpected > 0 { log.unexpected(unexpected) }
-        let ignored = receiver.takeIgnored()
+        let ignored = receiver.drainIgnoredCount()
         if ignored > 0 { log.ignored(ignored) }
-        return ended(code, reason)
+        return disconnectReason(code, text)
     }
 
     /// Returns how the connection ended according to the callbacks and a return code, in order of explanatory value.
-    func ended(_ code: MosquittoCode, _ reason: String) -> ConnectionEnd? {
-        if receiver.brokeProtocol { return .brokeProtocol }
-        if let greeting = receiver.greeting, greeting.code.isFailure { return .refused(greeting.code) }
-        if let goodbye = receiver.goodbye, ReasonCode(rawValue: goodbye).isFailure {
-            return .closed(ReasonCode(rawValue: goodbye))
+    func disconnectReason(_ code: MosquittoCode, _ text: String) -> BrokerDisconnectReason? {
+        if receiver.hasProtocolError { return .protocolError }
+        if let connack = receiver.connack, connack.code.isFailure { return .refused(connack.code) }
+        if let disconnectCode = receiver.disconnectCode, ReasonCode(rawValue: disconnectCode).isFailure {
+            return .closed(ReasonCode(rawValue: disconnectCode))
         }
-        return client.handle.end(code, reason, isGreeted: receiver.greeting != nil)
+        return client.handle.disconnectReason(code, text, hasConnack: receiver.connack != nil)
     }
 
-    private func answerBroker() -> ConnectionEnd? {
-        if let answer = receiver.takeGranted(), let end = note(answer) { return end }
-        noteUnsubscribed()
+    private func handleCallbacks() -> BrokerDisconnectReason? {
+        if let acknowledgement = receiver.takeAcknowledgement(), let reason = handle(acknowledgement) { return reason }
+        handleUnsubscribed()
         guard !isOpen else { return updateTopics() }
-        guard let greeting = receiver.greeting else {
-            return .now - began > configuration.answerTimeout ? .silent : nil
+        guard let connack = receiver.connack else {
+            return .now - startedAt > configuration.answerTimeout ? .timedOut : nil
         }
         isOpen = true
-        sizing.connected()
-        log.connected(sessionPresent: greeting.sessionPresent)
-        if expectsSession && !greeting.sessionPresent {
+        sizing.reset()
+        log.connected(sessionPresent: connack.sessionPresent)
+        if expectsSession && !connack.sessionPresent {
             log.sessionLost()
-            receiver.owesLoss = configuration.announcesConnections
+            receiver.isSessionLossPending = configuration.announcesConnections
         }
-        receiver.announceLoss()
-        if !greeting.sessionPresent { board.sessionIsNew() }
-        board.connected(control)
-        let wanted = board.snapshot(takingFresh: true)
-        topicsRevision = wanted.revision
-        receiver.use(wanted)
-        return subscribe(wanted.topics) ?? unsubscribe(wanted.gone) ?? flush()
+        receiver.announceSessionLoss()
+        if !connack.sessionPresent { subscriptions.newSessionStarted() }
+        subscriptions.connected(control)
+        let snapshot = subscriptions.snapshot(clearingAdded: true)
+        topicsRevision = snapshot.revision
+        receiver.use(snapshot)
+        return subscribe(snapshot.topics) ?? unsubscribe(snapshot.filtersToUnsubscribe) ?? flush()
     }
 
     /// - Returns: The connection's end if nothing was granted although the first grant is required.
-    private func note(_ answer: SubscriptionRequests.Answer) -> ConnectionEnd? {
-        for (filter, code) in answer.refused { log.refused(filter, code) }
-        for filter in answer.lowered { log.lowered(filter) }
-        if answer.granted > 0 {
+    private func handle(_ acknowledgement: SubscriptionRequests.Acknowledgement) -> BrokerDisconnectReason? {
+        for (filter, code) in acknowledgement.refused { log.refused(filter, code) }
+        for filter in acknowledgement.downgraded { log.downgraded(filter) }
+        if acknowledgement.granted > 0 {
             isGranted = true
-        } else if demandsGrant && !isGranted {
+        } else if requiresGrant && !isGranted {
             if client.handle.disconnect().isSuccess { _ = flush() }
-            let refused = answer.refused.map { "\($0.filter.debugDescription): \($0.code.text)" }
-            return .nothingGranted(PushConnection.shown(refused))
+            let refused = acknowledgement.refused.map { "\($0.filter.debugDescription): \($0.code.text)" }
+            return .allSubscriptionsRefused(PushConnection.summary(refused))
         }
-        log.subscribed(answer.granted)
-        let errors = answer.refused.map { ($0.filter, MQTTPushError(.subscriptionRefused, $0.code.text)) }
-        board.subscribed(answer.asked, refused: Dictionary(errors) { first, _ in first })
+        log.subscribed(acknowledgement.granted)
+        let errors = acknowledgement.refused.map { ($0.filter, MQTTPushError(.subscriptionRefused, $0.code.text)) }
+        subscriptions.subscribed(acknowledgement.requested, refused: Dictionary(errors) { first, _ in first })
         return nil
     }
 
     /// Returns the first ten refusals as text; there may be a thousand.
-    private static func shown(_ refused: [String]) -> String {
+    private static func summary(_ refused: [String]) -> String {
         guard !refused.isEmpty else { return "it answered for no filter" }
         let more = refused.count > 10 ? ", and \(refused.count - 10) more" : ""
         return refused.prefix(10).joined(separator: ", ") + more
@@ -168,45 +168,46 @@ final class PushConnection {
     /// The library drops a connection if a ping seems unanswered, but the answer may be queued behind unread messages.
     /// The library is therefore called only when there was nothing to read. While data arrives, the broker is alive,
     /// and pings sent past the library satisfy the broker's keep-alive.
-    private func keepAlive(isQuiet: Bool) -> ConnectionEnd? {
+    private func keepAlive(isQuiet: Bool) -> BrokerDisconnectReason? {
         let now = ContinuousClock.now
-        if isOpen && now - began > .seconds(60) { hasLasted = true }
+        if isOpen && now - startedAt > .seconds(60) { isStable = true }
         guard isQuiet else {
-            guard isOpen, pings.isDue(at: now), !client.handle.ping() else { return nil }
-            return .lost("it took no ping")
+            guard isOpen, keepaliveTimer.isDue(at: now), !client.handle.ping() else { return nil }
+            return .lost("a ping could not be sent")
         }
-        guard now - checked >= .seconds(1) else { return nil }
-        checked = now
+        guard now - lastCheck >= .seconds(1) else { return nil }
+        lastCheck = now
         // Nothing is left to read, so no answer is queued behind messages.
-        askedSince = receiver.requests.isEmpty && receiver.leaving.isEmpty ? nil : askedSince ?? now
-        if let askedSince, now - askedSince > configuration.answerTimeout { return .silent }
+        unacknowledgedSince =
+            receiver.requests.isEmpty && receiver.pendingUnsubscribes.isEmpty ? nil : unacknowledgedSince ?? now
+        if let unacknowledgedSince, now - unacknowledgedSince > configuration.answerTimeout { return .timedOut }
         let code = client.handle.keepAlive()
-        return ended(code, code.text) ?? flush()
+        return disconnectReason(code, code.text) ?? flush()
     }
 
     /// Writes all queued data.
     ///
     /// - Returns: How the connection ended, if it did, for example because the broker accepted nothing in time.
-    func flush() -> ConnectionEnd? {
+    func flush() -> BrokerDisconnectReason? {
         let deadline = ContinuousClock.now + configuration.answerTimeout
         while client.handle.wantsWrite {
-            let code = client.handle.write(isGreeted: receiver.greeting != nil)
-            if let end = ended(code, code.text) { return end }
+            let code = client.handle.write(hasConnack: receiver.connack != nil)
+            if let reason = disconnectReason(code, code.text) { return reason }
             // A handshake continues when data from the broker arrives.
             guard client.handle.wantsWrite, client.handle.isSecured else { break }
             let left = deadline - .now
-            guard left > .zero else { return .silent }
+            guard left > .zero else { return .timedOut }
             _ = SocketWait(socket: client.handle.socket, for: .writable, wake: -1, limit: left)
         }
         return nil
     }
 
     /// Disconnects gracefully; the broker keeps the session.
-    private func finish() -> ConnectionEnd {
+    private func finish() -> BrokerDisconnectReason {
         guard isOpen else { return .stopped }
-        let farewell = SocketFarewell(client.handle.socket)
+        let lingeringClose = LingeringClose(client.handle.socket)
         if client.handle.disconnect().isSuccess { _ = flush() }
-        farewell?.wait(limit: configuration.farewellTimeout)
+        lingeringClose?.wait(limit: configuration.lingerTimeout)
         return .stopped
     }
 }
@@ -219,14 +220,14 @@ extension PushConnection {
     /// the broker redeliver the whole batch.
     ///
     /// - Returns: How the connection ended, if it did.
-    func hold(_ batch: [Arrival], generation: UInt32) -> ConnectionEnd? {
-        let began = ContinuousClock.now
-        let bearsLoss = receiver.takeBearsLoss()
+    func deliver(_ batch: [Arrival], generation: UInt32) -> BrokerDisconnectReason? {
+        let startedAt = ContinuousClock.now
+        let announcesSessionLoss = receiver.takeAnnouncesSessionLoss()
         sink.begin(generation: generation, count: batch.count)
-        sink.expectReplies(batch)
+        sink.registerRequests(batch)
         deliveries?.begin()
         let taken = submit(batch)
-        sink.forgetReplies(batch[taken...])
+        sink.unregisterRequests(batch[taken...])
         sink.finishSubmitting(taken: taken)
         while !sink.isDone { pause() }
         let abandoned = sink.abandoned
@@ -234,14 +235,16 @@ extension PushConnection {
         if taken < batch.count { log.leftUnacknowledged(batch.count - taken + abandoned) }
         if taken < batch.count || abandoned > 0 {
             // Queued acknowledgements are never written, but those of earlier batches must reach the broker.
-            if pings.isConnected { client.handle.disconnectPastQueue() }
-            SocketFarewell(client.handle.socket)?.wait(limit: configuration.farewellTimeout)
+            if keepaliveTimer.isConnected { client.handle.disconnectPastQueue() }
+            LingeringClose(client.handle.socket)?.wait(limit: configuration.lingerTimeout)
             return taken < batch.count || control.isStopping ? .stopped : .abandoned(abandoned)
         }
-        if bearsLoss { receiver.owesLoss = false }
-        sizing.held(batch.count, for: .now - began)
-        guard pings.isConnected else { return .lost("it broke while messages were handled; they may come again") }
-        if let end = flush() { return end }
+        if announcesSessionLoss { receiver.isSessionLossPending = false }
+        sizing.settled(batch.count, after: .now - startedAt)
+        guard keepaliveTimer.isConnected else {
+            return .lost("it broke while messages were handled; they may be redelivered")
+        }
+        if let reason = flush() { return reason }
         hasAcknowledged = true
         return nil
     }
@@ -266,63 +269,63 @@ extension PushConnection {
     }
 
     private func pause() {
-        let socket = pings.isConnected ? client.handle.socket : -1
+        let socket = keepaliveTimer.isConnected ? client.handle.socket : -1
         let wait = SocketWait(
             socket: socket,
             for: .hangUp,
             wake: control.wake.readEnd,
-            limit: pings.limit(at: .now)
+            limit: keepaliveTimer.maximumWait(at: .now)
         )
         if wait.isWoken { control.wake.drain() }
-        if wait.isClosed { pings.isConnected = false }
-        if pings.isDue(at: .now) && !client.handle.ping() { pings.isConnected = false }
+        if wait.isClosed { keepaliveTimer.isConnected = false }
+        if keepaliveTimer.isDue(at: .now) && !client.handle.ping() { keepaliveTimer.isConnected = false }
     }
 }
 
 extension PushConnection {
     /// Applies added and removed topics at the broker, between two batches. Other subscriptions are not touched.
-    func updateTopics() -> ConnectionEnd? {
-        guard isOpen, board.revision != topicsRevision else { return nil }
-        let wanted = board.snapshot(takingFresh: true)
-        topicsRevision = wanted.revision
-        let added = wanted.topics.filter { wanted.fresh.contains($0.pattern.filter.text) }
-        receiver.use(wanted)
-        return subscribe(added) ?? unsubscribe(wanted.gone) ?? flush()
+    func updateTopics() -> BrokerDisconnectReason? {
+        guard isOpen, subscriptions.revision != topicsRevision else { return nil }
+        let snapshot = subscriptions.snapshot(clearingAdded: true)
+        topicsRevision = snapshot.revision
+        let added = snapshot.topics.filter { snapshot.added.contains($0.pattern.filter.text) }
+        receiver.use(snapshot)
+        return subscribe(added) ?? unsubscribe(snapshot.filtersToUnsubscribe) ?? flush()
     }
 
     /// Queues SUBSCRIBEs.
-    func subscribe(_ topics: [MQTTTopic]) -> ConnectionEnd? {
+    func subscribe(_ topics: [MQTTTopic]) -> BrokerDisconnectReason? {
         for group in SubscriptionGroup.groups(of: topics) {
             let (code, packet) = client.subscribe(group, version: configuration.version)
-            if let end = ended(code, code.text) { return end }
+            if let reason = disconnectReason(code, code.text) { return reason }
             receiver.requests.sent(group, packet: packet)
             // The answer to an earlier UNSUBSCRIBE does not apply to a filter that is subscribed again.
-            for (packet, filter) in receiver.leaving where group.filters.contains(filter) {
-                receiver.leaving[packet] = nil
+            for (packet, filter) in receiver.pendingUnsubscribes where group.filters.contains(filter) {
+                receiver.pendingUnsubscribes[packet] = nil
             }
         }
         return nil
     }
 
     /// Queues one UNSUBSCRIBE for each filter without a pending one.
-    func unsubscribe(_ filters: [String]) -> ConnectionEnd? {
-        for filter in filters where !receiver.leaving.values.contains(filter) {
+    func unsubscribe(_ filters: [String]) -> BrokerDisconnectReason? {
+        for filter in filters where !receiver.pendingUnsubscribes.values.contains(filter) {
             let (code, packet) = client.unsubscribe(filter)
-            if let end = ended(code, code.text) { return end }
-            receiver.leaving[packet] = filter
+            if let reason = disconnectReason(code, code.text) { return reason }
+            receiver.pendingUnsubscribes[packet] = filter
         }
         return nil
     }
 
-    /// Reports unsubscribed filters to the board.
-    func noteUnsubscribed() {
+    /// Reports unsubscribed filters to the subscription manager.
+    func handleUnsubscribed() {
         let filters = receiver.takeUnsubscribed()
-        if !filters.isEmpty { board.unsubscribed(filters) }
+        if !filters.isEmpty { subscriptions.unsubscribed(filters) }
     }
 }
 
-/// Keeps the connection alive while messages are handled: pings twice per keep-alive, past the library's queue.
-struct HoldPings {
+/// Determines when a ping past the library's queue is due: twice per keep-alive interval.
+struct KeepaliveTimer {
     /// Whether the connection was intact at the last check.
     var isConnected = true
     private let interval: Duration
@@ -335,7 +338,7 @@ struct HoldPings {
     }
 
     /// Returns the maximum wait. Without a connection no ping is due, and the wait ends only on a wake-up.
-    func limit(at now: ContinuousClock.Instant) -> Duration {
+    func maximumWait(at now: ContinuousClock.Instant) -> Duration {
         isConnected ? max(.zero, next - now) : .seconds(60)
     }
 

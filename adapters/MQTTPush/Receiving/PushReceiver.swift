@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import CMosquitto
 package import SignalboxCore
 package import SignalboxRoutes
@@ -13,7 +13,7 @@ import Glibc
 
 /// The target of libmosquitto's callbacks: the batch being filled, and the broker's answers. Belongs to one thread.
 final class PushReceiver {
-    struct Greeting: Equatable {
+    struct Connack: Equatable {
         let code: ReasonCode
         let sessionPresent: Bool
     }
@@ -21,18 +21,18 @@ final class PushReceiver {
     /// The number of callbacks so far. If a read does not change it, the socket was empty.
     private(set) var callbacks = 0
     private(set) var generation: UInt32 = 0
-    private(set) var greeting: Greeting?
+    private(set) var connack: Connack?
     /// The filters of pending UNSUBSCRIBEs, by packet identifier.
-    var leaving: [Int32: String] = [:]
-    private var left: [String] = []
+    var pendingUnsubscribes: [Int32: String] = [:]
+    private var unsubscribedFilters: [String] = []
     /// The pending SUBSCRIBEs.
     var requests = SubscriptionRequests()
-    private(set) var granted: SubscriptionRequests.Answer?
-    private(set) var goodbye: Int32?
-    private(set) var brokeProtocol = false
-    /// The number of messages on topics that no filter matches, since ``takeUnexpected()``.
+    private(set) var acknowledgement: SubscriptionRequests.Acknowledgement?
+    private(set) var disconnectCode: Int32?
+    private(set) var hasProtocolError = false
+    /// The number of messages on topics that no filter matches, since ``drainUnexpectedCount()``.
     private var unexpected = 0
-    /// The number of dropped retained messages, since ``takeIgnored()``.
+    /// The number of dropped retained messages, since ``drainIgnoredCount()``.
     private var ignored = 0
 
     private var batch: ArrivalBatch
@@ -42,16 +42,16 @@ final class PushReceiver {
     private var configuration: MQTTPushConfiguration
     private var former: [MQTTTopic] = []
     /// Whether a session loss is still to be announced.
-    var owesLoss = false
-    private var bearsLoss = false
+    var isSessionLossPending = false
+    private var announcesSessionLoss = false
 
     private let sender: PushSender?
-    private let deliveries: DeliveryWatch?
+    private let deliveries: DeliveryTracker?
 
     /// - Parameters:
     ///   - sender: The sender of arrivals, if there is one.
     ///   - deliveries: Recognizes messages that ended an earlier process, if deliveries are counted.
-    init(configuration: MQTTPushConfiguration, sender: PushSender? = nil, deliveries: DeliveryWatch? = nil) {
+    init(configuration: MQTTPushConfiguration, sender: PushSender? = nil, deliveries: DeliveryTracker? = nil) {
         self.sender = sender
         self.deliveries = deliveries
         batch = ArrivalBatch(pool: ArrivalPool(), limits: configuration.limits)
@@ -61,39 +61,39 @@ final class PushReceiver {
 
     /// Discards the previous connection's answers.
     func reset() {
-        greeting = nil
+        connack = nil
         requests = SubscriptionRequests()
-        leaving = [:]
-        left = []
-        granted = nil
-        goodbye = nil
-        brokeProtocol = false
+        pendingUnsubscribes = [:]
+        unsubscribedFilters = []
+        acknowledgement = nil
+        disconnectCode = nil
+        hasProtocolError = false
     }
 
     var count: Int { batch.count }
     /// The size of the messages, plus the approximate size of facts that are not shared.
-    var byteCount: Int { batch.byteCount + propertyBytes + routes.madeBytes }
+    var byteCount: Int { batch.byteCount + propertyBytes + routes.createdBytes }
 
     /// Returns the messages read since the last call. Their tokens contain the ``generation`` before the call.
     func takeBatch() -> [Arrival] {
         generation &+= 1
         propertyBytes = 0
-        routes.forgetMadeBytes()
+        routes.resetCreatedBytes()
         return batch.take()
     }
 
     /// Returns the broker's answers for all filters, once.
-    func takeGranted() -> SubscriptionRequests.Answer? {
-        defer { granted = nil }
-        return granted
+    func takeAcknowledgement() -> SubscriptionRequests.Acknowledgement? {
+        defer { acknowledgement = nil }
+        return acknowledgement
     }
 
-    func takeUnexpected() -> Int {
+    func drainUnexpectedCount() -> Int {
         defer { unexpected = 0 }
         return unexpected
     }
 
-    func takeIgnored() -> Int {
+    func drainIgnoredCount() -> Int {
         defer { ignored = 0 }
         return ignored
     }
@@ -101,41 +101,41 @@ final class PushReceiver {
     func connected(code: Int32, flags: Int32) {
         callbacks += 1
         // A broker may send CONNACK only once per connection (MQTT 5.0, 3.2).
-        if greeting != nil { brokeProtocol = true }
+        if connack != nil { hasProtocolError = true }
         let reason = configuration.version == .v5 ? ReasonCode(rawValue: code) : ReasonCode(returnCode: code)
-        greeting = Greeting(code: reason, sessionPresent: flags & 1 != 0)
+        connack = Connack(code: reason, sessionPresent: flags & 1 != 0)
         if !reason.isFailure { deliveries?.connected(isSessionKept: flags & 1 != 0) }
     }
 
     func disconnected(code: Int32) {
         callbacks += 1
         // The library may report the end twice; the first report has the reason.
-        if goodbye == nil { goodbye = code }
+        if disconnectCode == nil { disconnectCode = code }
     }
 
     /// Reads at most as many codes as there were filters, because the broker's count is untrusted.
     func subscribed(_ packet: Int32, _ codes: UnsafeBufferPointer<Int32>) {
         callbacks += 1
         guard let count = requests.expects(packet) else { return }
-        let answer = requests.answered(packet, codes.prefix(count).map { ReasonCode(rawValue: $0) })
-        if let answer { granted = answer }
+        let acknowledged = requests.acknowledged(packet, codes.prefix(count).map { ReasonCode(rawValue: $0) })
+        if let acknowledged { acknowledgement = acknowledged }
     }
 
     func unsubscribed(_ packet: Int32) {
         callbacks += 1
-        if let filter = leaving.removeValue(forKey: packet) { left.append(filter) }
+        if let filter = pendingUnsubscribes.removeValue(forKey: packet) { unsubscribedFilters.append(filter) }
     }
 
     func takeUnsubscribed() -> [String] {
-        defer { left = [] }
-        return left
+        defer { unsubscribedFilters = [] }
+        return unsubscribedFilters
     }
 
     /// Sets the topics to expect. The first one that matches a message decides how it is read.
-    func use(_ wanted: TopicBoard.Snapshot) {
-        guard wanted.topics != configuration.topics || wanted.former != former else { return }
-        configuration.topics = wanted.topics
-        former = wanted.former
+    func use(_ snapshot: SubscriptionManager.Snapshot) {
+        guard snapshot.topics != configuration.topics || snapshot.former != former else { return }
+        configuration.topics = snapshot.topics
+        former = snapshot.former
         routes = RouteCache(configuration: configuration, former: former)
     }
 
@@ -143,7 +143,7 @@ final class PushReceiver {
         callbacks += 1
         guard let topic = message.pointee.topic, message.pointee.qos < 2 else {
             // QoS 2 is never subscribed, and a broker must not raise a message's QoS (MQTT 5.0, 3.8.4).
-            brokeProtocol = true
+            hasProtocolError = true
             return
         }
         let length = message.pointee.payload == nil ? 0 : max(0, Int(message.pointee.payloadlen))
@@ -179,18 +179,18 @@ final class PushReceiver {
         if !route.isExpected { unexpected += 1 }
         var envelope = route.envelope
         if qos > 0, let deliveries {
-            let mark =
+            let fingerprint =
                 retained
-                ? DeliveryMark(retained: payload, on: topic)
-                : DeliveryMark(packet: UInt16(truncatingIfNeeded: packet), topic: topic, payload: payload)
-            if let refusal = deliveries.received(mark, on: topic) { envelope = .failure(refusal) }
+                ? MessageFingerprint(retained: payload, on: topic)
+                : MessageFingerprint(packetID: UInt16(truncatingIfNeeded: packet), topic: topic, payload: payload)
+            if let rejection = deliveries.received(fingerprint, on: topic) { envelope = .failure(rejection) }
         }
         append(payload, route, envelope, properties)
     }
 
     /// Appends the internal `sessionLost` action if one is pending.
-    func announceLoss() {
-        guard owesLoss, !bearsLoss else { return }
+    func announceSessionLoss() {
+        guard isSessionLossPending, !announcesSessionLoss else { return }
         if batch.count == 0 { receivedAt = .now() }
         let facts = PushFacts(
             broker: configuration.broker.description,
@@ -200,7 +200,7 @@ final class PushReceiver {
             qos: 1,
             tls: configuration.security.isVerified
         )
-        SessionNews.lost(configuration).withUnsafeBytes { body in
+        SessionLostEvent.body(configuration).withUnsafeBytes { body in
             batch.append(
                 body,
                 token: BatchSink.token(generation: generation, index: batch.count),
@@ -210,13 +210,13 @@ final class PushReceiver {
                 envelope: .handler(.pushSessionLost)
             )
         }
-        bearsLoss = true
+        announcesSessionLoss = true
     }
 
     /// Returns whether the last batch contained the `sessionLost` action, once.
-    func takeBearsLoss() -> Bool {
-        defer { bearsLoss = false }
-        return bearsLoss
+    func takeAnnouncesSessionLoss() -> Bool {
+        defer { announcesSessionLoss = false }
+        return announcesSessionLoss
     }
 
     private func append(
@@ -229,12 +229,12 @@ final class PushReceiver {
         var origin = route.origin
         var deadline: ContinuousClock.Instant?
         if let properties {
-            let said = PushProperties(copying: properties)
-            if !said.isEmpty {
-                origin = PushReceiver.origin(route, said)
-                propertyBytes += said.memoryEstimate
+            let copied = PushProperties(copying: properties)
+            if !copied.isEmpty {
+                origin = PushReceiver.origin(route, copied)
+                propertyBytes += copied.memoryEstimate
             }
-            deadline = said.messageExpiry.map { .now + .seconds(Int64($0)) }
+            deadline = copied.messageExpiry.map { .now + .seconds(Int64($0)) }
         }
         switch envelope {
         case .success(let envelope):
@@ -285,9 +285,9 @@ extension MQTTPushConfiguration {
 }
 
 /// The body of ``ActionName/pushSessionLost``.
-enum SessionNews {
+enum SessionLostEvent {
     /// - Parameter configuration: The configuration of the connection that lost its session.
-    static func lost(_ configuration: MQTTPushConfiguration) -> [UInt8] {
+    static func body(_ configuration: MQTTPushConfiguration) -> [UInt8] {
         var text = JSONText()
         text.append(literal: "{\"broker\":")
         text.append(string: configuration.broker.description)

@@ -25,9 +25,9 @@ final class PushRoute {
         former: [MQTTTopic] = []
     ) {
         let text = String(decoding: topic, as: UTF8.self)
-        let isBrought = configuration.topics.contains { $0.pattern.filter.matches(text) }
+        let matchesFilter = configuration.topics.contains { $0.pattern.filter.matches(text) }
         let match =
-            PushRoute.match(text, in: configuration.topics) ?? (isBrought ? nil : PushRoute.match(text, in: former))
+            PushRoute.match(text, in: configuration.topics) ?? (matchesFilter ? nil : PushRoute.match(text, in: former))
         let found = match?.topic
         let captures = match?.captures ?? RouteCaptures()
         self.topic = topic
@@ -41,7 +41,7 @@ final class PushRoute {
             qos: Int(qos),
             tls: configuration.security.isVerified,
             properties: nil,
-            isKept: configuration.sessionExpiry > .zero
+            keepsSession: configuration.sessionExpiry > .zero
         )
         origin = Origin(source: configuration.source, facts: facts)
         isIgnored = retained && found?.retained == .ignore
@@ -102,9 +102,10 @@ final class PushRoute {
     /// - Parameter pattern: The pattern whose filter matches the topic, if any.
     private static func unmatched(by pattern: TopicPattern?) -> Outcome.Rejection {
         guard let pattern else { return malformed("the topic matches none of the source's patterns") }
-        let brought = "the filter of \(pattern.text.debugDescription) brought it"
+        let match = "the filter of \(pattern.text.debugDescription) matches it"
         return malformed(
-            "the topic matches none of the source's patterns: \(brought), but a level has not the form that a capture asks for"
+            "the topic matches none of the source's patterns: \(match), but a level does not have the form that its "
+                + "capture requires"
         )
     }
 
@@ -128,14 +129,14 @@ struct RouteCache {
     private var slots: [PushRoute?]
     private var last: PushRoute?
     private(set) var count = 0
-    /// The approximate memory use of routes created since ``forgetMadeBytes()``. Their messages keep them alive.
-    private(set) var madeBytes = 0
+    /// The approximate memory use of routes created since ``resetCreatedBytes()``. Their messages keep them alive.
+    private(set) var createdBytes = 0
 
     /// - Parameter former: Removed topics whose messages may still arrive.
     init(configuration: MQTTPushConfiguration, former: [MQTTTopic] = []) {
         self.configuration = configuration
         self.former = former
-        bound = configuration.rememberedTopics
+        bound = configuration.cachedTopics
         var size = 4
         while size < 2 * bound { size *= 2 }
         mask = size - 1
@@ -144,16 +145,16 @@ struct RouteCache {
 
     mutating func route(topic: UnsafeRawBufferPointer, retained: Bool, qos: Int32) -> PushRoute {
         if let last, last.isFor(topic, retained: retained, qos: qos) { return last }
-        let route = topic.count > RouteCache.longestTopic ? make(topic, retained, qos) : find(topic, retained, qos)
+        let route = topic.count > RouteCache.longestTopic ? create(topic, retained, qos) : find(topic, retained, qos)
         last = route
         return route
     }
 
-    mutating func forgetMadeBytes() {
-        madeBytes = 0
+    mutating func resetCreatedBytes() {
+        createdBytes = 0
     }
 
-    private mutating func make(_ topic: UnsafeRawBufferPointer, _ retained: Bool, _ qos: Int32) -> PushRoute {
+    private mutating func create(_ topic: UnsafeRawBufferPointer, _ retained: Bool, _ qos: Int32) -> PushRoute {
         let route = PushRoute(
             topic: Array(topic),
             retained: retained,
@@ -161,7 +162,7 @@ struct RouteCache {
             configuration: configuration,
             former: former
         )
-        madeBytes += route.memoryEstimate
+        createdBytes += route.memoryEstimate
         return route
     }
 
@@ -171,7 +172,7 @@ struct RouteCache {
             if known.isFor(topic, retained: retained, qos: qos) { return known }
             slot = (slot + 1) & mask
         }
-        let route = make(topic, retained, qos)
+        let route = create(topic, retained, qos)
         if count == bound {
             for index in slots.indices { slots[index] = nil }
             count = 0

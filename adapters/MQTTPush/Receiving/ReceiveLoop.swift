@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Logging
 import SignalboxCore
 
@@ -10,38 +10,38 @@ final class ReceiveLoop {
     let receiver: PushReceiver
     let sink: BatchSink
     let log: PushLog
-    let board: TopicBoard
-    /// Counts the process deaths per message, if this is configured and possible.
-    let deliveries: DeliveryWatch?
+    let subscriptions: SubscriptionManager
+    /// Counts how often each message ended the process, if this is configured and possible.
+    let deliveries: DeliveryTracker?
     private var backoff: ReconnectBackoff
     private var wasConnected = false
     private var wasGranted = false
 
     init(
         _ configuration: MQTTPushConfiguration,
-        board: TopicBoard,
+        subscriptions: SubscriptionManager,
         control: LoopControl,
         intake: any Intake,
         logger: Logger,
-        answering: PushAnswering? = nil
+        outbound: PushOutbound? = nil
     ) {
         self.configuration = configuration
-        self.board = board
+        self.subscriptions = subscriptions
         self.control = control
         self.intake = intake
         log = PushLog(logger, configuration: configuration)
         deliveries = ReceiveLoop.deliveries(of: configuration, log)
-        receiver = PushReceiver(configuration: configuration, sender: answering?.sender, deliveries: deliveries)
-        sink = BatchSink(wake: control.wake, replies: answering?.desk)
+        receiver = PushReceiver(configuration: configuration, sender: outbound?.sender, deliveries: deliveries)
+        sink = BatchSink(wake: control.wake, responder: outbound?.responder)
         backoff = configuration.reconnect.backoff
     }
 
-    private static func deliveries(of configuration: MQTTPushConfiguration, _ log: PushLog) -> DeliveryWatch? {
+    private static func deliveries(of configuration: MQTTPushConfiguration, _ log: PushLog) -> DeliveryTracker? {
         guard let limit = configuration.deliveries else { return nil }
         do throws(DeliveryFileError) {
-            return try DeliveryWatch(limit, receiveMaximum: configuration.receiveMaximum, log: log)
+            return try DeliveryTracker(limit, receiveMaximum: configuration.receiveMaximum, log: log)
         } catch {
-            log.deliveriesUncounted(limit.file, error.reason)
+            log.deliveriesNotCounted(limit.file, error.reason)
             return nil
         }
     }
@@ -50,52 +50,52 @@ final class ReceiveLoop {
     func run() throws(MQTTPushError) {
         if case .tls(.insecure, _) = configuration.security { log.insecure() }
         while !control.isStopping {
-            let end = try connect()
-            guard end != .stopped else { break }
-            if demandsMore(after: end) {
+            let reason = try connect()
+            guard reason != .stopped else { break }
+            if isFatal(reason) {
                 throw MQTTPushError(
-                    end.error,
-                    end.sentence(about: configuration.broker),
+                    reason.error,
+                    reason.message(for: configuration.broker),
                     source: configuration.source
                 )
             }
             let wait = backoff.next(
-                isConfigurationFault: end.isConfigurationFault,
-                isHeld: end.isAbandonment,
-                share: .random(in: 0...1)
+                isConfigurationError: reason.isConfigurationError,
+                usesEqualJitter: reason.isAbandonment,
+                jitter: .random(in: 0...1)
             )
-            log.ended(end, nextTry: wait)
+            log.disconnected(reason, retryDelay: wait)
             pause(wait)
         }
         if wasConnected { log.stopped() }
     }
 
-    private func demandsMore(after end: ConnectionEnd) -> Bool {
-        if case .nothingGranted = end { return true }
+    private func isFatal(_ reason: BrokerDisconnectReason) -> Bool {
+        if case .allSubscriptionsRefused = reason { return true }
         return configuration.firstConnectionMustSucceed && !wasConnected
     }
 
     /// Runs one connection. On return, its socket is closed and unflushed data is discarded.
-    private func connect() throws(MQTTPushError) -> ConnectionEnd {
+    private func connect() throws(MQTTPushError) -> BrokerDisconnectReason {
         let keepsSession = configuration.sessionExpiry > .zero
         let connection = try PushConnection(
             self,
             expectsSession: wasConnected && keepsSession,
             cleanStart: !keepsSession || (configuration.cleanStart && !wasConnected),
-            demandsGrant: configuration.firstConnectionMustSucceed && !wasGranted
+            requiresGrant: configuration.firstConnectionMustSucceed && !wasGranted
         )
-        let end = connection.run()
-        board.disconnected(control)
+        let reason = connection.run()
+        subscriptions.disconnected(control)
         if connection.isOpen { wasConnected = true }
         if connection.isGranted { wasGranted = true }
-        if connection.isProven(by: end) { backoff.succeeded() }
-        return end
+        if connection.resetsBackoff(after: reason) { backoff.succeeded() }
+        return reason
     }
 
     private func pause(_ wait: Duration) {
-        let end = ContinuousClock.now + wait
-        while !control.isStopping && .now < end {
-            if SocketWait(socket: -1, for: .readable, wake: control.wake.readEnd, limit: end - .now).isWoken {
+        let deadline = ContinuousClock.now + wait
+        while !control.isStopping && .now < deadline {
+            if SocketWait(socket: -1, for: .readable, wake: control.wake.readEnd, limit: deadline - .now).isWoken {
                 control.wake.drain()
             }
         }

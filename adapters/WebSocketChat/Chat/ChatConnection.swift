@@ -102,13 +102,13 @@ extension ActionName {
 }
 
 /// Encodes the bodies of ``ActionName/chatConnected`` and ``ActionName/chatClosed``.
-enum ConnectionNews {
+enum ConnectionEventBody {
     static func opened(_ chat: ChatConnection, _ facts: ChatFacts) -> [UInt8] {
         text(of: members(chat, facts))
     }
 
-    static func closed(_ chat: ChatConnection, _ facts: ChatFacts, _ end: ConnectionEnd) -> [UInt8] {
-        let (code, reason) = told(end)
+    static func closed(_ chat: ChatConnection, _ facts: ChatFacts, _ closeReason: ConnectionCloseReason) -> [UInt8] {
+        let (code, reason) = codeAndReason(closeReason)
         return text(of: members(chat, facts) + [("reason", reason)], code: code)
     }
 
@@ -119,15 +119,15 @@ enum ConnectionNews {
         ]
     }
 
-    private static func told(_ end: ConnectionEnd) -> (CloseCode?, String) {
-        switch end {
+    private static func codeAndReason(_ closeReason: ConnectionCloseReason) -> (CloseCode?, String) {
+        switch closeReason {
         case .closedByPeer(.absent, let reason): (nil, reason)
-        case .closedByPeer(let code, let reason), .closedHere(let code, let reason): (code, reason)
-        case .brokeProtocol(let code): (code, "the peer broke the protocol")
+        case .closedByPeer(let code, let reason), .closedLocally(let code, let reason): (code, reason)
+        case .protocolViolation(let code): (code, "the peer broke the protocol")
         case .lost: (nil, "the connection broke")
         case .stopped: (nil, "the source stopped")
-        case .unusable(let text), .notResolved(let text), .notConnected(let text), .notSecured(let text),
-            .noUpgrade(let text):
+        case .invalidTarget(let text), .notResolved(let text), .unreachable(let text), .tlsFailed(let text),
+            .upgradeFailed(let text):
             (nil, text)
         case .refused(let status): (nil, "refused with \(status)")
         }

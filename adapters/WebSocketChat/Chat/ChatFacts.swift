@@ -101,8 +101,8 @@ extension AccessRule {
     ///   - tls: `true` for encrypted connections only, `false` for unencrypted ones only; `nil` permits both.
     ///   - source: The required source, or `nil` for every feed.
     public static func feed(tls: Bool? = nil, source: SourceName? = nil) -> AccessRule {
-        let words = tls.map { $0 ? "feed over TLS" : "feed without TLS" } ?? "feed"
-        return chat(words, source) { $0.role == .feed && (tls == nil || $0.tls == tls) }
+        let description = tls.map { $0 ? "feed over TLS" : "feed without TLS" } ?? "feed"
+        return chat(description, source) { $0.role == .feed && (tls == nil || $0.tls == tls) }
     }
 
     private static func chat(

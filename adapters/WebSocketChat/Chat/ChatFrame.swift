@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 
 /// Encodes text messages to a peer as JSON objects. Embedded JSON is checked for UTF-8, because a peer closes the
@@ -35,13 +35,13 @@ enum ChatFrame {
                 text.append(json: reply)
             }
         } else {
-            append(OutcomeRefusal(outcome, to: "connection"), to: &text)
+            append(ErrorReply(outcome, to: "connection"), to: &text)
         }
         text.append(UInt8(ascii: "}"))
         return text.bytes
     }
 
-    private static func append(_ refusal: OutcomeRefusal, to text: inout JSONText) {
+    private static func append(_ refusal: ErrorReply, to text: inout JSONText) {
         text.append(literal: ",\"error\":{\"code\":")
         text.append(string: refusal.code)
         text.append(literal: ",\"message\":")

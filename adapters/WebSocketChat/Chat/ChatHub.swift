@@ -102,11 +102,11 @@ final class ChatHub: Sendable {
         for _ in 0..<ChatHub.attempts {
             switch transport.send(message, kind, on: connection) {
             case .accepted: return
-            case .gone: throw .closed
+            case .closed: throw .closed
             case .full:
                 close(slow: connection, transport)
                 throw .full
-            case .crowded(let slowest):
+            case .overloaded(let slowest):
                 // Closing the slowest connection frees its waiting bytes, so others are not affected.
                 guard close(slow: slowest, transport), slowest != connection else { throw .full }
             }

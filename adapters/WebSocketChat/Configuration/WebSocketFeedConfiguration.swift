@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 public import SignalboxCore
 
 /// The configuration of a feed. ``WebSocketFeed`` validates it.
@@ -66,7 +66,8 @@ extension WebSocketFeedConfiguration {
 
     /// Checks all ranges and combinations.
     ///
-    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first fault, with the source and the remedy.
+    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first invalid value, with the source and the
+    ///   remedy.
     public func validate() throws(WebSocketChatError) {
         do throws(WebSocketChatError) {
             try validateRequest()
@@ -84,12 +85,12 @@ extension WebSocketFeedConfiguration {
         guard subprotocols.count <= 32, subprotocols.allSatisfy(HeaderField.isToken),
             subprotocols.reduce(0, { $0 + $1.utf8.count }) <= 1_024
         else {
-            throw fault("at most 32 subprotocols of together 1024 bytes are offered, each a token (RFC 9110, 5.6.2)")
+            throw invalid("at most 32 subprotocols of together 1024 bytes are offered, each a token (RFC 9110, 5.6.2)")
         }
-        guard Set(subprotocols).count == subprotocols.count else { throw fault("a subprotocol is offered twice") }
+        guard Set(subprotocols).count == subprotocols.count else { throw invalid("a subprotocol is offered twice") }
         if let origin {
             guard HeaderField.isWord(origin), origin.utf8.count <= ClientTarget.originLimit else {
-                throw fault(
+                throw invalid(
                     "an origin has 1 to \(ClientTarget.originLimit) bytes without spaces, such as https://app.example"
                 )
             }
@@ -97,57 +98,57 @@ extension WebSocketFeedConfiguration {
     }
 
     private func validateHeaders() throws(WebSocketChatError) {
-        guard headers.count <= 32 else { throw fault("a request has at most 32 further headers") }
+        guard headers.count <= 32 else { throw invalid("a request has at most 32 further headers") }
         var names: Set<String> = []
         for header in headers {
-            if let words = header.fault(hasBearer: bearer != nil) { throw fault("the header \(words)") }
+            if let problem = header.problem(hasBearer: bearer != nil) { throw invalid("the header \(problem)") }
             guard names.insert(header.name.lowercased()).inserted else {
-                throw fault("the header \(header.name) is there twice")
+                throw invalid("the header \(header.name) is there twice")
             }
         }
-        if case .text(let token) = bearer?.place, token.isEmpty || !HeaderField.isLine(token) {
-            throw fault("the bearer token is empty or has control characters")
+        if case .text(let token) = bearer?.source, token.isEmpty || !HeaderField.isLine(token) {
+            throw invalid("the bearer token is empty or has control characters")
         }
     }
 
     private func validateSecurity() throws(WebSocketChatError) {
         if !url.isSecure {
-            guard trust == .system else { throw fault("trust in certificates needs wss://") }
-            guard identity == nil else { throw fault("a certificate of one's own needs wss://") }
+            guard trust == .system else { throw invalid("trust in certificates needs wss://") }
+            guard identity == nil else { throw invalid("a certificate of one's own needs wss://") }
         } else if url.host.first == "[" {
-            throw fault("a certificate cannot be checked for an IPv6 address: use wss:// with a name")
+            throw invalid("a certificate cannot be checked for an IPv6 address: use wss:// with a name")
         }
         var files = [identity?.certificateFile, identity?.keyFile].compactMap { $0 }
         if case .authority(let file) = trust { files.append(file) }
         guard files.allSatisfy({ !$0.isEmpty && HeaderField.isLine($0) }) else {
-            throw fault("the path of a certificate or key file is empty or has control characters")
+            throw invalid("the path of a certificate or key file is empty or has control characters")
         }
     }
 
     private func validateMessages() throws(WebSocketChatError) {
-        guard (1_024...1 << 30).contains(waitingBytes) else { throw fault("the waiting bytes are 1 KiB to 1 GiB") }
-        guard openingMessages.count <= 100 else { throw fault("there are at most 100 opening messages") }
+        guard (1_024...1 << 30).contains(waitingBytes) else { throw invalid("the waiting bytes are 1 KiB to 1 GiB") }
+        guard openingMessages.count <= 100 else { throw invalid("there are at most 100 opening messages") }
         let opening = openingMessages.reduce(0) { $0 + $1.utf8.count + TransportLimits.messageOverhead }
         guard opening <= waitingBytes else {
-            throw fault("the opening messages take \(opening) bytes, more than may wait (\(waitingBytes))")
+            throw invalid("the opening messages take \(opening) bytes, more than may wait (\(waitingBytes))")
         }
-        guard (1...10_000).contains(frames.batch) else { throw fault("a batch holds 1 to 10000 messages") }
+        guard (1...10_000).contains(frames.batch) else { throw invalid("a batch holds 1 to 10000 messages") }
         guard (1...1 << 30).contains(limits.bytes), (1...512).contains(limits.depth) else {
-            throw fault("a message is limited to 1 to 2^30 bytes, and to a depth of 1 to 512")
+            throw invalid("a message is limited to 1 to 2^30 bytes, and to a depth of 1 to 512")
         }
     }
 
     private func validateTimes() throws(WebSocketChatError) {
         guard (Duration.seconds(1) ... .seconds(WebSocketFeedConfiguration.connectLimit)).contains(connectTimeout)
         else {
-            throw fault("a step of connecting may take 1 to \(WebSocketFeedConfiguration.connectLimit) s")
+            throw invalid("a step of connecting may take 1 to \(WebSocketFeedConfiguration.connectLimit) s")
         }
         let times = Duration.seconds(1) ... .seconds(3_600)
-        guard pingAfter.map(times.contains) ?? true else { throw fault("a ping is sent after 1 s to 1 h, or never") }
-        guard times.contains(pongWithin) else { throw fault("the answer to a ping may take 1 s to 1 h") }
+        guard pingAfter.map(times.contains) ?? true else { throw invalid("a ping is sent after 1 s to 1 h, or never") }
+        guard times.contains(pongWithin) else { throw invalid("the answer to a ping may take 1 s to 1 h") }
     }
 
-    private func fault(_ detail: String) -> WebSocketChatError {
+    private func invalid(_ detail: String) -> WebSocketChatError {
         WebSocketChatError(.invalidConfiguration, detail)
     }
 }
@@ -164,7 +165,7 @@ public struct WebSocketReconnect: Sendable, Hashable {
     public var first: Duration
     /// The maximum ceiling, at most 1 hour; 30 s by default.
     public var cap: Duration
-    /// The range of delays after a configuration fault, 1 ms to 1 hour; 30 to 60 s by default.
+    /// The range of delays after a configuration error, 1 ms to 1 hour; 30 to 60 s by default.
     public var slow: ClosedRange<Duration>
     /// How long a connection must stay open to reset the ceiling, 0 to 1 hour; 10 s by default.
     public var holds: Duration
@@ -220,7 +221,7 @@ public struct WebSocketHeader: Sendable, Hashable {
     /// Returns why a client's request cannot have the header, in words that follow "the header"; `nil` if it can.
     ///
     /// - Parameter hasBearer: Whether the request also has a bearer token.
-    func fault(hasBearer: Bool) -> String? {
+    func problem(hasBearer: Bool) -> String? {
         guard HeaderField.isToken(name), name.utf8.count <= WebSocketHeader.nameLimit else {
             return
                 "\(name.debugDescription) is no token of at most \(WebSocketHeader.nameLimit) bytes (RFC 9110, 5.6.2)"
@@ -234,7 +235,7 @@ public struct WebSocketHeader: Sendable, Hashable {
         if WebSocketHeader.reserved.contains(lowercase) || lowercase.hasPrefix("sec-websocket-") {
             return "\(name) belongs to the handshake and cannot be set"
         }
-        if case .text(let text) = value.place, text.isEmpty || !HeaderField.isLine(text) {
+        if case .text(let text) = value.source, text.isEmpty || !HeaderField.isLine(text) {
             return "\(name) has a value that is empty or has control characters"
         }
         return nil

@@ -1,13 +1,14 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 
 extension WebSocketServerConfiguration {
     /// Checks all ranges and combinations. Does not open files or ports.
     ///
-    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first fault, with the source and the remedy.
+    /// - Throws: ``WebSocketChatError`` `invalidConfiguration` for the first invalid value, with the source and the
+    ///   remedy.
     public func validate() throws(WebSocketChatError) {
         do {
-            try validatePlace()
+            try validateEndpoint()
             try validateClients()
             try validateFrames()
             try validateTimes()
@@ -18,49 +19,52 @@ extension WebSocketServerConfiguration {
         }
     }
 
-    private func validatePlace() throws(WebSocketChatError) {
+    private func validateEndpoint() throws(WebSocketChatError) {
         guard NumericAddress(address) != nil else {
-            throw fault("the address is numeric, such as 127.0.0.1 or ::1; \(shown(address)) is not")
+            throw invalid("the address is numeric, such as 127.0.0.1 or ::1; \(shown(address)) is not")
         }
-        guard WebSocketServerConfiguration.isPath(path) else { throw fault(pathRule("path", path)) }
+        guard WebSocketServerConfiguration.isPath(path) else { throw invalid(pathRule("path", path)) }
         if let identity, identity.certificateFile.isEmpty || identity.keyFile.isEmpty {
-            throw fault("an identity names the file of a certificate and the file of its key")
+            throw invalid("an identity names the file of a certificate and the file of its key")
         }
     }
 
     private func validateClients() throws(WebSocketChatError) {
-        guard origins.count <= 1_000 else { throw fault("a server has at most 1000 origins") }
+        guard origins.count <= 1_000 else { throw invalid("a server has at most 1000 origins") }
         if let pagesHost, pagesOrigin(port: 1) == nil {
-            throw fault("the host of pages is one as it stands in a URL, such as 127.0.0.1; \(shown(pagesHost)) is not")
+            throw invalid(
+                "the host of pages is one as it stands in a URL, such as 127.0.0.1; \(shown(pagesHost)) is not"
+            )
         }
-        guard principals.count <= 10_000 else { throw fault("a server has at most 10000 principals") }
+        guard principals.count <= 10_000 else { throw invalid("a server has at most 10000 principals") }
         var names: Set<String> = []
         for principal in principals {
             guard (1...128).contains(principal.name.utf8.count), HeaderField.isLine(principal.name) else {
-                throw fault("a principal's name has 1 to 128 bytes without control characters")
+                throw invalid("a principal's name has 1 to 128 bytes without control characters")
             }
             guard names.insert(principal.name).inserted else {
-                throw fault("two principals are called \(shown(principal.name)); give each a name of its own")
+                throw invalid("two principals are called \(shown(principal.name)); give each a name of its own")
             }
         }
-        guard subprotocols.count <= 32 else { throw fault("a server has at most 32 subprotocols") }
-        for name in subprotocols where !HeaderField.isToken(name) || name.utf8.count > 64 || BearerToken.isOurs(name) {
-            throw fault(
+        guard subprotocols.count <= 32 else { throw invalid("a server has at most 32 subprotocols") }
+        for name in subprotocols
+        where !HeaderField.isToken(name) || name.utf8.count > 64 || BearerToken.isReserved(name) {
+            throw invalid(
                 "a subprotocol is a token (RFC 9110, 5.6.2) of at most 64 bytes that does not begin with signalbox.; "
                     + "\(shown(name)) is not"
             )
         }
-        try validateSomebodyMayConnect()
+        try validateAccess()
     }
 
-    private func validateSomebodyMayConnect() throws(WebSocketChatError) {
+    private func validateAccess() throws(WebSocketChatError) {
         // A server that only serves documents is useful too.
         if !origins.isEmpty || pagesHost != nil || !pages.isEmpty { return }
         switch absentOrigin {
         case .allowed: return
         case .withToken where !principals.isEmpty: return
         case .withToken, .refused:
-            throw fault(
+            throw invalid(
                 "nobody may connect: name the origins of the pages that may, or principals with tokens for other clients, "
                     + "or allow clients without an origin"
             )
@@ -68,50 +72,50 @@ extension WebSocketServerConfiguration {
     }
 
     private func validateFrames() throws(WebSocketChatError) {
-        guard (1...10_000).contains(frames.batch) else { throw fault("a batch in one frame has 1 to 10000 messages") }
+        guard (1...10_000).contains(frames.batch) else { throw invalid("a batch in one frame has 1 to 10000 messages") }
     }
 
     private func validateTimes() throws(WebSocketChatError) {
         guard handshakeTimeout.isWholeSeconds(in: 1...3_600) else {
-            throw fault("the handshake timeout is a whole number of seconds, 1 to 3600")
+            throw invalid("the handshake timeout is a whole number of seconds, 1 to 3600")
         }
         guard (Duration.seconds(1) ... .seconds(3_600)).contains(httpTimeout) else {
-            throw fault("httpTimeout is 1 s to 1 h")
+            throw invalid("httpTimeout is 1 s to 1 h")
         }
         guard (Duration.seconds(1) ... .seconds(3_600)).contains(messageTimeout) else {
-            throw fault("the message timeout is 1 s to 1 h")
+            throw invalid("the message timeout is 1 s to 1 h")
         }
         if let idleTimeout, !(Duration.seconds(1) ... .seconds(7 * 86_400)).contains(idleTimeout) {
-            throw fault("the idle timeout is 1 s to 7 days, or none")
+            throw invalid("the idle timeout is 1 s to 7 days, or none")
         }
         guard pingAfter.isWholeSeconds(in: 1...3_600) else {
-            throw fault("a client is pinged after a whole number of seconds, 1 to 3600")
+            throw invalid("a client is pinged after a whole number of seconds, 1 to 3600")
         }
         guard silenceLimit.isWholeSeconds(in: 2...7_200), silenceLimit > pingAfter else {
-            throw fault(
+            throw invalid(
                 "the silence limit is a whole number of seconds, more than a client is pinged after, at most 7200"
             )
         }
     }
 
     private func validateBounds() throws(WebSocketChatError) {
-        guard (1...1_000_000).contains(connections) else { throw fault("the connections are 1 to 1000000") }
+        guard (1...1_000_000).contains(connections) else { throw invalid("the connections are 1 to 1000000") }
         try validateHTTPBounds()
-        guard (1...10_000).contains(connectionWindow) else { throw fault("a connection's window is 1 to 10000") }
+        guard (1...10_000).contains(connectionWindow) else { throw invalid("a connection's window is 1 to 10000") }
         guard (1_024...1 << 30).contains(waitingBytes) else {
-            throw fault("the bytes that may wait on one connection are 1 KiB to 1 GiB")
+            throw invalid("the bytes that may wait on one connection are 1 KiB to 1 GiB")
         }
         guard (waitingBytes...64 << 30).contains(allWaitingBytes) else {
-            throw fault(
+            throw invalid(
                 "the bytes that may wait on all connections are at least those of one (\(waitingBytes)), at most 64 GiB"
             )
         }
-        guard (1...1_000).contains(tagsPerConnection) else { throw fault("the tags of one connection are 1 to 1000") }
+        guard (1...1_000).contains(tagsPerConnection) else { throw invalid("the tags of one connection are 1 to 1000") }
         guard tags.count <= tagsPerConnection else {
-            throw fault("a connection begins with at most as many tags as it may have: \(tagsPerConnection)")
+            throw invalid("a connection begins with at most as many tags as it may have: \(tagsPerConnection)")
         }
         guard tags.allSatisfy({ (1...ChatHub.tagLength).contains($0.utf8.count) }) else {
-            throw fault("a tag has 1 to \(ChatHub.tagLength) bytes")
+            throw invalid("a tag has 1 to \(ChatHub.tagLength) bytes")
         }
     }
 
@@ -120,32 +124,32 @@ extension WebSocketServerConfiguration {
             ("httpConnections", httpConnections), ("httpConnectionsPerAddress", httpConnectionsPerAddress),
             ("httpRequests", httpRequests),
         ] as [(String, Int?)] where !(1...1_000_000).contains(count ?? 1) {
-            throw fault("\(name) is 1 to 1000000")
+            throw invalid("\(name) is 1 to 1000000")
         }
         let limits = httpLimits
         guard limits.connectionsPerAddress <= limits.connections else {
-            throw fault("httpConnectionsPerAddress is at most httpConnections, which is \(limits.connections)")
+            throw invalid("httpConnectionsPerAddress is at most httpConnections, which is \(limits.connections)")
         }
     }
 
     private func validatePages() throws(WebSocketChatError) {
-        guard pages.count <= 100 else { throw fault("a server has at most 100 pages") }
+        guard pages.count <= 100 else { throw invalid("a server has at most 100 pages") }
         for (path, page) in pages {
-            guard WebSocketServerConfiguration.isPath(path) else { throw fault(pathRule("path of a page", path)) }
+            guard WebSocketServerConfiguration.isPath(path) else { throw invalid(pathRule("path of a page", path)) }
             guard (1...128).contains(page.contentType.utf8.count), HeaderField.isPrintable(page.contentType) else {
-                throw fault("the content type of the page \(shown(path)) is 1 to 128 printable characters of ASCII")
+                throw invalid("the content type of the page \(shown(path)) is 1 to 128 printable characters of ASCII")
             }
-            guard page.body.count <= 1 << 20 else { throw fault("the page \(shown(path)) has more than 1 MiB") }
+            guard page.body.count <= 1 << 20 else { throw invalid("the page \(shown(path)) has more than 1 MiB") }
         }
         guard pages.values.reduce(0, { $0 + $1.body.count }) <= 16 << 20 else {
-            throw fault("the pages have more than 16 MiB together")
+            throw invalid("the pages have more than 16 MiB together")
         }
         guard let healthPath else { return }
         guard WebSocketServerConfiguration.isPath(healthPath) else {
-            throw fault(pathRule("health path", healthPath))
+            throw invalid(pathRule("health path", healthPath))
         }
         guard pages[healthPath] == nil else {
-            throw fault("the page \(shown(healthPath)) stands where the health path is; move one of them")
+            throw invalid("the page \(shown(healthPath)) stands where the health path is; move one of them")
         }
     }
 
@@ -158,11 +162,11 @@ extension WebSocketServerConfiguration {
         "the \(what) begins with / and has at most 1024 bytes without ?, # and control characters; \(shown(text)) does not"
     }
 
-    private func fault(_ detail: String) -> WebSocketChatError {
+    private func invalid(_ detail: String) -> WebSocketChatError {
         WebSocketChatError(.invalidConfiguration, detail)
     }
 
-    private func shown(_ text: String) -> String { ShownText.quoted(text) }
+    private func shown(_ text: String) -> String { UntrustedText.quoted(text) }
 }
 
 extension Duration {

@@ -115,7 +115,7 @@ public struct WebSocketServerConfiguration: Sendable {
     /// The path of the health check, which returns `{"status":"ok"}`; `/health` by default, `nil` for none.
     public var healthPath: String? = "/health"
     /// When the server stops, the time for clients to read waiting data and the close frame.
-    var farewell: Duration = .seconds(1)
+    var closeTimeout: Duration = .seconds(1)
 
     /// Creates the configuration of a server that only this machine can reach.
     public init(source: SourceName, port: UInt16) {
@@ -156,17 +156,17 @@ extension WebSocketServerConfiguration {
     }
 
     /// The transport's settings.
-    var place: ServerPlace {
-        var place = ServerPlace()
+    var endpoint: ServerEndpoint {
+        var endpoint = ServerEndpoint()
         // A `nil` address listens on both families.
-        place.address = address == "::" ? nil : address
-        place.port = port
-        place.identity = identity.map { .init(certificateFile: $0.certificateFile, keyFile: $0.keyFile) }
-        place.subprotocols = subprotocols.filter { $0 != BearerToken.companion } + [BearerToken.companion]
-        place.compresses = compression
-        place.pages = ServerPages.all(of: self)
-        place.http = httpLimits
-        return place
+        endpoint.address = address == "::" ? nil : address
+        endpoint.port = port
+        endpoint.identity = identity.map { .init(certificateFile: $0.certificateFile, keyFile: $0.keyFile) }
+        endpoint.subprotocols = subprotocols.filter { $0 != BearerToken.companion } + [BearerToken.companion]
+        endpoint.compresses = compression
+        endpoint.pages = ServerPages.all(of: self)
+        endpoint.http = httpLimits
+        return endpoint
     }
 
     /// The limits for HTTP connections, with defaults for values that are `nil`.

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxRoutes
 
 /// The URL of a WebSocket server: `ws://host:port/path?query`, or `wss://` for TLS (RFC 6455, section 3).
@@ -22,28 +22,28 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
         do throws(URLTextError) {
             url = try URLText(text)
         } catch {
-            throw WebSocketURL.fault(WebSocketURL.sentence(error))
+            throw WebSocketURL.invalid(WebSocketURL.sentence(error))
         }
         guard url.scheme == "ws" || url.scheme == "wss" else {
-            throw WebSocketURL.fault(WebSocketURL.noScheme)
+            throw WebSocketURL.invalid(WebSocketURL.noScheme)
         }
         guard let host = url.host, !host.isEmpty else {
-            throw WebSocketURL.fault("the URL has no host: write ws://host:port/path")
+            throw WebSocketURL.invalid("the URL has no host: write ws://host:port/path")
         }
         guard url.fragment == nil else {
-            throw WebSocketURL.fault("a WebSocket URL has no fragment (RFC 6455, 3): leave out # and what follows")
+            throw WebSocketURL.invalid("a WebSocket URL has no fragment (RFC 6455, 3): leave out # and what follows")
         }
         let target = (url.path.isEmpty ? "/" : url.path) + (url.query.map { "?" + $0 } ?? "")
         guard target.utf8.count <= ClientTarget.pathLimit else {
-            throw WebSocketURL.fault("path and query have at most \(ClientTarget.pathLimit) bytes")
+            throw WebSocketURL.invalid("path and query have at most \(ClientTarget.pathLimit) bytes")
         }
         isSecure = url.scheme == "wss"
         port = url.port ?? (isSecure ? 443 : 80)
-        guard port != 0 else { throw WebSocketURL.fault("nobody can connect to port 0: use 1 to 65535") }
+        guard port != 0 else { throw WebSocketURL.invalid("nobody can connect to port 0: use 1 to 65535") }
         self.host = host
         self.target = target
         guard hostHeader.utf8.count <= ClientTarget.hostLimit else {
-            throw WebSocketURL.fault("host and port have at most \(ClientTarget.hostLimit) bytes")
+            throw WebSocketURL.invalid("host and port have at most \(ClientTarget.hostLimit) bytes")
         }
     }
 
@@ -72,7 +72,7 @@ public struct WebSocketURL: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    private static func fault(_ detail: String) -> WebSocketChatError {
+    private static func invalid(_ detail: String) -> WebSocketChatError {
         WebSocketChatError(.invalidURL, detail)
     }
 }

@@ -5,13 +5,13 @@ import Synchronization
 /// It starts with the first running feed, ends with the last, and can restart. Suitable for about 100 connections.
 public final class WebSocketThread: Sendable {
     // `nil` if the thread has ended in the meantime.
-    private typealias Waiter = CheckedContinuation<Result<FeedService, TransportFault>?, Never>
+    private typealias Waiter = CheckedContinuation<Result<FeedEventLoop, TransportError>?, Never>
 
     private enum State {
         case idle
         /// The thread is starting, and these feeds wait for it.
         case beginning([Waiter])
-        case running(FeedService, feeds: Int)
+        case running(FeedEventLoop, feeds: Int)
     }
 
     private let state = Mutex(State.idle)
@@ -19,8 +19,8 @@ public final class WebSocketThread: Sendable {
     /// Creates a thread that has not started.
     public init() {}
 
-    /// Registers one more feed and returns the running thread. The feed must call ``leave(_:)``.
-    func join() async throws(TransportFault) -> FeedService {
+    /// Registers one more feed and returns the running thread. The feed must call ``unregister(_:)``.
+    func register() async throws(TransportError) -> FeedEventLoop {
         while true {
             if mustBegin() { return try await begin() }
             if let result = await withCheckedContinuation(wait) { return try result.get() }
@@ -36,29 +36,29 @@ public final class WebSocketThread: Sendable {
     }
 
     private func wait(_ waiter: Waiter) {
-        let service = state.withLock { state -> FeedService?? in
+        let eventLoop = state.withLock { state -> FeedEventLoop?? in
             switch state {
             case .idle: return .some(nil)
             case .beginning(let waiters):
                 state = .beginning(waiters + [waiter])
                 return nil
-            case .running(let service, let feeds):
-                state = .running(service, feeds: feeds + 1)
-                return service
+            case .running(let eventLoop, let feeds):
+                state = .running(eventLoop, feeds: feeds + 1)
+                return eventLoop
             }
         }
-        if let service { waiter.resume(returning: service.map { .success($0) }) }
+        if let eventLoop { waiter.resume(returning: eventLoop.map { .success($0) }) }
     }
 
-    private func begin() async throws(TransportFault) -> FeedService {
-        let result: Result<FeedService, TransportFault>
-        do throws(TransportFault) { result = .success(try await FeedService.begin()) } catch {
+    private func begin() async throws(TransportError) -> FeedEventLoop {
+        let result: Result<FeedEventLoop, TransportError>
+        do throws(TransportError) { result = .success(try await FeedEventLoop.begin()) } catch {
             result = .failure(error)
         }
         let waiters = state.withLock { state -> [Waiter] in
             guard case .beginning(let waiters) = state else { return [] }
-            if case .success(let service) = result {
-                state = .running(service, feeds: 1 + waiters.count)
+            if case .success(let eventLoop) = result {
+                state = .running(eventLoop, feeds: 1 + waiters.count)
             } else {
                 state = .idle
             }
@@ -69,18 +69,18 @@ public final class WebSocketThread: Sendable {
     }
 
     /// Unregisters a feed. If it was the last, waits until the thread has ended.
-    func leave(_ service: FeedService) async {
+    func unregister(_ eventLoop: FeedEventLoop) async {
         let wasLast = state.withLock { state in
-            guard case .running(let current, let feeds) = state, current === service else { return false }
-            state = feeds == 1 ? .idle : .running(service, feeds: feeds - 1)
+            guard case .running(let current, let feeds) = state, current === eventLoop else { return false }
+            state = feeds == 1 ? .idle : .running(eventLoop, feeds: feeds - 1)
             return feeds == 1
         }
-        if wasLast { await service.end() }
+        if wasLast { await eventLoop.stop() }
     }
 }
 
 /// A running thread with its feeds. Any thread.
-final class FeedService: Sendable {
+final class FeedEventLoop: Sendable {
     // Feeds that share a thread differ in limits and deadlines, so each feed enforces its own.
     private static let limits = {
         var limits = TransportLimits()
@@ -93,86 +93,88 @@ final class FeedService: Sendable {
     }()
 
     let transport: LibraryTransport
-    private let inbox: FeedInbox
+    private let queue: FeedCommandQueue
 
-    private init(_ transport: LibraryTransport, _ inbox: FeedInbox) {
+    private init(_ transport: LibraryTransport, _ queue: FeedCommandQueue) {
         self.transport = transport
-        self.inbox = inbox
+        self.queue = queue
     }
 
-    static func begin() async throws(TransportFault) -> FeedService {
-        let inbox = FeedInbox()
+    static func begin() async throws(TransportError) -> FeedEventLoop {
+        let queue = FeedCommandQueue()
         let transport = try await LibraryTransport.client(limits: limits) { sender in
-            FeedDispatcher(sender, inbox)
+            FeedDispatcher(sender, queue)
         }
-        return FeedService(transport, inbox)
+        return FeedEventLoop(transport, queue)
     }
 
     /// Queues a command and wakes the thread.
-    func post(_ order: FeedOrder) {
-        if inbox.append(order) { transport.wake() } else { order.plan.threadEnded() }
+    func post(_ command: FeedCommand) {
+        if queue.append(command) { transport.wake() } else { command.context.threadEnded() }
     }
 
     /// Ends the thread. No feed may be using it.
-    func end() async {
+    func stop() async {
         transport.stop()
         await transport.stopped()
     }
 }
 
 /// A command for the service's thread.
-enum FeedOrder: Sendable {
-    /// Starts a run.
-    case begin(FeedPlan)
+enum FeedCommand: Sendable {
+    /// Starts a session.
+    case begin(FeedContext)
     /// Secrets and addresses for an attempt are available, or the lookup failed.
-    case prepared(FeedPlan, attempt: UInt64, Result<FeedPreparation, FeedEnd>)
+    case prepared(FeedContext, attempt: UInt64, Result<FeedPreparation, FeedDisconnectReason>)
     /// The delay before an attempt has passed.
-    case due(FeedPlan, attempt: UInt64)
+    case due(FeedContext, attempt: UInt64)
     /// Stops reading and connecting.
-    case stop(FeedPlan)
+    case stop(FeedContext)
     /// Closes the connection, after all messages are settled.
-    case leave(FeedPlan)
+    case close(FeedContext)
 
-    var plan: FeedPlan {
+    var context: FeedContext {
         switch self {
-        case .begin(let plan), .prepared(let plan, _, _), .due(let plan, _), .stop(let plan), .leave(let plan): plan
+        case .begin(let context), .prepared(let context, _, _), .due(let context, _), .stop(let context),
+            .close(let context):
+            context
         }
     }
 }
 
 /// The pending commands for a service's thread. Any thread.
-final class FeedInbox: Sendable {
+final class FeedCommandQueue: Sendable {
     private struct State {
-        var orders: [FeedOrder] = []
+        var commands: [FeedCommand] = []
         var isClosed = false
     }
 
     private let state = Mutex(State())
 
     /// - Returns: Whether the command was accepted; `false` if the thread has ended.
-    func append(_ order: FeedOrder) -> Bool {
+    func append(_ command: FeedCommand) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
-            state.orders.append(order)
+            state.commands.append(command)
             return true
         }
     }
 
-    func take() -> [FeedOrder] {
+    func take() -> [FeedCommand] {
         state.withLock { state in
-            defer { state.orders = [] }
-            return state.orders
+            defer { state.commands = [] }
+            return state.commands
         }
     }
 
     /// Closes the queue.
     ///
     /// - Returns: The commands that will not run.
-    func close() -> [FeedOrder] {
+    func close() -> [FeedCommand] {
         state.withLock { state in
             state.isClosed = true
-            defer { state.orders = [] }
-            return state.orders
+            defer { state.commands = [] }
+            return state.commands
         }
     }
 }
@@ -180,33 +182,33 @@ final class FeedInbox: Sendable {
 /// Routes transport events to the feed that owns the connection. Belongs to the service's thread.
 final class FeedDispatcher: FrameReceiver {
     private let sender: any FrameSender
-    private let inbox: FeedInbox
-    private var runs: [ObjectIdentifier: FeedRun] = [:]
-    private var owners: [ConnectionID: FeedRun] = [:]
+    private let queue: FeedCommandQueue
+    private var sessions: [ObjectIdentifier: FeedSession] = [:]
+    private var owners: [ConnectionID: FeedSession] = [:]
     // The last lookup, cached because pieces usually arrive in runs from one connection.
     private var lastID: ConnectionID?
-    private var lastOwner: FeedRun?
+    private var lastOwner: FeedSession?
 
-    init(_ sender: any FrameSender, _ inbox: FeedInbox) {
+    init(_ sender: any FrameSender, _ queue: FeedCommandQueue) {
         self.sender = sender
-        self.inbox = inbox
+        self.queue = queue
     }
 
     deinit {
-        for order in inbox.close() { order.plan.threadEnded() }
-        for run in runs.values { run.threadEnded() }
+        for command in queue.close() { command.context.threadEnded() }
+        for session in sessions.values { session.threadEnded() }
     }
 
-    // MARK: - Connections of runs
+    // MARK: - Connections of sessions
 
-    func connect(to target: ClientTarget, for run: FeedRun) -> ConnectionID {
+    func connect(to target: ClientTarget, for session: FeedSession) -> ConnectionID {
         let id = sender.connect(to: target)
-        owners[id] = run
+        owners[id] = session
         return id
     }
 
     /// Stops routing events of the connection.
-    func forget(_ id: ConnectionID) {
+    func unregister(_ id: ConnectionID) {
         owners[id] = nil
         if lastID == id {
             lastID = nil
@@ -214,7 +216,7 @@ final class FeedDispatcher: FrameReceiver {
         }
     }
 
-    private func owner(_ id: ConnectionID) -> FeedRun? {
+    private func owner(_ id: ConnectionID) -> FeedSession? {
         if lastID == id { return lastOwner }
         guard let owner = owners[id] else { return nil }
         lastID = id
@@ -238,41 +240,41 @@ final class FeedDispatcher: FrameReceiver {
 
     func drained(_ connection: ConnectionID) {}
 
-    func closed(_ connection: ConnectionID, _ end: ConnectionEnd) {
+    func closed(_ connection: ConnectionID, _ reason: ConnectionCloseReason) {
         guard let owner = owner(connection) else { return }
-        forget(connection)
-        owner.closed(connection, end)
+        unregister(connection)
+        owner.closed(connection, reason)
     }
 
     func passEnded() {
         while true {
-            let orders = inbox.take()
-            if orders.isEmpty { break }
-            for order in orders { carryOut(order) }
+            let commands = queue.take()
+            if commands.isEmpty { break }
+            for command in commands { perform(command) }
         }
-        for run in runs.values {
-            run.passEnded()
-            if run.isOver { runs[run.id] = nil }
+        for session in sessions.values {
+            session.passEnded()
+            if session.isFinished { sessions[session.id] = nil }
         }
     }
 
     func ticked() {
-        for run in runs.values { run.ticked() }
+        for session in sessions.values { session.ticked() }
     }
 
-    private func carryOut(_ order: FeedOrder) {
-        if case .begin(let plan) = order {
-            let run = FeedRun(plan, sender: sender, dispatcher: self)
-            runs[run.id] = run
-            return run.begin()
+    private func perform(_ command: FeedCommand) {
+        if case .begin(let context) = command {
+            let session = FeedSession(context, sender: sender, dispatcher: self)
+            sessions[session.id] = session
+            return session.begin()
         }
-        guard let run = runs[ObjectIdentifier(order.plan)] else { return }
-        switch order {
+        guard let session = sessions[ObjectIdentifier(command.context)] else { return }
+        switch command {
         case .begin: break
-        case .prepared(_, let attempt, let result): run.prepared(result, attempt: attempt)
-        case .due(_, let attempt): run.due(attempt: attempt)
-        case .stop: run.stop()
-        case .leave: run.leave()
+        case .prepared(_, let attempt, let result): session.prepared(result, attempt: attempt)
+        case .due(_, let attempt): session.due(attempt: attempt)
+        case .stop: session.stop()
+        case .close: session.close()
         }
     }
 }

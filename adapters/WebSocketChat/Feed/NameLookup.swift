@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 import Synchronization
 
@@ -22,7 +22,7 @@ struct FeedPreparation: Equatable, Sendable {
         guard NumericAddress(configuration.url.hostName) != nil else { return true }
         let secrets = configuration.headers.map(\.value) + [configuration.bearer].compactMap { $0 }
         return !secrets.allSatisfy { secret in
-            if case .text = secret.place { true } else { false }
+            if case .text = secret.source { true } else { false }
         }
     }
 
@@ -31,9 +31,9 @@ struct FeedPreparation: Equatable, Sendable {
     /// - Parameter resolve: A function that returns the addresses of a name.
     static func make(
         _ configuration: WebSocketFeedConfiguration,
-        resolve: (String) -> Result<[String], FeedEnd>
-    ) -> Result<FeedPreparation, FeedEnd> {
-        do throws(FeedEnd) {
+        resolve: (String) -> Result<[String], FeedDisconnectReason>
+    ) -> Result<FeedPreparation, FeedDisconnectReason> {
+        do throws(FeedDisconnectReason) {
             var headers: [HeaderField] = []
             for header in configuration.headers { headers.append(try field(header.name, header.value)) }
             if let bearer = configuration.bearer { headers.append(try field("Authorization", bearer, "Bearer ")) }
@@ -45,11 +45,13 @@ struct FeedPreparation: Equatable, Sendable {
         }
     }
 
-    private static func field(_ name: String, _ secret: Secret, _ prefix: String = "") throws(FeedEnd) -> HeaderField {
+    private static func field(_ name: String, _ secret: Secret, _ prefix: String = "") throws(FeedDisconnectReason)
+        -> HeaderField
+    {
         let value: String
-        do throws(SecretUnavailable) { value = try secret.read() } catch { throw .noSecret(error.description) }
+        do throws(SecretUnavailable) { value = try secret.read() } catch { throw .secretUnavailable(error.description) }
         guard let field = HeaderField(name, prefix + value) else {
-            throw .noSecret("the \(secret) has control characters, so it cannot be sent as the header \(name)")
+            throw .secretUnavailable("the \(secret) has control characters, so it cannot be sent as the header \(name)")
         }
         return field
     }
@@ -91,7 +93,7 @@ enum AddressLookup {
 
     /// Returns the addresses in the system's order of preference (RFC 6724), usually IPv6 before IPv4. Queries the name
     /// server, which may block for many seconds.
-    static func addresses(of host: String) -> Result<[String], FeedEnd> {
+    static func addresses(of host: String) -> Result<[String], FeedDisconnectReason> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         #if canImport(Glibc)
@@ -119,15 +121,15 @@ enum AddressLookup {
         guard
             getnameinfo(entry.ai_addr, entry.ai_addrlen, &text, socklen_t(text.count), nil, 0, flags) == 0
         else { return nil }
-        let shown = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let numeric = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         // Skips link-local addresses with a zone name, which `NumericAddress` rejects.
-        return NumericAddress(shown) == nil ? nil : shown
+        return NumericAddress(numeric) == nil ? nil : numeric
     }
 }
 
 /// Runs blocking work, such as name lookups and file reads, on its own threads, a few at a time. Work that is already
 /// running cannot be cancelled, and counts towards the limit until it ends.
-final class LookupThreads: Sendable {
+final class BlockingThreadPool: Sendable {
     /// Identifies a job that can be cancelled before it starts.
     struct Ticket: Hashable, Sendable {
         fileprivate let number: UInt64
@@ -136,7 +138,7 @@ final class LookupThreads: Sendable {
     private struct Job: Sendable {
         let ticket: Ticket
         let work: @Sendable () -> Void
-        let noThread: @Sendable (NoSystemResource) -> Void
+        let noThread: @Sendable (SystemResourceError) -> Void
     }
 
     private struct State {
@@ -146,7 +148,7 @@ final class LookupThreads: Sendable {
     }
 
     /// The threads that all feeds of the process share.
-    static let shared = LookupThreads(limit: 8)
+    static let shared = BlockingThreadPool(limit: 8)
 
     private let limit: Int
     private let state = Mutex(State())
@@ -167,7 +169,7 @@ final class LookupThreads: Sendable {
     /// - Parameter noThread: Called immediately, instead of the work, if the system cannot create a thread.
     func perform(
         _ work: @escaping @Sendable () -> Void,
-        noThread: @escaping @Sendable (NoSystemResource) -> Void
+        noThread: @escaping @Sendable (SystemResourceError) -> Void
     ) -> Ticket {
         let (job, begins) = state.withLock { state in
             state.last += 1
@@ -184,28 +186,28 @@ final class LookupThreads: Sendable {
     }
 
     /// Cancels a job that has not started.
-    func forget(_ ticket: Ticket) {
+    func cancel(_ ticket: Ticket) {
         state.withLock { state in state.waiting.removeAll { $0.ticket == ticket } }
     }
 
     private func begin(_ first: Job) {
-        do throws(NoSystemResource) {
+        do throws(SystemResourceError) {
             let thread = try OwnedThread { [self] in
                 var next: Job? = first
                 while let job = next {
                     job.work()
-                    next = afterJob()
+                    next = nextJob()
                 }
             }
-            thread.leave()
+            thread.detach()
         } catch {
             first.noThread(error)
             // Without another thread, queued jobs would wait indefinitely.
-            while let job = afterJob() { job.noThread(error) }
+            while let job = nextJob() { job.noThread(error) }
         }
     }
 
-    private func afterJob() -> Job? {
+    private func nextJob() -> Job? {
         state.withLock { state in
             guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
             state.running -= 1

@@ -9,9 +9,9 @@ public final class WebSocketFeed: Adapter {
     /// The configuration of the feed.
     public let configuration: WebSocketFeedConfiguration
     private let thread: WebSocketThread
-    private let surroundings: FeedSurroundings
+    private let environment: FeedEnvironment
     private let logger: Logger
-    private let state: FeedState
+    private let status: FeedStatus
 
     /// - Parameters:
     ///   - configuration: The configuration, which is validated.
@@ -23,22 +23,22 @@ public final class WebSocketFeed: Adapter {
         thread: WebSocketThread = WebSocketThread(),
         logger: Logger
     ) throws(WebSocketChatError) {
-        try self.init(configuration, thread: thread, logger: logger, surroundings: FeedSurroundings())
+        try self.init(configuration, thread: thread, logger: logger, environment: FeedEnvironment())
     }
 
     init(
         _ configuration: WebSocketFeedConfiguration,
         thread: WebSocketThread,
         logger: Logger,
-        surroundings: FeedSurroundings
+        environment: FeedEnvironment
     ) throws(WebSocketChatError) {
         try configuration.validate()
         self.configuration = configuration
         self.thread = thread
-        self.surroundings = surroundings
+        self.environment = environment
         self.logger = logger
-        state = FeedState(configuration)
-        if configuration.url.isSecure, !configuration.url.isLocal { WebSocketFaults.warn(to: logger) }
+        status = FeedStatus(configuration)
+        if configuration.url.isSecure, !configuration.url.isLocal { WebSocketVulnerabilities.warn(to: logger) }
     }
 
     /// The configured source.
@@ -48,10 +48,10 @@ public final class WebSocketFeed: Adapter {
     public var features: AdapterFeatures { configuration.answers ? [.replies, .pushes] : [.pushes] }
 
     /// The open connection, or `nil`. The opening messages are queued before it is set.
-    public var connection: ChatConnection? { state.connection }
+    public var connection: ChatConnection? { status.connection }
 
     /// The counters since the feed was created.
-    public var counts: WebSocketFeedCounts { state.counts }
+    public var counts: WebSocketFeedCounts { status.counts }
 
     /// Receives until its task is cancelled or the intake closes, and reconnects if configured.
     ///
@@ -67,45 +67,45 @@ public final class WebSocketFeed: Adapter {
     /// - Throws: ``WebSocketChatError`` `alreadyRunning`, `noResources`; `notConnected` and `ended` as configured by
     ///   ``WebSocketFeedConfiguration/firstConnectionMustSucceed`` and ``WebSocketFeedConfiguration/reconnect``.
     public func run(into intake: any Intake) async throws {
-        guard state.begin() else {
+        guard status.begin() else {
             throw WebSocketChatError(.alreadyRunning, "the feed runs already; make another one", source: source)
         }
-        defer { state.end() }
-        let service: FeedService
-        do throws(TransportFault) {
-            service = try await thread.join()
+        defer { status.end() }
+        let eventLoop: FeedEventLoop
+        do throws(TransportError) {
+            eventLoop = try await thread.register()
         } catch {
             throw WebSocketChatError(.noResources, error.description, source: source)
         }
-        let plan = FeedPlan(
+        let context = FeedContext(
             configuration,
-            surroundings: surroundings,
+            environment: environment,
             logger: logger,
             intake: intake,
-            service: service,
-            state: state
+            eventLoop: eventLoop,
+            status: status
         )
-        state.hub.attach(service.transport)
-        let error = await perform(plan)
-        state.hub.attach(nil)
-        await thread.leave(service)
+        status.hub.attach(eventLoop.transport)
+        let error = await perform(context)
+        status.hub.attach(nil)
+        await thread.unregister(eventLoop)
         if let error { throw error }
     }
 
-    private func perform(_ plan: FeedPlan) async -> WebSocketChatError? {
+    private func perform(_ context: FeedContext) async -> WebSocketChatError? {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await plan.room.serve(plan.intake) { plan.service.transport.wake() } }
-            group.addTask { await plan.serveWaits() }
-            plan.service.post(.begin(plan))
+            group.addTask { await context.room.serve(context.intake) { context.eventLoop.transport.wake() } }
+            group.addTask { await context.serveDelays() }
+            context.eventLoop.post(.begin(context))
             let error = await withTaskCancellationHandler {
-                await plan.halted.value()
-                await plan.table.settled()
-                plan.service.post(.leave(plan))
-                return await plan.over.value()
+                await context.halted.value()
+                await context.table.settled()
+                context.eventLoop.post(.close(context))
+                return await context.finished.value()
             } onCancel: {
-                plan.service.post(.stop(plan))
+                context.eventLoop.post(.stop(context))
             }
-            plan.room.finish()
+            context.room.finish()
             group.cancelAll()
             return error
         }
@@ -125,7 +125,7 @@ public struct WebSocketFeedCounts: Sendable, Hashable, Encodable {
 }
 
 /// The observable state of a feed, which outlives its runs. Any thread.
-final class FeedState: Sendable {
+final class FeedStatus: Sendable {
     private struct State {
         var isRunning = false
         var connection: ChatConnection?

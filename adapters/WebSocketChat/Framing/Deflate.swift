@@ -5,36 +5,36 @@ import CZlib
 /// Uses about 55 KB after the first message.
 final class MessageDeflater {
     /// The minimum message size for compression, in bytes. With context takeover, compression pays off from here.
-    static let smallestMessage = 16
+    static let minimumMessageSize = 16
     // The minimum that zlib supports for raw deflate.
-    private static let leastWindowBits: Int32 = 9
+    private static let minimumWindowBits: Int32 = 9
     // 32 KB for the window and 16 KB for the rest. zlib's maximum would cost 256 KB per connection.
-    private static let mostWindowBits: Int32 = 13
+    private static let maximumWindowBits: Int32 = 13
     private static let memoryLevel: Int32 = 5
     // The fastest level, because the thread serves other connections too.
     private static let level: Int32 = 1
-    private static let roomBytes = 16_384
+    private static let bufferBytes = 16_384
     private static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
 
     private let windowBits: Int32
-    private let keepsContext: Bool
+    private let contextTakeover: Bool
     private let stream: UnsafeMutablePointer<z_stream>
-    private var isMade = false
+    private var isStreamOpen = false
 
     /// - Parameters:
     ///   - windowBits: The size of the peer's window, as a power of 2.
-    ///   - keepsContext: Whether messages may refer to earlier ones.
+    ///   - contextTakeover: Whether messages may refer to earlier ones.
     /// - Returns: `nil` if the peer's window is smaller than zlib supports.
-    init?(windowBits: Int, keepsContext: Bool) {
-        guard let bits = Int32(exactly: windowBits), bits >= MessageDeflater.leastWindowBits else { return nil }
-        self.windowBits = min(bits, MessageDeflater.mostWindowBits)
-        self.keepsContext = keepsContext
+    init?(windowBits: Int, contextTakeover: Bool) {
+        guard let bits = Int32(exactly: windowBits), bits >= MessageDeflater.minimumWindowBits else { return nil }
+        self.windowBits = min(bits, MessageDeflater.maximumWindowBits)
+        self.contextTakeover = contextTakeover
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
     }
 
     deinit {
-        unmake()
+        endStream()
         stream.deallocate()
     }
 
@@ -42,7 +42,7 @@ final class MessageDeflater {
     func deflate(_ message: [UInt8]) -> [UInt8]? {
         // zlib emits nothing if there is nothing to flush (RFC 7692, 7.2.3.6).
         if message.isEmpty { return [0x00] }
-        guard let count = UInt32(exactly: message.count), isMade || make() else { return nil }
+        guard let count = UInt32(exactly: message.count), isStreamOpen || beginStream() else { return nil }
         var packed: [UInt8] = []
         let isWhole = message.withUnsafeBytes { bytes in
             stream.pointee.next_in = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
@@ -51,37 +51,37 @@ final class MessageDeflater {
             return flush(into: &packed)
         }
         // A new stream never refers back, so the peer needs no notice.
-        if !keepsContext || !isWhole { unmake() }
+        if !contextTakeover || !isWhole { endStream() }
         guard isWhole, packed.suffix(4) == MessageDeflater.tail[...] else { return nil }
         packed.removeLast(4)
         return packed
     }
 
     private func flush(into packed: inout [UInt8]) -> Bool {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: MessageDeflater.roomBytes) { room in
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: MessageDeflater.bufferBytes) { buffer in
             repeat {
-                stream.pointee.next_out = room.baseAddress
-                stream.pointee.avail_out = UInt32(room.count)
+                stream.pointee.next_out = buffer.baseAddress
+                stream.pointee.avail_out = UInt32(buffer.count)
                 let result = CZlib.deflate(stream, Z_SYNC_FLUSH)
                 // zlib returns Z_BUF_ERROR if the previous call filled the buffer exactly.
                 guard result == Z_OK || result == Z_BUF_ERROR else { return false }
-                let count = room.count - Int(stream.pointee.avail_out)
-                packed.append(contentsOf: UnsafeBufferPointer(start: room.baseAddress, count: count))
+                let count = buffer.count - Int(stream.pointee.avail_out)
+                packed.append(contentsOf: UnsafeBufferPointer(start: buffer.baseAddress, count: count))
             } while stream.pointee.avail_out == 0
             return stream.pointee.avail_in == 0
         }
     }
 
-    private func make() -> Bool {
+    private func beginStream() -> Bool {
         stream.pointee = z_stream()
         let begun = cz_begin_deflate(stream, MessageDeflater.level, windowBits, MessageDeflater.memoryLevel)
-        isMade = begun == Z_OK
-        return isMade
+        isStreamOpen = begun == Z_OK
+        return isStreamOpen
     }
 
-    private func unmake() {
-        if isMade { deflateEnd(stream) }
-        isMade = false
+    private func endStream() {
+        if isStreamOpen { deflateEnd(stream) }
+        isStreamOpen = false
     }
 }
 
@@ -108,24 +108,24 @@ final class MessageInflater {
     // zlib's `data_type` at a block boundary without unused bits.
     private static let atBlock: Int32 = 128
 
-    private let keepsContext: Bool
+    private let contextTakeover: Bool
     private let stream: UnsafeMutablePointer<z_stream>
-    private var isMade = false
+    private var isStreamOpen = false
     private var usedTail = 0
     /// Whether no byte of the message has arrived.
     private var isEmpty = true
     /// Whether a block was marked final (RFC 7692, 7.2.3.4) and no input has followed.
     private var hasEnded = false
 
-    /// - Parameter keepsContext: Whether messages may refer to earlier ones.
-    init(keepsContext: Bool) {
-        self.keepsContext = keepsContext
+    /// - Parameter contextTakeover: Whether messages may refer to earlier ones.
+    init(contextTakeover: Bool) {
+        self.contextTakeover = contextTakeover
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
     }
 
     deinit {
-        unmake()
+        endStream()
         stream.deallocate()
     }
 
@@ -134,42 +134,42 @@ final class MessageInflater {
     /// - Parameters:
     ///   - input: The received bytes, or the rest of them after ``Progress/stopped(used:)``.
     ///   - endsMessage: Whether the message ends with the input.
-    ///   - take: Receives each piece and whether it is the last, which may be empty. Returns whether to continue.
+    ///   - deliver: Receives each piece and whether it is the last, which may be empty. Returns whether to continue.
     func inflate(
         _ input: UnsafeRawBufferPointer,
         endsMessage: Bool,
-        _ take: (UnsafeRawBufferPointer, Bool) -> Bool
+        _ deliver: (UnsafeRawBufferPointer, Bool) -> Bool
     ) -> Progress {
-        guard isMade || make() else { return .broken }
+        guard isStreamOpen || beginStream() else { return .broken }
         if !input.isEmpty {
             isEmpty = false
             hasEnded = false
         }
-        return withUnsafeTemporaryAllocation(byteCount: MessageInflater.pieceBytes, alignment: 16) { room in
+        return withUnsafeTemporaryAllocation(byteCount: MessageInflater.pieceBytes, alignment: 16) { buffer in
             var filled = 0
-            switch drain(input, into: room, &filled, take) {
+            switch drain(input, into: buffer, &filled, deliver) {
             case .done: break
             case let other: return other
             }
             if endsMessage {
-                return finish(input.count, room, &filled, take)
+                return finish(input.count, buffer, &filled, deliver)
             }
             // The input is consumed, so the result does not matter.
-            if filled > 0 { _ = take(UnsafeRawBufferPointer(rebasing: room[..<filled]), false) }
+            if filled > 0 { _ = deliver(UnsafeRawBufferPointer(rebasing: buffer[..<filled]), false) }
             return .done
         }
     }
 
     private func finish(
         _ count: Int,
-        _ room: UnsafeMutableRawBufferPointer,
+        _ buffer: UnsafeMutableRawBufferPointer,
         _ filled: inout Int,
-        _ take: (UnsafeRawBufferPointer, Bool) -> Bool
+        _ deliver: (UnsafeRawBufferPointer, Bool) -> Bool
     ) -> Progress {
         // An empty message should consist of one byte, but not all senders comply.
         if !isEmpty && !hasEnded {
             let rest = MessageInflater.tail[usedTail...]
-            switch rest.withUnsafeBytes({ drain($0, into: room, &filled, take) }) {
+            switch rest.withUnsafeBytes({ drain($0, into: buffer, &filled, deliver) }) {
             case .done: break
             case .stopped(let used):
                 usedTail += used
@@ -182,33 +182,33 @@ final class MessageInflater {
         usedTail = 0
         isEmpty = true
         hasEnded = false
-        if !keepsContext { unmake() }
-        _ = take(UnsafeRawBufferPointer(rebasing: room[..<filled]), true)
+        if !contextTakeover { endStream() }
+        _ = deliver(UnsafeRawBufferPointer(rebasing: buffer[..<filled]), true)
         return .done
     }
 
     // Consumes the whole input and delivers the buffer each time it is full.
     private func drain(
         _ input: UnsafeRawBufferPointer,
-        into room: UnsafeMutableRawBufferPointer,
+        into buffer: UnsafeMutableRawBufferPointer,
         _ filled: inout Int,
-        _ take: (UnsafeRawBufferPointer, Bool) -> Bool
+        _ deliver: (UnsafeRawBufferPointer, Bool) -> Bool
     ) -> Progress {
         guard let count = UInt32(exactly: input.count) else { return .broken }
         stream.pointee.next_in = input.baseAddress?.assumingMemoryBound(to: UInt8.self)
         stream.pointee.avail_in = count
         defer { stream.pointee.next_in = nil }
         repeat {
-            if filled == room.count {
+            if filled == buffer.count {
                 filled = 0
-                guard take(UnsafeRawBufferPointer(room), false) else {
+                guard deliver(UnsafeRawBufferPointer(buffer), false) else {
                     return .stopped(used: input.count - Int(stream.pointee.avail_in))
                 }
             }
-            stream.pointee.next_out = (room.baseAddress?.advanced(by: filled))?.assumingMemoryBound(to: UInt8.self)
-            stream.pointee.avail_out = UInt32(room.count - filled)
+            stream.pointee.next_out = (buffer.baseAddress?.advanced(by: filled))?.assumingMemoryBound(to: UInt8.self)
+            stream.pointee.avail_out = UInt32(buffer.count - filled)
             let result = CZlib.inflate(stream, Z_SYNC_FLUSH)
-            filled = room.count - Int(stream.pointee.avail_out)
+            filled = buffer.count - Int(stream.pointee.avail_out)
             switch result {
             case Z_OK: break
             // The input is consumed and no output is pending.
@@ -223,14 +223,14 @@ final class MessageInflater {
         return .done
     }
 
-    private func make() -> Bool {
+    private func beginStream() -> Bool {
         stream.pointee = z_stream()
-        isMade = cz_begin_inflate(stream, MessageInflater.windowBits) == Z_OK
-        return isMade
+        isStreamOpen = cz_begin_inflate(stream, MessageInflater.windowBits) == Z_OK
+        return isStreamOpen
     }
 
-    private func unmake() {
-        if isMade { inflateEnd(stream) }
-        isMade = false
+    private func endStream() {
+        if isStreamOpen { inflateEnd(stream) }
+        isStreamOpen = false
     }
 }

@@ -1,11 +1,11 @@
 /// The negotiated compression of a connection, from the view of one side.
 struct DeflateAgreement: Equatable {
     /// Whether outgoing messages may refer to earlier ones.
-    var outgoingKeepsContext = true
+    var outgoingContextTakeover = true
     /// The window of outgoing messages, as a power of 2.
     var outgoingWindowBits = 15
     /// Whether incoming messages may refer to earlier ones.
-    var incomingKeepsContext = true
+    var incomingContextTakeover = true
 
     /// The maximum header length, in bytes. The library drops a connection with a longer one.
     static let listLimit = 254
@@ -17,18 +17,18 @@ struct DeflateAgreement: Equatable {
     ///
     /// - Parameter offers: The client's header, with the preferred offer first.
     /// - Returns: The index of the offer among those of this extension and the agreement, or `nil` for none.
-    static func chosen(from offers: String) -> (place: Int, agreement: DeflateAgreement)? {
+    static func chosen(from offers: String) -> (index: Int, agreement: DeflateAgreement)? {
         let all = ExtensionList(offers)?.members.filter { $0.name == DeflateParameters.extensionName } ?? []
-        for (place, offer) in all.enumerated() {
+        for (index, offer) in all.enumerated() {
             guard let parameters = DeflateParameters(offer.parameters, isAnswer: false),
-                !parameters.isBare || place == all.count - 1
+                !parameters.isBare || index == all.count - 1
             else { continue }
             let agreement = DeflateAgreement(
-                outgoingKeepsContext: !parameters.serverForgets,
+                outgoingContextTakeover: !parameters.serverNoContextTakeover,
                 outgoingWindowBits: parameters.serverWindowBits ?? 15,
-                incomingKeepsContext: !parameters.clientForgets
+                incomingContextTakeover: !parameters.clientNoContextTakeover
             )
-            return (place, agreement)
+            return (index, agreement)
         }
         return nil
     }
@@ -37,15 +37,15 @@ struct DeflateAgreement: Equatable {
     ///
     /// - Parameter answer: The header of the response.
     /// - Returns: `nil` if the connection must fail.
-    static func told(by answer: String) -> DeflateAgreement? {
+    static func negotiated(by answer: String) -> DeflateAgreement? {
         guard let members = ExtensionList(answer)?.members, members.count == 1, let member = members.first,
             member.name == DeflateParameters.extensionName,
             let parameters = DeflateParameters(member.parameters, isAnswer: true)
         else { return nil }
         return DeflateAgreement(
-            outgoingKeepsContext: !parameters.clientForgets,
+            outgoingContextTakeover: !parameters.clientNoContextTakeover,
             outgoingWindowBits: parameters.clientWindowBits ?? 15,
-            incomingKeepsContext: !parameters.serverForgets
+            incomingContextTakeover: !parameters.serverNoContextTakeover
         )
     }
 }
@@ -56,9 +56,9 @@ struct DeflateParameters: Equatable {
     private static let windowBits = 8...15
 
     /// `server_no_context_takeover`: the server's messages do not refer to earlier ones.
-    var serverForgets = false
+    var serverNoContextTakeover = false
     /// `client_no_context_takeover`: the client's messages do not refer to earlier ones.
-    var clientForgets = false
+    var clientNoContextTakeover = false
     /// `server_max_window_bits`: the window of the server's messages, as a power of 2.
     var serverWindowBits: Int?
     /// `client_max_window_bits`; also `nil` if a client offers it without a value.
@@ -79,8 +79,8 @@ struct DeflateParameters: Equatable {
 
     private mutating func take(_ parameter: ExtensionList.Parameter, isAnswer: Bool) -> Bool {
         switch (parameter.name, parameter.value) {
-        case ("server_no_context_takeover", nil): serverForgets = true
-        case ("client_no_context_takeover", nil): clientForgets = true
+        case ("server_no_context_takeover", nil): serverNoContextTakeover = true
+        case ("client_no_context_takeover", nil): clientNoContextTakeover = true
         case ("client_max_window_bits", nil): return !isAnswer
         case ("server_max_window_bits", let value?):
             serverWindowBits = DeflateParameters.bits(value)

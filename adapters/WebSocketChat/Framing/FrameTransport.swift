@@ -15,7 +15,7 @@ protocol FrameSender: AnyObject, Sendable {
 
 /// Parses and writes the frames of its connections on one thread. Every call is safe on any thread.
 protocol FrameTransport: FrameSender {
-    /// Cuts every connection with 1001 and ends the thread within ``TransportLimits/farewellSeconds``. Idempotent.
+    /// Cuts every connection with 1001 and ends the thread within ``TransportLimits/closeTimeoutSeconds``. Idempotent.
     func stop()
     /// Waits until the thread has ended, after which the receiver is not called.
     func stopped() async
@@ -35,7 +35,7 @@ protocol FrameReceiver: AnyObject {
     /// Called when all pending data has been passed to the library.
     func drained(_ connection: ConnectionID)
     /// Called when the connection has ended or could not be opened.
-    func closed(_ connection: ConnectionID, _ end: ConnectionEnd)
+    func closed(_ connection: ConnectionID, _ end: ConnectionCloseReason)
     /// Called when all available data has been read; submit what arrived since the last call.
     ///
     /// Commands given inside are processed before the thread reads or waits again.
@@ -55,19 +55,19 @@ protocol ServerFrameReceiver: FrameReceiver {
     /// Called when an invalid upgrade request was refused with an HTTP status, without a call to ``decide(_:for:)``.
     func refused(status: Int, from address: String)
     /// Called when a connection was cut before its request because the process is almost out of descriptors.
-    func cutForDescriptors()
+    func descriptorsExhausted()
     /// Called when an HTTP connection was closed to make room for another.
     func evicted()
     /// Called when a connection was closed on arrival or at its first request because of the limit of HTTP connections.
-    func turnedAway()
+    func limitReached()
 }
 
 extension ServerFrameReceiver {
     func listens(on port: UInt16) {}
     func refused(status: Int, from address: String) {}
-    func cutForDescriptors() {}
+    func descriptorsExhausted() {}
     func evicted() {}
-    func turnedAway() {}
+    func limitReached() {}
 }
 
 /// The result of queueing a message.
@@ -77,9 +77,9 @@ enum SendAdmission: Equatable, Sendable {
     /// The message was refused because the connection's waiting bytes have reached their limit.
     case full
     /// The message was refused because all waiting bytes have reached their common limit. `slowest` has the most.
-    case crowded(slowest: ConnectionID)
+    case overloaded(slowest: ConnectionID)
     /// The connection is not open.
-    case gone
+    case closed
 }
 
 /// Identifies a connection. Never reused within a process, so late calls for an ended connection have no effect.
@@ -100,26 +100,26 @@ struct ConnectionID: Hashable, Sendable {
 }
 
 /// The reason that a connection ended or could not be opened. Texts have at most ``textLimit`` bytes.
-enum ConnectionEnd: Equatable, Sendable {
+enum ConnectionCloseReason: Equatable, Sendable {
     /// The target cannot be put into a request.
-    case unusable(String)
+    case invalidTarget(String)
     /// The address could not be resolved.
     case notResolved(String)
     /// The address could not be reached.
-    case notConnected(String)
+    case unreachable(String)
     /// TLS failed, or the certificate is not trusted or does not match the host.
-    case notSecured(String)
+    case tlsFailed(String)
     /// The server answered with this HTTP status instead of the upgrade.
     case refused(status: Int)
     /// The server's answer was not a usable upgrade.
-    case noUpgrade(String)
+    case upgradeFailed(String)
     /// The peer closed with this code, or ``CloseCode/absent`` if its close frame had none.
     case closedByPeer(CloseCode, reason: String)
     /// This side closed with this code.
-    case closedHere(CloseCode, reason: String)
+    case closedLocally(CloseCode, reason: String)
     /// The peer violated RFC 6455 (1002) or sent text that is not UTF-8 (1007), and was closed with that code. On the
     /// client's side the library often does not report it; the end is then ``lost``.
-    case brokeProtocol(CloseCode)
+    case protocolViolation(CloseCode)
     /// The connection broke, or the peer stopped responding, without a close frame.
     case lost
     /// The service was stopped.
@@ -143,13 +143,13 @@ struct TransportLimits: Equatable, Sendable {
     /// The timeout of each step of opening (connecting, TLS, request, response), in seconds.
     var connectWithin: UInt32 = 10
     /// The time for peers to answer the close frame when the transport stops, in seconds.
-    var farewellSeconds = 0.5
+    var closeTimeoutSeconds = 0.5
 
     static let messageOverhead = 64
 }
 
 /// The error thrown when a transport cannot start.
-struct TransportFault: Error, Equatable, CustomStringConvertible {
+struct TransportError: Error, Equatable, CustomStringConvertible {
     enum Code: Equatable, Sendable {
         /// Memory, a thread or a descriptor is unavailable.
         case noResources

@@ -89,31 +89,31 @@ struct UTF8Stream {
 
     /// - Returns: Whether the bytes so far can begin a text. Do not call again after `false`.
     mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        var place = 0
-        while place < bytes.count {
+        var index = 0
+        while index < bytes.count {
             if missing == 0 {
-                place = UTF8Stream.afterASCII(bytes, place)
-                guard place < bytes.count else { return true }
-                guard begin(bytes[place]) else { return false }
+                index = UTF8Stream.afterASCII(bytes, index)
+                guard index < bytes.count else { return true }
+                guard begin(bytes[index]) else { return false }
             } else {
-                guard bytes[place] >= low && bytes[place] <= high else { return false }
+                guard bytes[index] >= low && bytes[index] <= high else { return false }
                 (missing, low, high) = (missing - 1, 0x80, 0xBF)
             }
-            place += 1
+            index += 1
         }
         return true
     }
 
     private static func afterASCII(_ bytes: UnsafeRawBufferPointer, _ start: Int) -> Int {
-        var place = start
+        var index = start
         // Checks eight bytes at a time.
-        while bytes.count - place >= 8 {
-            let word = bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+        while bytes.count - index >= 8 {
+            let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             guard word & 0x8080_8080_8080_8080 == 0 else { break }
-            place += 8
+            index += 8
         }
-        while place < bytes.count, bytes[place] < 0x80 { place += 1 }
-        return place
+        while index < bytes.count, bytes[index] < 0x80 { index += 1 }
+        return index
     }
 
     // Rejects overlong forms, surrogates and values above U+10FFFF.

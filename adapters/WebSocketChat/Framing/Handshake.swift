@@ -104,7 +104,7 @@ struct ClientTarget: Equatable, Sendable {
     /// The maximum number of bytes waiting on this connection; the transport's own limit if `nil`.
     var waitingBytes: Int?
 
-    private var lengthFault: String? {
+    private var lengthProblem: String? {
         guard path.utf8.count <= ClientTarget.pathLimit else {
             return "the path is longer than \(ClientTarget.pathLimit) bytes"
         }
@@ -118,9 +118,9 @@ struct ClientTarget: Equatable, Sendable {
     }
 
     /// Why the target cannot be put into a request; `nil` if it can.
-    var fault: String? {
+    var problem: String? {
         guard HeaderField.isWord(address) else { return "the address is empty or has forbidden characters" }
-        if let words = lengthFault { return words }
+        if let problem = lengthProblem { return problem }
         guard HeaderField.isWord(host) else { return "the host is empty or has forbidden characters" }
         guard path.utf8.first == UInt8(ascii: "/"), HeaderField.isWord(path) else {
             return "the path does not begin with / or has forbidden characters"
@@ -136,7 +136,7 @@ struct ClientTarget: Equatable, Sendable {
 }
 
 /// A server's address and features.
-struct ServerPlace: Sendable {
+struct ServerEndpoint: Sendable {
     /// A server's certificate and key, as PEM files.
     struct Identity: Hashable, Sendable {
         let certificateFile: String

@@ -15,7 +15,7 @@ final class LibraryConnection {
         case opening
         case open
         /// A close frame was sent or received. No messages are received or sent.
-        case ending
+        case closing
     }
 
     enum Outgoing {
@@ -31,9 +31,9 @@ final class LibraryConnection {
     var phase = Phase.opening
     var handshake = Handshake()
     /// The reason for the end, if known.
-    var end: ConnectionEnd?
+    var closeReason: ConnectionCloseReason?
     /// A pending immediate close, which precedes all other output.
-    var cut: (code: CloseCode, reason: String, end: ConnectionEnd)?
+    var cut: (code: CloseCode, reason: String, closeReason: ConnectionCloseReason)?
     /// Set while reading is paused.
     var pause: LibraryPause?
     /// The negotiated compression, if any.
@@ -41,14 +41,14 @@ final class LibraryConnection {
     /// The number of compression offers that a server has examined.
     var offersSeen = 0
     // Both are lazy, because they depend on the agreement.
-    private(set) lazy var reading = MessageReading(agreement)
+    private(set) lazy var decoder = FrameDecoder(agreement)
     private(set) lazy var deflater = agreement.flatMap {
-        MessageDeflater(windowBits: $0.outgoingWindowBits, keepsContext: $0.outgoingKeepsContext)
+        MessageDeflater(windowBits: $0.outgoingWindowBits, contextTakeover: $0.outgoingContextTakeover)
     }
     /// Whether the request has been sent. A later failure concerns the server's response.
-    var hasAsked = false
+    var hasSentRequest = false
     /// Whether data was written since the last `drained` call.
-    var owesDrained = false
+    var needsDrainedCall = false
     /// The cost of the last message, which the library may still buffer.
     var unsentCost = 0
     private var outgoing: [Outgoing] = []
@@ -93,22 +93,22 @@ struct LibraryPause {
     /// When the library needs the next confirmation that the peer is alive; `nil` before the first.
     var validUntil: ContinuousClock.Instant?
     /// When the connection is given up because the peer has finished. Its remaining data is read if it resumes earlier.
-    var givenUpAt: ContinuousClock.Instant?
+    var terminationDeadline: ContinuousClock.Instant?
 }
 
 extension LibraryLoop {
     /// Processes the commands of other threads and of the receiver.
-    func carryOut() {
+    func performCommands() {
         // Includes commands that the receiver adds meanwhile, as nothing else wakes the thread for them.
         while true {
             let entries = queue.take()
             if entries.isEmpty { break }
-            for entry in entries { carryOut(entry) }
+            for entry in entries { perform(entry) }
         }
         stopIfDone()
     }
 
-    private func carryOut(_ entry: ServiceQueue.Entry) {
+    private func perform(_ entry: ServiceQueue.Entry) {
         switch entry {
         case .connect(let id, let target): connect(id, target)
         case .message(let id, let kind, let bytes): append(.message(kind, bytes), to: id)
@@ -144,10 +144,15 @@ extension LibraryLoop {
 
     /// Closes before sending anything else. A connection that is not open is aborted.
     ///
-    /// - Parameter end: The end that the receiver is notified of; `closedHere` if `nil`.
-    func cut(_ connection: LibraryConnection, _ code: CloseCode, reason: String, end: ConnectionEnd? = nil) {
-        guard connection.cut == nil, connection.phase != .ending else { return }
-        connection.cut = (code, reason, end ?? .closedHere(code, reason: reason))
+    /// - Parameter closeReason: The reason that the receiver is notified of; `closedLocally` if `nil`.
+    func cut(
+        _ connection: LibraryConnection,
+        _ code: CloseCode,
+        reason: String,
+        closeReason: ConnectionCloseReason? = nil
+    ) {
+        guard connection.cut == nil, connection.phase != .closing else { return }
+        connection.cut = (code, reason, closeReason ?? .closedLocally(code, reason: reason))
         connection.drop()
         queue.closed(connection.id)
         guard let handle = connection.handle else { return }
@@ -158,7 +163,7 @@ extension LibraryLoop {
             // A peer that does not read cannot receive the close frame either.
             lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LibraryLoop.closingSeconds(limits))
         } else {
-            connection.end = connection.cut?.end
+            connection.closeReason = connection.cut?.closeReason
             lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
         }
     }
@@ -193,7 +198,7 @@ extension LibraryLoop {
         poll(&sockets, nfds_t(sockets.count), 0)
         for (connection, socket) in zip(watched, sockets) {
             keepValid(connection, now)
-            look(at: Int32(socket.revents), of: connection, now)
+            checkSocket(Int32(socket.revents), of: connection, now)
         }
     }
 
@@ -205,20 +210,20 @@ extension LibraryLoop {
         lws_validity_confirmed(handle)
     }
 
-    private func look(at events: Int32, of connection: LibraryConnection, _ now: ContinuousClock.Instant) {
-        if events & (POLLERR | POLLHUP | POLLNVAL) != 0 { return giveUp(connection) }
+    private func checkSocket(_ events: Int32, of connection: LibraryConnection, _ now: ContinuousClock.Instant) {
+        if events & (POLLERR | POLLHUP | POLLNVAL) != 0 { return terminate(connection) }
         guard events & Int32(CLWS_POLL_FINISHED) != 0 else { return }
-        if let givenUpAt = connection.pause?.givenUpAt {
-            if now >= givenUpAt { giveUp(connection) }
+        if let terminationDeadline = connection.pause?.terminationDeadline {
+            if now >= terminationDeadline { terminate(connection) }
         } else {
-            connection.pause?.givenUpAt = now + .seconds(limits.cutAfter)
+            connection.pause?.terminationDeadline = now + .seconds(limits.cutAfter)
         }
     }
 
-    private func giveUp(_ connection: LibraryConnection) {
+    private func terminate(_ connection: LibraryConnection) {
         guard let handle = connection.handle else { return }
-        connection.end = .lost
-        connection.phase = .ending
+        connection.closeReason = .lost
+        connection.phase = .closing
         lws_set_timeout(handle, PENDING_TIMEOUT_CLOSE_SEND, LWS_TO_KILL_ASYNC)
     }
 }

@@ -10,7 +10,7 @@ import Glibc
 #endif
 
 /// Creates and destroys contexts one at a time, because both modify process-wide state without a lock.
-enum ContextMaker {
+enum ContextFactory {
     private static let hasSetUpTLS = Mutex(false)
 
     /// Creates a context. The library also makes the process ignore SIGPIPE.
@@ -66,12 +66,12 @@ final class EventLoop {
     }
 
     /// Waits for events and processes them.
-    func pass() {
+    func runOnce() {
         ev_run(loop, Int32(EVRUN_ONCE))
     }
 
     /// Processes pending events, if any.
-    func passWithoutWaiting() {
+    func runPending() {
         ev_run(loop, Int32(EVRUN_NOWAIT))
     }
 }
@@ -131,7 +131,7 @@ final class LibraryTables {
         protocols.initialize(repeating: lws_protocols(), count: subprotocols.count + 2)
         extensions = .allocate(capacity: 2)
         extensions.initialize(repeating: lws_extension(), count: 2)
-        clws_compression(extensions, libraryExtended)
+        clws_compression(extensions, libraryExtensionCallback)
         policy = .allocate(capacity: 1)
         policy.initialize(to: lws_retry_bo_t())
         // Both stay 0 if pings are disabled.
@@ -141,7 +141,7 @@ final class LibraryTables {
             policy.pointee.secs_since_valid_hangup = max(limits.cutAfter, ping + 1)
         }
         for (index, name) in ([LibraryTables.ownProtocol] + subprotocols).enumerated() {
-            clws_protocol(protocols + index, keep(name), libraryCalled, receiveBytes)
+            clws_protocol(protocols + index, keep(name), libraryCallback, receiveBytes)
         }
     }
 
@@ -179,11 +179,11 @@ enum LibraryLog {
     }
 
     /// Sets the log level, which is process-wide. Must precede the first context.
-    static let attached: Void = lws_set_log_level(LLL_ERR | LLL_WARN, libraryLogged)
+    static let attached: Void = lws_set_log_level(LLL_ERR | LLL_WARN, libraryLogCallback)
 
     static func logged(level: Int32, _ line: UnsafePointer<CChar>) {
         guard let body = listener.withLock({ $0 }) else { return }
-        let text = LibraryText.shown(line, limit: limit)
+        let text = LibraryText.sanitized(line, limit: limit)
         // Refusals are logged where they are decided.
         guard !text.contains("User code denied connection") else { return }
         body(Line(isError: level == LLL_ERR, text: text))

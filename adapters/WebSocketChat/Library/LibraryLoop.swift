@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import CLibwebsockets
 
 /// A context of libwebsockets with its connections. Belongs to one thread from creation to destruction.
@@ -7,7 +7,7 @@ final class LibraryLoop {
     let limits: TransportLimits
     let receiver: any FrameReceiver
     /// The server's settings and receiver; `nil` for a client.
-    let server: LibraryServing?
+    let server: LibraryServer?
     let tables: LibraryTables
     var connections: [ConnectionID: LibraryConnection] = [:]
     var virtualHosts: [TrustKey: OpaquePointer] = [:]
@@ -18,17 +18,17 @@ final class LibraryLoop {
     let outgoing: OutgoingBuffer
     /// Whether the message being written is compressed.
     var sendsCompressed = false
-    var pagesUnderWay: [OpaquePointer: PageTransfer] = [:]
+    var pageTransfers: [OpaquePointer: PageTransfer] = [:]
     /// A server's HTTP connections, which have not upgraded.
     var http: HTTPConnections<OpaquePointer>
     private(set) var isDestroying = false
     // The library sets it to NULL when the context is destroyed.
-    private let contextPlace: UnsafeMutablePointer<OpaquePointer?>
+    private let contextPointer: UnsafeMutablePointer<OpaquePointer?>
     // `nil` for clients: for few connections, the library's own loop is sufficient.
     private let eventLoop: EventLoop?
     private let stopping = LibraryTimer()
     private let ticking = LibraryTimer()
-    private var stopsNow = false
+    private var shouldStop = false
     private var lastFound: LibraryConnection?
 
     private static let tickSeconds = 0.5
@@ -36,33 +36,33 @@ final class LibraryLoop {
     // Allocated for each connection until it has opened.
     private static let requestBytes: UInt16 = 8_192
     // The same for a client's request and the response.
-    private static let answerBytes: UInt16 = 32_768
+    private static let responseBytes: UInt16 = 32_768
 
     /// - Parameter receiveBytes: The maximum size of one read, in bytes, allocated for each connection.
     init(
         queue: ServiceQueue,
         limits: TransportLimits,
         receiver: any FrameReceiver,
-        server: LibraryServing?,
+        server: LibraryServer?,
         receiveBytes: Int
-    ) throws(TransportFault) {
+    ) throws(TransportError) {
         self.queue = queue
         self.limits = limits
         self.receiver = receiver
         self.server = server
-        http = HTTPConnections(server?.place.http ?? HTTPLimits())
+        http = HTTPConnections(server?.endpoint.http ?? HTTPLimits())
         tables = LibraryTables(
             receiveBytes: receiveBytes,
-            subprotocols: server?.place.subprotocols ?? [],
+            subprotocols: server?.endpoint.subprotocols ?? [],
             limits: limits
         )
         // On a client, the library masks the content in place.
         outgoing = OutgoingBuffer(keepsContent: server != nil)
-        contextPlace = .allocate(capacity: 1)
-        contextPlace.initialize(to: nil)
+        contextPointer = .allocate(capacity: 1)
+        contextPointer.initialize(to: nil)
         eventLoop = server == nil ? nil : EventLoop()
         if server != nil && eventLoop == nil {
-            throw TransportFault(code: .noResources, description: NoSystemResource.descriptor.description)
+            throw TransportError(code: .noResources, description: SystemResourceError.descriptor.description)
         }
         var info = lws_context_creation_info()
         info.pt_serv_buf_size = UInt32(receiveBytes)
@@ -72,35 +72,35 @@ final class LibraryLoop {
                 | LWS_SERVER_OPTION_JUST_USE_RAW_ORIGIN
         )
         info.user = Unmanaged.passUnretained(self).toOpaque()
-        info.pcontext = contextPlace
+        info.pcontext = contextPointer
         info.timeout_secs = limits.connectWithin
-        info.max_http_header_data = server == nil ? LibraryLoop.answerBytes : LibraryLoop.requestBytes
+        info.max_http_header_data = server == nil ? LibraryLoop.responseBytes : LibraryLoop.requestBytes
         info.gid = -1
         info.uid = -1
         if eventLoop != nil { info.options |= UInt64(LWS_SERVER_OPTION_LIBEV) }
         var foreign: [UnsafeMutableRawPointer?] = [eventLoop.map { UnsafeMutableRawPointer($0.loop) }]
         let made = foreign.withUnsafeMutableBufferPointer { loops in
             info.foreign_loops = eventLoop == nil ? nil : loops.baseAddress
-            return ContextMaker.make(&info)
+            return ContextFactory.make(&info)
         }
         guard let context = made else {
-            throw TransportFault(
+            throw TransportError(
                 code: .noResources,
                 description:
                     "libwebsockets could not be set up: memory or descriptors are missing, or its plug-in for libev "
                     + "(package libwebsockets-evlib-ev)"
             )
         }
-        contextPlace.pointee = context
+        contextPointer.pointee = context
         eventLoop?.start(context)
     }
 
     deinit {
-        contextPlace.deallocate()
+        contextPointer.deallocate()
     }
 
     /// `nil` once the context is gone.
-    var context: OpaquePointer? { contextPlace.pointee }
+    var context: OpaquePointer? { contextPointer.pointee }
 
     /// Serves the connections until the queue is stopped, then destroys the context.
     func run() {
@@ -109,10 +109,10 @@ final class LibraryLoop {
         tick()
         // The thread could not be woken before, so commands may be pending.
         receiver.passEnded()
-        carryOut()
-        while !stopsNow && pass(context) {
+        performCommands()
+        while !shouldStop && pass(context) {
             receiver.passEnded()
-            carryOut()
+            performCommands()
             outgoing.release()
         }
         destroy(context)
@@ -130,7 +130,7 @@ final class LibraryLoop {
 
     private func pass(_ context: OpaquePointer) -> Bool {
         guard let eventLoop else { return lws_service(context, 0) >= 0 }
-        eventLoop.pass()
+        eventLoop.runOnce()
         return true
     }
 
@@ -141,17 +141,17 @@ final class LibraryLoop {
         ticking.stop(context)
         isDestroying = true
         eventLoop?.stop()
-        ContextMaker.destroy(context)
+        ContextFactory.destroy(context)
         if let eventLoop {
             // The library needs the loop to close its handles. The second call is for contexts that wait for that.
             var budget = 100
-            while contextPlace.pointee != nil && budget > 0 {
-                eventLoop.passWithoutWaiting()
+            while contextPointer.pointee != nil && budget > 0 {
+                eventLoop.runPending()
                 budget -= 1
             }
-            if let left = contextPlace.pointee { ContextMaker.destroy(left) }
+            if let left = contextPointer.pointee { ContextFactory.destroy(left) }
         }
-        for connection in Array(connections.values) { finish(connection, connection.end ?? .stopped) }
+        for connection in Array(connections.values) { finish(connection, connection.closeReason ?? .stopped) }
         receiver.passEnded()
     }
 
@@ -166,14 +166,14 @@ final class LibraryLoop {
     }
 
     /// Reports the end to the receiver, once.
-    func finish(_ connection: LibraryConnection, _ end: ConnectionEnd) {
+    func finish(_ connection: LibraryConnection, _ reason: ConnectionCloseReason) {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         if lastFound === connection { lastFound = nil }
         paused[connection.id] = nil
         connection.handle = nil
         alert = nil
         queue.closed(connection.id)
-        receiver.closed(connection.id, end)
+        receiver.closed(connection.id, reason)
     }
 
     func open(_ connection: LibraryConnection) {
@@ -187,26 +187,26 @@ final class LibraryLoop {
 
     /// Stops immediately if there are no connections, otherwise when the peers have answered or the time is up.
     func beginToStop() {
-        guard let context, !stopping.isRunning, !stopsNow else { return }
+        guard let context, !stopping.isRunning, !shouldStop else { return }
         for connection in Array(connections.values) { cut(connection, .goingAway, reason: "") }
         if connections.isEmpty {
-            stopsNow = true
+            shouldStop = true
         } else {
-            stopping.start(context, seconds: limits.farewellSeconds) { [unowned self] in stopsNow = true }
+            stopping.start(context, seconds: limits.closeTimeoutSeconds) { [unowned self] in shouldStop = true }
         }
     }
 
     func stopIfDone() {
         if queue.isStopping {
             beginToStop()
-            if connections.isEmpty { stopsNow = true }
+            if connections.isEmpty { shouldStop = true }
         }
     }
 }
 
 extension LibraryLoop {
     /// Handles a callback on the service's thread. A result other than 0 closes the connection.
-    func called(
+    func callback(
         _ handle: OpaquePointer,
         _ reason: lws_callback_reasons,
         _ user: UnsafeMutableRawPointer?,
@@ -225,37 +225,39 @@ extension LibraryLoop {
         case LWS_CALLBACK_CLOSED, LWS_CALLBACK_CLIENT_CLOSED:
             closed(handle)
         case LWS_CALLBACK_WSI_DESTROY:
-            pagesUnderWay[handle] = nil
+            pageTransfers[handle] = nil
             http.remove(handle)
             // Most connections have already ended here. One that never opened has not.
-            if let connection = connection(of: handle) { finish(connection, connection.end ?? ending(connection)) }
+            if let connection = connection(of: handle) {
+                finish(connection, connection.closeReason ?? defaultCloseReason(of: connection))
+            }
         default:
             return server == nil
-                ? clientCalled(handle, reason, user, input, length) : serverCalled(handle, reason, input, length)
+                ? clientCallback(handle, reason, user, input, length) : serverCallback(handle, reason, input, length)
         }
         return 0
     }
 
     private func closed(_ handle: OpaquePointer) {
         guard let connection = connection(of: handle) else { return }
-        finish(connection, connection.end ?? closedByLibrary(handle) ?? ending(connection))
+        finish(connection, connection.closeReason ?? closedByLibrary(handle) ?? defaultCloseReason(of: connection))
     }
 
     // The library answers violations of RFC 6455 with a close frame, and keeps its beginning.
-    private func closedByLibrary(_ handle: OpaquePointer) -> ConnectionEnd? {
+    private func closedByLibrary(_ handle: OpaquePointer) -> ConnectionCloseReason? {
         guard lws_get_close_length(handle) >= 2, let payload = lws_get_close_payload(handle) else { return nil }
         let code = CloseCode(number: UInt16(payload[0]) << 8 | UInt16(payload[1]))
         guard code == .protocolError || code == .invalidPayload else { return nil }
-        return .brokeProtocol(code)
+        return .protocolViolation(code)
     }
 
-    private func ending(_ connection: LibraryConnection) -> ConnectionEnd {
+    private func defaultCloseReason(of connection: LibraryConnection) -> ConnectionCloseReason {
         if isDestroying { return .stopped }
-        if let cut = connection.cut { return cut.end }
+        if let cut = connection.cut { return cut.closeReason }
         guard connection.phase == .opening, connection.target != nil else { return .lost }
         // The library reports every other failure to open.
         let text = "no answer came within \(limits.connectWithin) s"
-        return connection.hasAsked ? .noUpgrade(text) : .notConnected(text)
+        return connection.hasSentRequest ? .upgradeFailed(text) : .unreachable(text)
     }
 }
 
@@ -264,7 +266,7 @@ extension LibraryLoop {
 // pointers are valid only during the call. These are global functions because a closure literal would inherit the
 // isolation of its enclosing type.
 
-func libraryCalled(
+func libraryCallback(
     _ handle: OpaquePointer?,
     _ reason: lws_callback_reasons,
     _ user: UnsafeMutableRawPointer?,
@@ -273,13 +275,13 @@ func libraryCalled(
 ) -> Int32 {
     guard let handle, let context = lws_get_context(handle), let owner = lws_context_user(context) else { return 0 }
     return Unmanaged<LibraryLoop>.fromOpaque(owner)._withUnsafeGuaranteedRef { loop in
-        loop.called(handle, reason, user, input, length)
+        loop.callback(handle, reason, user, input, length)
     }
 }
 
 // OpenSSL calls this within the library's calls.
-func libraryHeardAlert(_ connection: OpaquePointer?, _ place: Int32, _ value: Int32) {
-    guard let connection, clws_is_fault(place, value) != 0 else { return }
+func libraryReceivedAlert(_ connection: OpaquePointer?, _ event: Int32, _ value: Int32) {
+    guard let connection, clws_is_alert(event, value) != 0 else { return }
     LibraryLoop.owner(ofAlertOn: connection)?.alert = (SSL_get_fd(connection), LibraryText.alert(value))
 }
 
@@ -288,7 +290,7 @@ func libraryTimerFired(_ owner: UnsafeMutableRawPointer?) {
     Unmanaged<LibraryTimer>.fromOpaque(owner).takeUnretainedValue().fired()
 }
 
-func libraryLogged(_ level: Int32, _ line: UnsafePointer<CChar>?) {
+func libraryLogCallback(_ level: Int32, _ line: UnsafePointer<CChar>?) {
     guard let line else { return }
     LibraryLog.logged(level: level, line)
 }

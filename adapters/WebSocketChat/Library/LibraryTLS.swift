@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import CLibwebsockets
 import Logging
 
@@ -21,9 +21,11 @@ struct TrustKey: Hashable {
     }
 
     /// Why no virtual host can be created; `nil` if the files are usable.
-    var fault: String? {
-        if case .authority(let file) = security, let fault = CertificateFiles.fault(authorities: file) { return fault }
-        return identity.flatMap { CertificateFiles.fault(certificate: $0.certificateFile, key: $0.keyFile) }
+    var problem: String? {
+        if case .authority(let file) = security, let problem = CertificateFiles.problem(authorities: file) {
+            return problem
+        }
+        return identity.flatMap { CertificateFiles.problem(certificate: $0.certificateFile, key: $0.keyFile) }
     }
 }
 
@@ -32,16 +34,21 @@ extension LibraryLoop {
     static let virtualHostLimit = 64
 
     // The ex-data index at which OpenSSL's contexts store their loop.
-    private static let alertPlace = clws_alert_place()
+    private static let alertIndex = clws_alert_index()
 
     /// Subscribes to the peer's alerts, for an OpenSSL context that ends before this loop.
-    func hearAlerts(_ tls: UnsafeMutableRawPointer?) {
+    func observeAlerts(_ tls: UnsafeMutableRawPointer?) {
         guard let tls else { return }
-        clws_tell_alerts(tls, LibraryLoop.alertPlace, Unmanaged.passUnretained(self).toOpaque(), libraryHeardAlert)
+        clws_observe_alerts(
+            tls,
+            LibraryLoop.alertIndex,
+            Unmanaged.passUnretained(self).toOpaque(),
+            libraryReceivedAlert
+        )
     }
 
     static func owner(ofAlertOn connection: OpaquePointer) -> LibraryLoop? {
-        clws_alert_owner(connection, alertPlace).map { Unmanaged<LibraryLoop>.fromOpaque($0).takeUnretainedValue() }
+        clws_alert_owner(connection, alertIndex).map { Unmanaged<LibraryLoop>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Returns the virtual host for trust settings, which are a property of virtual hosts.
@@ -49,13 +56,15 @@ extension LibraryLoop {
         if let made = virtualHosts[key] { return made }
         guard virtualHosts.count < LibraryLoop.virtualHostLimit else {
             let text = "more than \(LibraryLoop.virtualHostLimit) sets of certificates are in use on this thread"
-            throw NoVirtualHost(end: .unusable(text))
+            throw NoVirtualHost(reason: .invalidTarget(text))
         }
-        if let fault = key.fault {
-            throw NoVirtualHost(end: .notSecured(LibraryText.shown(fault, limit: ConnectionEnd.textLimit)))
+        if let problem = key.problem {
+            throw NoVirtualHost(
+                reason: .tlsFailed(LibraryText.sanitized(problem, limit: ConnectionCloseReason.textLimit))
+            )
         }
         guard let context, let made = makeVirtualHost(context, key) else {
-            throw NoVirtualHost(end: .notSecured("the certificates cannot be used"))
+            throw NoVirtualHost(reason: .tlsFailed("the certificates cannot be used"))
         }
         virtualHosts[key] = made
         return made
@@ -85,21 +94,21 @@ extension LibraryLoop {
 
 /// The error thrown when a target's trust settings cannot be used.
 struct NoVirtualHost: Error {
-    let end: ConnectionEnd
+    let reason: ConnectionCloseReason
 }
 
 /// Checks PEM files before the library reads them. The library reports few details, ignores authority files that it
 /// cannot read, and prompts for passphrases on the terminal.
 enum CertificateFiles {
     /// Returns why the file provides no trusted authority; `nil` if it has a certificate.
-    static func fault(authorities file: String) -> String? {
+    static func problem(authorities file: String) -> String? {
         guard isReadable(file) else { return "the file of trusted authorities \(file) cannot be read" }
         return clws_has_certificate(file) == 0
             ? "the file of trusted authorities \(file) has no certificate in PEM" : nil
     }
 
     /// Returns why the files cannot be used as an identity; `nil` if they can.
-    static func fault(certificate: String, key: String) -> String? {
+    static func problem(certificate: String, key: String) -> String? {
         guard isReadable(certificate) else { return "the certificate file \(certificate) cannot be read" }
         guard clws_has_certificate(certificate) != 0 else { return "\(certificate) has no certificate in PEM" }
         guard isReadable(key) else { return "the key file \(key) cannot be read" }
@@ -117,10 +126,10 @@ enum CertificateFiles {
 
 /// The known vulnerabilities of the underlying libraries that a peer can exploit. Signalbox avoids those of
 /// libwebsockets itself; see docs/security.md.
-enum WebSocketFaults {
+enum WebSocketVulnerabilities {
     /// Warns, once per process, about the vulnerabilities of the loaded OpenSSL. For connections with TLS.
     static func warn(to logger: Logger) {
-        let version = OpenSSLFaults.version(UInt(OpenSSL_version_num()))
-        LibraryFault.warn(of: OpenSSLFaults.all, in: "OpenSSL", version, to: logger)
+        let version = OpenSSLVulnerabilities.version(UInt(OpenSSL_version_num()))
+        LibraryVulnerability.warn(of: OpenSSLVulnerabilities.all, in: "OpenSSL", version, to: logger)
     }
 }

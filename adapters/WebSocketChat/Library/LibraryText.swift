@@ -3,24 +3,24 @@ import CLibwebsockets
 /// Sanitizes texts of the library and of peers for display.
 enum LibraryText {
     /// Returns up to `limit` bytes of a C string, trimmed, with `?` for control characters.
-    static func shown(_ text: UnsafePointer<CChar>, limit: Int) -> String {
+    static func sanitized(_ text: UnsafePointer<CChar>, limit: Int) -> String {
         var bytes: [UInt8] = []
-        var place = text
-        while place.pointee != 0 && bytes.count < limit {
-            bytes.append(UInt8(bitPattern: place.pointee))
-            place += 1
+        var position = text
+        while position.pointee != 0 && bytes.count < limit {
+            bytes.append(UInt8(bitPattern: position.pointee))
+            position += 1
         }
-        return shown(bytes)
+        return sanitized(bytes)
     }
 
     /// Returns the same for bytes of known length.
-    static func shown(_ input: UnsafeMutableRawPointer?, count: Int, limit: Int) -> String {
+    static func sanitized(_ input: UnsafeMutableRawPointer?, count: Int, limit: Int) -> String {
         guard let input, count > 0 else { return "" }
         let bytes = UnsafeRawBufferPointer(start: input, count: min(count, limit))
-        return shown(Array(bytes.prefix { $0 != 0 }))
+        return sanitized(Array(bytes.prefix { $0 != 0 }))
     }
 
-    private static func shown(_ bytes: [UInt8]) -> String {
+    private static func sanitized(_ bytes: [UInt8]) -> String {
         var bytes = bytes
         while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
         return String(decoding: bytes.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
@@ -85,8 +85,8 @@ enum LibraryText {
         guard length > 0 else { return nil }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: length + 1) { buffer in
             guard let start = buffer.baseAddress else { return nil }
-            let room = Int32(clamping: length + 1)
-            let copied = lws_hdr_copy_fragment(handle, start, room, WSI_TOKEN_HTTP_URI_ARGS, Int32(clamping: index))
+            let capacity = Int32(clamping: length + 1)
+            let copied = lws_hdr_copy_fragment(handle, start, capacity, WSI_TOKEN_HTTP_URI_ARGS, Int32(clamping: index))
             guard copied > 0 else { return nil }
             return String(decoding: UnsafeRawBufferPointer(start: start, count: Int(copied)), as: UTF8.self)
         }

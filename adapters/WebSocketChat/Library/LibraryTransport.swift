@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import CLibwebsockets
 import Synchronization
 
@@ -12,7 +12,7 @@ final class LibraryTransport: FrameTransport {
 
     private struct State {
         var port: UInt16 = 0
-        var isOver = false
+        var hasEnded = false
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -32,9 +32,9 @@ final class LibraryTransport: FrameTransport {
     static func client(
         limits: TransportLimits = TransportLimits(),
         receiver: @escaping @Sendable (any FrameSender) -> any FrameReceiver
-    ) async throws(TransportFault) -> LibraryTransport {
+    ) async throws(TransportError) -> LibraryTransport {
         let transport = LibraryTransport(limits: limits)
-        try await transport.start { () throws(TransportFault) in
+        try await transport.start { () throws(TransportError) in
             try LibraryLoop(
                 queue: transport.queue,
                 limits: limits,
@@ -50,13 +50,13 @@ final class LibraryTransport: FrameTransport {
     ///
     /// - Parameter receiver: See ``client(limits:receiver:)``.
     static func server(
-        _ place: ServerPlace,
+        _ endpoint: ServerEndpoint,
         limits: TransportLimits = TransportLimits(),
         receiver: @escaping @Sendable (any FrameSender) -> any ServerFrameReceiver
-    ) async throws(TransportFault) -> LibraryTransport {
+    ) async throws(TransportError) -> LibraryTransport {
         let transport = LibraryTransport(limits: limits)
-        try await transport.start { () throws(TransportFault) in
-            let serving = LibraryServing(place, receiver: receiver(transport))
+        try await transport.start { () throws(TransportError) in
+            let serving = LibraryServer(endpoint, receiver: receiver(transport))
             let loop = try LibraryLoop(
                 queue: transport.queue,
                 limits: limits,
@@ -64,7 +64,7 @@ final class LibraryTransport: FrameTransport {
                 server: serving,
                 receiveBytes: serverReceiveBytes
             )
-            do throws(TransportFault) {
+            do throws(TransportError) {
                 let port = try loop.listen()
                 transport.state.withLock { $0.port = port }
                 serving.receiver.listens(on: port)
@@ -103,33 +103,33 @@ final class LibraryTransport: FrameTransport {
     }
 
     private func start(
-        _ make: @escaping @Sendable () throws(TransportFault) -> LibraryLoop
-    ) async throws(TransportFault) {
-        let fault = await withCheckedContinuation { (started: CheckedContinuation<TransportFault?, Never>) in
-            do throws(NoSystemResource) {
+        _ make: @escaping @Sendable () throws(TransportError) -> LibraryLoop
+    ) async throws(TransportError) {
+        let error = await withCheckedContinuation { (started: CheckedContinuation<TransportError?, Never>) in
+            do throws(SystemResourceError) {
                 let thread = try OwnedThread { [self] in
                     LibraryTransport.run(make, started: started)
                     // Otherwise OpenSSL frees its state when the thread exits, possibly while the process exits and
                     // OpenSSL shuts down (OPENSSL_init_crypto(3)).
                     OPENSSL_thread_stop()
-                    over()
+                    threadEnded()
                 }
                 // The thread is not joined; `stopped` waits for its last action.
-                thread.leave()
+                thread.detach()
             } catch {
-                over()
-                started.resume(returning: TransportFault(code: .noResources, description: error.description))
+                threadEnded()
+                started.resume(returning: TransportError(code: .noResources, description: error.description))
             }
         }
-        if let fault { throw fault }
+        if let error { throw error }
     }
 
     // Releases the loop on return, before waiters are resumed.
     private static func run(
-        _ make: () throws(TransportFault) -> LibraryLoop,
-        started: CheckedContinuation<TransportFault?, Never>
+        _ make: () throws(TransportError) -> LibraryLoop,
+        started: CheckedContinuation<TransportError?, Never>
     ) {
-        do throws(TransportFault) {
+        do throws(TransportError) {
             let loop = try make()
             started.resume(returning: nil)
             loop.run()
@@ -141,17 +141,17 @@ final class LibraryTransport: FrameTransport {
     /// Waits until the receiver is no longer called.
     func stopped() async {
         await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if !state.isOver { state.waiters.append(continuation) }
-                return state.isOver
+            let hasEnded = state.withLock { state in
+                if !state.hasEnded { state.waiters.append(continuation) }
+                return state.hasEnded
             }
-            if isOver { continuation.resume() }
+            if hasEnded { continuation.resume() }
         }
     }
 
-    private func over() {
+    private func threadEnded() {
         let waiters = state.withLock { state in
-            state.isOver = true
+            state.hasEnded = true
             defer { state.waiters = [] }
             return state.waiters
         }

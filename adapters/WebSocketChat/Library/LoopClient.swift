@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import CLibwebsockets
 
 #if canImport(Darwin)
@@ -13,7 +13,7 @@ extension LibraryLoop {
     func connect(_ id: ConnectionID, _ target: ClientTarget) {
         let connection = LibraryConnection(id, target: target)
         connections[id] = connection
-        if let fault = target.fault { return finish(connection, .unusable(fault)) }
+        if let problem = target.problem { return finish(connection, .invalidTarget(problem)) }
         guard NumericAddress(target.address) != nil else {
             return finish(connection, .notResolved("\(target.address) is no numeric address"))
         }
@@ -21,17 +21,17 @@ extension LibraryLoop {
         do throws(NoVirtualHost) {
             handle = begin(id, target, virtualHost: try virtualHost(for: TrustKey(target)))
         } catch {
-            return finish(connection, error.end)
+            return finish(connection, error.reason)
         }
         // The call may already have reported the end.
         guard connections[id] === connection else { return }
         guard let handle else {
-            return finish(connection, .notConnected("no connection to \(target.address) could be begun"))
+            return finish(connection, .unreachable("no connection to \(target.address) could be begun"))
         }
         connection.handle = handle
         if let cut = connection.cut {
             connection.cut = nil
-            self.cut(connection, cut.code, reason: cut.reason, end: cut.end)
+            self.cut(connection, cut.code, reason: cut.reason, closeReason: cut.closeReason)
         }
     }
 
@@ -70,7 +70,7 @@ extension LibraryLoop {
 }
 
 extension LibraryLoop {
-    func clientCalled(
+    func clientCallback(
         _ handle: OpaquePointer,
         _ reason: lws_callback_reasons,
         _ user: UnsafeMutableRawPointer?,
@@ -78,7 +78,7 @@ extension LibraryLoop {
         _ length: Int
     ) -> Int32 {
         if reason == LWS_CALLBACK_OPENSSL_LOAD_EXTRA_CLIENT_VERIFY_CERTS {
-            hearAlerts(user)
+            observeAlerts(user)
             return 0
         }
         guard let connection = connection(of: handle), let target = connection.target else {
@@ -90,10 +90,10 @@ extension LibraryLoop {
             // `user` is the verification context here. A length of 0 means that verification failed.
             return isTrusted(isVerified: length != 0, user, connection) ? 0 : 1
         case LWS_CALLBACK_CLIENT_APPEND_HANDSHAKE_HEADER:
-            connection.hasAsked = true
+            connection.hasSentRequest = true
             for header in target.headers
             where clws_append_header(handle, header.name + ":", header.value, input, length) != 0 {
-                connection.end = .unusable("the headers do not fit into a request")
+                connection.closeReason = .invalidTarget("the headers do not fit into a request")
                 return -1
             }
         case LWS_CALLBACK_CLIENT_CONFIRM_EXTENSION_SUPPORTED:
@@ -106,8 +106,8 @@ extension LibraryLoop {
             connection.handle = handle
             open(connection)
         case LWS_CALLBACK_CLIENT_CONNECTION_ERROR:
-            let text = LibraryText.shown(input, count: length, limit: ConnectionEnd.textLimit)
-            finish(connection, connection.end ?? failure(text, of: connection, handle))
+            let text = LibraryText.sanitized(input, count: length, limit: ConnectionCloseReason.textLimit)
+            finish(connection, connection.closeReason ?? failure(text, of: connection, handle))
         default: break
         }
         return 0
@@ -121,11 +121,11 @@ extension LibraryLoop {
         guard !isVerified else { return true }
         guard let verification else { return false }
         if connection.target?.security == .anything {
-            clws_certificate_forgive(verification)
+            clws_certificate_ignore_error(verification)
             return true
         }
-        let fault = clws_certificate_fault(verification).map { String(cString: $0) } ?? "unknown"
-        connection.end = .notSecured("the server's certificate is not trusted: \(fault)")
+        let error = clws_certificate_error(verification).map { String(cString: $0) } ?? "unknown"
+        connection.closeReason = .tlsFailed("the server's certificate is not trusted: \(error)")
         return false
     }
 
@@ -133,25 +133,25 @@ extension LibraryLoop {
         _ text: String,
         of connection: LibraryConnection,
         _ handle: OpaquePointer
-    ) -> ConnectionEnd {
+    ) -> ConnectionCloseReason {
         if let alert, alert.descriptor == lws_get_socket_fd(handle) {
-            return .notSecured("TLS failed: the server says \(alert.text)")
+            return .tlsFailed("TLS failed: the server says \(alert.text)")
         }
-        if connection.hasAsked {
+        if connection.hasSentRequest {
             let status = Int(lws_http_client_http_response(handle))
             if status > 0 && status != 101 { return .refused(status: status) }
-            return .noUpgrade(text)
+            return .upgradeFailed(text)
         }
-        guard connection.target?.security != ClientTarget.Security.none else { return .notConnected(text) }
+        guard connection.target?.security != ClientTarget.Security.none else { return .unreachable(text) }
         // The library's own error texts are numbers.
         if text.hasPrefix("connect SSL") {
-            return .notSecured("TLS failed: what the server sends is no TLS, or is broken")
+            return .tlsFailed("TLS failed: what the server sends is no TLS, or is broken")
         }
         if text.hasPrefix("connect SYSCALL") {
-            return .notSecured("TLS failed: the connection ended before it was secured")
+            return .tlsFailed("TLS failed: the connection ended before it was secured")
         }
         let lowercase = text.lowercased()
-        let speaksOfTLS = ["tls", "ssl", "cert"].contains { lowercase.contains($0) }
-        return speaksOfTLS ? .notSecured("TLS failed: \(text)") : .notConnected(text)
+        let mentionsTLS = ["tls", "ssl", "cert"].contains { lowercase.contains($0) }
+        return mentionsTLS ? .tlsFailed("TLS failed: \(text)") : .unreachable(text)
     }
 }

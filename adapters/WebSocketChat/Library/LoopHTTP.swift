@@ -30,7 +30,7 @@ extension LibraryLoop {
             // An evicted connection leaves its descriptor to the next one.
             if decision != .refused { apply(decision) }
             destroyEvicted()
-            server?.receiver.cutForDescriptors()
+            server?.receiver.descriptorsExhausted()
             return -1
         }
         let isAdmitted = apply(decision)
@@ -49,7 +49,7 @@ extension LibraryLoop {
             server?.receiver.evicted()
             return true
         case .refused:
-            server?.receiver.turnedAway()
+            server?.receiver.limitReached()
             return false
         case .expired: return false
         }
@@ -120,9 +120,9 @@ extension LibraryLoop {
         lws_set_timeout(handle, NO_PENDING_TIMEOUT, 0)
         let isHead = lws_hdr_total_length(handle, WSI_TOKEN_HEAD_URI) > 0
         guard isHead || lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0 else { return refuse(handle, .wrongMethod) }
-        guard let page = server?.place.pages[path] else { return refuse(handle, .notFound) }
+        guard let page = server?.endpoint.pages[path] else { return refuse(handle, .notFound) }
         guard writeHead(of: page, to: handle) else { return -1 }
-        pagesUnderWay[handle] = PageTransfer(page: page, isWritten: isHead)
+        pageTransfers[handle] = PageTransfer(page: page, isWritten: isHead)
         if isHead { return continuePage(handle) }
         lws_callback_on_writable(handle)
         return 0
@@ -134,36 +134,36 @@ extension LibraryLoop {
             guard let base = buffer.baseAddress else { return false }
             let start = base + head
             let end = base + buffer.count
-            var place: UnsafeMutablePointer<UInt8>? = start
+            var cursor: UnsafeMutablePointer<UInt8>? = start
             let length = lws_filepos_t(page.body.count)
-            guard lws_add_http_common_headers(handle, 200, page.contentType, length, &place, end) == 0 else {
+            guard lws_add_http_common_headers(handle, 200, page.contentType, length, &cursor, end) == 0 else {
                 return false
             }
             for header in page.headers {
                 let count = Int32(clamping: header.value.utf8.count)
-                guard lws_add_http_header_by_name(handle, header.name + ":", header.value, count, &place, end) == 0
+                guard lws_add_http_header_by_name(handle, header.name + ":", header.value, count, &cursor, end) == 0
                 else { return false }
             }
-            if http.isLast(handle), lws_add_http_header_by_name(handle, "connection:", "close", 5, &place, end) != 0 {
+            if http.isLast(handle), lws_add_http_header_by_name(handle, "connection:", "close", 5, &cursor, end) != 0 {
                 return false
             }
-            return lws_finalize_write_http_header(handle, start, &place, end) == 0
+            return lws_finalize_write_http_header(handle, start, &cursor, end) == 0
         }
     }
 
     /// Writes the next part of a document, or ends the request when all of it has been sent.
     func continuePage(_ handle: OpaquePointer) -> Int32 {
-        guard var transfer = pagesUnderWay[handle] else { return 0 }
+        guard var transfer = pageTransfers[handle] else { return 0 }
         if !transfer.isWritten {
             guard writePart(of: &transfer, to: handle) else { return -1 }
-            pagesUnderWay[handle] = transfer
+            pageTransfers[handle] = transfer
         }
         // While bytes are buffered, the client is still reading, and its connection counts as busy.
         guard transfer.isWritten, lws_partial_buffered(handle) == 0 else {
             lws_callback_on_writable(handle)
             return 0
         }
-        pagesUnderWay[handle] = nil
+        pageTransfers[handle] = nil
         guard !http.isLast(handle), lws_http_transaction_completed(handle) == 0 else { return -1 }
         http.answered(handle)
         return 0

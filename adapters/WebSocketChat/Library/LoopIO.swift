@@ -15,22 +15,22 @@ extension LibraryLoop {
             endsFrame: flags & 4 != 0,
             reserved: UInt8(truncatingIfNeeded: flags) & 0x70
         )
-        act(on: connection.reading.take(chunk) { receiver.received($0, on: connection.id) }, connection)
+        act(on: connection.decoder.decode(chunk) { receiver.received($0, on: connection.id) }, connection)
         return 0
     }
 
     /// Delivers the input held since the connection was paused.
     func receiveRest(of connection: LibraryConnection) {
-        guard connection.phase == .open, connection.cut == nil else { return connection.reading.drop() }
-        act(on: connection.reading.goOn { receiver.received($0, on: connection.id) }, connection)
+        guard connection.phase == .open, connection.cut == nil else { return connection.decoder.discardHeld() }
+        act(on: connection.decoder.resume { receiver.received($0, on: connection.id) }, connection)
     }
 
-    private func act(on outcome: MessageReading.Outcome, _ connection: LibraryConnection) {
+    private func act(on outcome: FrameDecoder.Outcome, _ connection: LibraryConnection) {
         switch outcome {
         case .proceed: break
         case .pause: pause(connection)
         case .close(let code, let reason): cut(connection, code, reason: reason)
-        case .broken(let code, let reason): cut(connection, code, reason: reason, end: .brokeProtocol(code))
+        case .broken(let code, let reason): cut(connection, code, reason: reason, closeReason: .protocolViolation(code))
         }
     }
 
@@ -38,7 +38,12 @@ extension LibraryLoop {
     func ponged(_ handle: OpaquePointer) {
         guard let connection = connection(of: handle) else { return }
         guard lws_get_reserved_bits(handle) == 0 else {
-            return cut(connection, .protocolError, reason: "reserved bits", end: .brokeProtocol(.protocolError))
+            return cut(
+                connection,
+                .protocolError,
+                reason: "reserved bits",
+                closeReason: .protocolViolation(.protocolError)
+            )
         }
         receiver.ponged(connection.id)
     }
@@ -46,20 +51,20 @@ extension LibraryLoop {
     /// Handles the peer's close frame. A result other than 0 drops the connection without an answer.
     func peerClosed(_ handle: OpaquePointer, _ input: UnsafeMutableRawPointer?, _ length: Int) -> Int32 {
         guard let connection = connection(of: handle), connection.phase == .open else { return 0 }
-        connection.phase = .ending
-        // Faults of the frame are not reported, as the peer is leaving.
-        connection.end = .lost
+        connection.phase = .closing
+        // Errors in the frame are not reported, as the peer is leaving.
+        connection.closeReason = .lost
         guard lws_get_reserved_bits(handle) == 0 else { return -1 }
         guard let input, length >= 2 else {
-            connection.end = .closedByPeer(.absent, reason: "")
+            connection.closeReason = .closedByPeer(.absent, reason: "")
             return 0
         }
         let bytes = UnsafeRawBufferPointer(start: input, count: length)
         var text = UTF8Stream()
         guard text.take(UnsafeRawBufferPointer(rebasing: bytes[2...])), text.isComplete else { return -1 }
         let code = CloseCode(number: UInt16(bytes[0]) << 8 | UInt16(bytes[1]))
-        let reason = LibraryText.shown(input + 2, count: length - 2, limit: CloseCode.reasonLimit)
-        connection.end = .closedByPeer(code, reason: reason)
+        let reason = LibraryText.sanitized(input + 2, count: length - 2, limit: CloseCode.reasonLimit)
+        connection.closeReason = .closedByPeer(code, reason: reason)
         return 0
     }
 }
@@ -68,7 +73,7 @@ extension LibraryLoop {
     // The maximum number of messages per write callback, so that other connections are served too.
     private static let messagesPerTurn = 64
     // Above this size, in bytes, the socket is checked first, because the library copies what it refuses.
-    private static let copiedWithoutAsking = 4_096
+    private static let uncheckedWriteBytes = 4_096
     // A server's library does not report an empty pong.
     private static let pingContent = Array("ping".utf8)
 
@@ -77,9 +82,11 @@ extension LibraryLoop {
         guard let connection = connection(of: handle), connection.phase == .open else { return 0 }
         queue.wrote(cost: connection.unsentCost, on: connection.id)
         connection.unsentCost = 0
-        if let cut = connection.cut { return close(connection, handle, cut.code, reason: cut.reason, end: cut.end) }
+        if let cut = connection.cut {
+            return close(connection, handle, cut.code, reason: cut.reason, closeReason: cut.closeReason)
+        }
         guard connection.hasNext else {
-            isDrained(connection)
+            reportDrained(connection)
             return 0
         }
         let result = writeTurn(connection, handle)
@@ -88,34 +95,40 @@ extension LibraryLoop {
         return result
     }
 
-    private func isDrained(_ connection: LibraryConnection) {
-        guard connection.owesDrained else { return }
-        connection.owesDrained = false
+    private func reportDrained(_ connection: LibraryConnection) {
+        guard connection.needsDrainedCall else { return }
+        connection.needsDrainedCall = false
         receiver.drained(connection.id)
     }
 
     private func writeTurn(_ connection: LibraryConnection, _ handle: OpaquePointer) -> Int32 {
-        var gone = 0
-        defer { queue.wrote(cost: gone, on: connection.id) }
+        var releasedCost = 0
+        defer { queue.wrote(cost: releasedCost, on: connection.id) }
         var left = LibraryLoop.messagesPerTurn
         while left > 0, let next = connection.takeNext() {
             left -= 1
             switch next {
             case .message(let kind, let bytes):
                 guard let written = write(bytes, kind, connection, handle) else { return -1 }
-                gone += connection.unsentCost
+                releasedCost += connection.unsentCost
                 connection.unsentCost = ServiceQueue.cost(of: bytes)
                 if isFull(handle, written) { return 0 }
             case .ping: if !write(LibraryLoop.pingContent, LWS_WRITE_PING, connection, handle) { return -1 }
             case .close(let code, let reason):
-                return close(connection, handle, code, reason: reason, end: .closedHere(code, reason: reason))
+                return close(
+                    connection,
+                    handle,
+                    code,
+                    reason: reason,
+                    closeReason: .closedLocally(code, reason: reason)
+                )
             }
         }
         return 0
     }
 
     private func isFull(_ handle: OpaquePointer, _ count: Int) -> Bool {
-        count > LibraryLoop.copiedWithoutAsking
+        count > LibraryLoop.uncheckedWriteBytes
             ? lws_send_pipe_choked(handle) != 0 : lws_partial_buffered(handle) != 0
     }
 
@@ -127,7 +140,7 @@ extension LibraryLoop {
         _ handle: OpaquePointer
     ) -> Int? {
         let frame = kind == .text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY
-        guard message.count >= MessageDeflater.smallestMessage, let packed = connection.deflater?.deflate(message)
+        guard message.count >= MessageDeflater.minimumMessageSize, let packed = connection.deflater?.deflate(message)
         else {
             return write(message, frame, connection, handle) ? message.count : nil
         }
@@ -143,7 +156,7 @@ extension LibraryLoop {
         _ handle: OpaquePointer
     ) -> Bool {
         guard let start = outgoing.fill(bytes), lws_write(handle, start, bytes.count, kind) >= 0 else { return false }
-        connection.owesDrained = true
+        connection.needsDrainedCall = true
         return true
     }
 
@@ -152,12 +165,12 @@ extension LibraryLoop {
         _ handle: OpaquePointer,
         _ code: CloseCode,
         reason: String,
-        end: ConnectionEnd
+        closeReason: ConnectionCloseReason
     ) -> Int32 {
         var text = LibraryText.reason(reason)
         let sent = code.isSendable ? code : .normal
-        connection.phase = .ending
-        connection.end = end
+        connection.phase = .closing
+        connection.closeReason = closeReason
         // The peer's close frame must be read. Messages before it are ignored.
         resume(connection)
         lws_close_reason(handle, lws_close_status(rawValue: UInt32(sent.number)), &text, text.count)
@@ -169,7 +182,7 @@ extension LibraryLoop {
 // memory that they share. It also aborts if a message fills its memory exactly. So only two of its functions are used.
 // It negotiates the extension, answering with the table of options. Another callback changes a frame's first byte.
 // Compressed content passes through the library unchanged.
-func libraryExtended(
+func libraryExtensionCallback(
     _ context: OpaquePointer?,
     _ entry: UnsafePointer<lws_extension>?,
     _ handle: OpaquePointer?,
@@ -180,12 +193,12 @@ func libraryExtended(
 ) -> Int32 {
     guard let context, let handle, let owner = lws_context_user(context) else { return -1 }
     return Unmanaged<LibraryLoop>.fromOpaque(owner)._withUnsafeGuaranteedRef { loop in
-        loop.extended(handle, reason, input)
+        loop.extensionCallback(handle, reason, input)
     }
 }
 
 extension LibraryLoop {
-    func extended(
+    func extensionCallback(
         _ handle: OpaquePointer,
         _ reason: lws_extension_callback_reasons,
         _ input: UnsafeMutableRawPointer?
@@ -204,13 +217,13 @@ extension LibraryLoop {
     }
 
     /// Returns whether this is the chosen offer. Called for each of the client's offers in order.
-    func agrees(_ handle: OpaquePointer) -> Bool {
-        guard server?.place.compresses == true, let connection = connection(of: handle),
+    func acceptsOffer(_ handle: OpaquePointer) -> Bool {
+        guard server?.endpoint.compresses == true, let connection = connection(of: handle),
             let offers = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle),
             let chosen = DeflateAgreement.chosen(from: offers)
         else { return false }
         defer { connection.offersSeen += 1 }
-        guard chosen.place == connection.offersSeen else { return false }
+        guard chosen.index == connection.offersSeen else { return false }
         connection.agreement = chosen.agreement
         return true
     }
@@ -218,7 +231,7 @@ extension LibraryLoop {
     private func confirm(_ handle: OpaquePointer) -> Int32 {
         guard let connection = connection(of: handle), connection.target?.offersCompression == true,
             let answer = LibraryText.header(WSI_TOKEN_EXTENSIONS, of: handle),
-            let agreement = DeflateAgreement.told(by: answer)
+            let agreement = DeflateAgreement.negotiated(by: answer)
         else { return -1 }
         connection.agreement = agreement
         return 0

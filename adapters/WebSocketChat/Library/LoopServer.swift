@@ -1,13 +1,13 @@
-import AdapterThreads
+import AdapterSupport
 import CLibwebsockets
 
 /// The settings and receiver of a server's loop. Belongs to the service's thread.
-final class LibraryServing {
-    let place: ServerPlace
+final class LibraryServer {
+    let endpoint: ServerEndpoint
     let receiver: any ServerFrameReceiver
 
-    init(_ place: ServerPlace, receiver: any ServerFrameReceiver) {
-        self.place = place
+    init(_ endpoint: ServerEndpoint, receiver: any ServerFrameReceiver) {
+        self.endpoint = endpoint
         self.receiver = receiver
     }
 }
@@ -16,18 +16,18 @@ extension LibraryLoop {
     /// Starts to listen.
     ///
     /// - Returns: The port.
-    func listen() throws(TransportFault) -> UInt16 {
-        guard let context, let place = server?.place else {
-            throw TransportFault(code: .noResources, description: "there is nothing to listen with")
+    func listen() throws(TransportError) -> UInt16 {
+        guard let context, let endpoint = server?.endpoint else {
+            throw TransportError(code: .noResources, description: "there is nothing to listen with")
         }
-        if let identity = place.identity,
-            let fault = CertificateFiles.fault(certificate: identity.certificateFile, key: identity.keyFile)
+        if let identity = endpoint.identity,
+            let problem = CertificateFiles.problem(certificate: identity.certificateFile, key: identity.keyFile)
         {
-            throw TransportFault(code: .unusableCertificate, description: fault)
+            throw TransportError(code: .unusableCertificate, description: problem)
         }
         var info = lws_context_creation_info()
-        info.port = Int32(place.port)
-        info.iface = tables.keep(place.address)
+        info.port = Int32(endpoint.port)
+        info.iface = tables.keep(endpoint.address)
         info.vhost_name = tables.keep("server")
         info.protocols = UnsafePointer(tables.protocols)
         info.retry_and_idle_policy = UnsafePointer(tables.policy)
@@ -38,31 +38,31 @@ extension LibraryLoop {
         info.options = UInt64(LWS_SERVER_OPTION_FAIL_UPON_UNABLE_TO_BIND | LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS)
         // For an IPv4 address, libwebsockets 4.1.6 would create a dual-stack socket, store the address in the wrong
         // field, and listen on every address of the machine.
-        if let address = place.address, NumericAddress(address)?.isIPv6 != true {
+        if let address = endpoint.address, NumericAddress(address)?.isIPv6 != true {
             info.options |= UInt64(LWS_SERVER_OPTION_DISABLE_IPV6)
         }
-        if place.compresses { info.extensions = UnsafePointer(tables.extensions) }
-        if let identity = place.identity {
+        if endpoint.compresses { info.extensions = UnsafePointer(tables.extensions) }
+        if let identity = endpoint.identity {
             info.ssl_options_set = clws_old_tls()
             info.ssl_cert_filepath = tables.keep(identity.certificateFile)
             info.ssl_private_key_filepath = tables.keep(identity.keyFile)
             info.options |= UInt64(LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT)
         }
-        guard let host = lws_create_vhost(context, &info) else { throw LibraryLoop.notListening(place) }
+        guard let host = lws_create_vhost(context, &info) else { throw LibraryLoop.notListening(endpoint) }
         let port = lws_get_vhost_listen_port(host)
-        guard port > 0, let port = UInt16(exactly: port) else { throw LibraryLoop.notListening(place) }
+        guard port > 0, let port = UInt16(exactly: port) else { throw LibraryLoop.notListening(endpoint) }
         return port
     }
 
-    private static func notListening(_ place: ServerPlace) -> TransportFault {
-        let name = "\(place.address ?? "*"):\(place.port)"
-        return TransportFault(
+    private static func notListening(_ endpoint: ServerEndpoint) -> TransportError {
+        let name = "\(endpoint.address ?? "*"):\(endpoint.port)"
+        return TransportError(
             code: .notListening,
             description: "cannot listen on \(name): the port is taken, or the address is not this machine's"
         )
     }
 
-    func serverCalled(
+    func serverCallback(
         _ handle: OpaquePointer,
         _ reason: lws_callback_reasons,
         _ input: UnsafeMutableRawPointer?,
@@ -76,7 +76,7 @@ extension LibraryLoop {
             return 0
         case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return confirmUpgrade(handle)
         case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return decide(handle)
-        case LWS_CALLBACK_CONFIRM_EXTENSION_OKAY: return agrees(handle) ? 0 : 1
+        case LWS_CALLBACK_CONFIRM_EXTENSION_OKAY: return acceptsOffer(handle) ? 0 : 1
         case LWS_CALLBACK_ESTABLISHED:
             guard let connection = connection(of: handle) else { return -1 }
             if connection.handshake.request?.subprotocols.isEmpty == false, let entry = lws_get_protocol(handle) {
@@ -85,10 +85,10 @@ extension LibraryLoop {
             connection.handshake.isCompressed = connection.agreement != nil
             open(connection)
             return 0
-        case LWS_CALLBACK_HTTP: return beginPage(handle, LibraryText.shown(input, count: length, limit: 1_024))
+        case LWS_CALLBACK_HTTP: return beginPage(handle, LibraryText.sanitized(input, count: length, limit: 1_024))
         case LWS_CALLBACK_HTTP_WRITEABLE: return continuePage(handle)
         case LWS_CALLBACK_CLOSED_HTTP:
-            pagesUnderWay[handle] = nil
+            pageTransfers[handle] = nil
             return 0
         // The library treats CONNECT as a switch to a raw connection, which it would never cut.
         case LWS_CALLBACK_RAW_ADOPT, LWS_CALLBACK_RAW_RX, LWS_CALLBACK_RAW_WRITEABLE: return -1
@@ -155,7 +155,7 @@ extension LibraryLoop {
         guard let name = LibraryText.header(WSI_TOKEN_UPGRADE, of: handle)?.lowercased() else { return -1 }
         switch name {
         case "websocket":
-            guard let refusal = upgradeFault(handle) else { return 0 }
+            guard let refusal = upgradeRefusal(handle) else { return 0 }
             server?.receiver.refused(status: refusal.status, from: LibraryLoop.peerAddress(of: handle))
             return refuse(handle, refusal)
         // The library would switch to HTTP/2 on request.
@@ -165,7 +165,7 @@ extension LibraryLoop {
         }
     }
 
-    private func upgradeFault(_ handle: OpaquePointer) -> HTTPRefusal? {
+    private func upgradeRefusal(_ handle: OpaquePointer) -> HTTPRefusal? {
         guard lws_hdr_total_length(handle, WSI_TOKEN_GET_URI) > 0 else { return .wrongMethod }
         if LibraryText.isRepeated(WSI_TOKEN_ORIGIN, of: handle) { return .forbidden }
         for token in [WSI_TOKEN_HOST, WSI_TOKEN_HTTP_AUTHORIZATION, WSI_TOKEN_KEY, WSI_TOKEN_VERSION]
@@ -183,10 +183,10 @@ extension LibraryLoop {
         guard LibraryLoop.isKey(LibraryText.header(WSI_TOKEN_KEY, of: handle) ?? "") else {
             return .malformed("The header Sec-WebSocket-Key is missing, or is not 16 bytes in Base64.")
         }
-        return listFault(handle)
+        return listHeaderRefusal(handle)
     }
 
-    private func listFault(_ handle: OpaquePointer) -> HTTPRefusal? {
+    private func listHeaderRefusal(_ handle: OpaquePointer) -> HTTPRefusal? {
         let connection = LibraryText.header(WSI_TOKEN_CONNECTION, of: handle) ?? ""
         guard connection.utf8.count <= LibraryLoop.listLimit else {
             return .tooLarge("The header Connection has more than \(LibraryLoop.listLimit) bytes.")
@@ -203,8 +203,8 @@ extension LibraryLoop {
             return .tooLarge("The header Sec-WebSocket-Protocol has more than \(LibraryLoop.listLimit) bytes.")
         }
         // The library drops a request for subprotocols if it supports none of them.
-        let spoken = server?.place.subprotocols ?? []
-        guard offered.isEmpty || LibraryText.list(offered).contains(where: spoken.contains) else {
+        let supported = server?.endpoint.subprotocols ?? []
+        guard offered.isEmpty || LibraryText.list(offered).contains(where: supported.contains) else {
             return .malformed("None of the offered subprotocols is spoken here.")
         }
         return nil

@@ -40,11 +40,11 @@ final class ServiceQueue: Sendable {
 
     func send(_ message: [UInt8], _ kind: MessageKind, on connection: ConnectionID) -> SendAdmission {
         state.withLock { state in
-            guard !state.isStopping, let waiting = state.waiting[connection] else { return .gone }
+            guard !state.isStopping, let waiting = state.waiting[connection] else { return .closed }
             let cost = ServiceQueue.cost(of: message)
             guard cost <= (state.waitingLimits[connection] ?? limits.waitingBytes) - waiting else { return .full }
             guard cost <= limits.allWaitingBytes - state.allWaiting else {
-                return .crowded(slowest: ServiceQueue.slowest(in: &state) ?? connection)
+                return .overloaded(slowest: ServiceQueue.slowest(in: &state) ?? connection)
             }
             state.waiting[connection] = waiting + cost
             state.allWaiting += cost

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 
 /// Turns message pieces into arrivals, submitted per pass or full batch. Belongs to the service's thread.
@@ -26,7 +26,7 @@ final class ArrivalFeeder {
     private var batch: PassBatch
     /// Arrivals registered in the table but not accepted by the intake.
     private var pending = PendingArrivals()
-    private var touched: [ReadConnection] = []
+    private var touched: [InboundConnection] = []
     /// Whether the intake has no room. Nothing is submitted until it has.
     private(set) var isWaiting = false
     /// Whether the intake has closed, or the feeder has.
@@ -41,14 +41,14 @@ final class ArrivalFeeder {
     }
 
     /// Creates the reading state of one of the source's connections.
-    func connection(_ chat: ChatConnection, origin: Origin) -> ReadConnection {
+    func connection(_ chat: ChatConnection, origin: Origin) -> InboundConnection {
         let flow = ConnectionFlow(chat.number, window: parts.connectionWindow, transport: parts.transport)
-        return ReadConnection(chat, origin: origin, flow: flow, limit: parts.limits.bytes)
+        return InboundConnection(chat, origin: origin, flow: flow, limit: parts.limits.bytes)
     }
 
     // MARK: - Reading
 
-    func received(_ piece: MessagePiece, on connection: ReadConnection) -> PieceVerdict {
+    func received(_ piece: MessagePiece, on connection: InboundConnection) -> PieceVerdict {
         if piece.isBinary && envelopes.binary == nil {
             let error = BodyError(.typeMismatch, detail: "a text message expected, not a binary one")
             let kept = UnsafeRawBufferPointer(rebasing: piece.bytes.prefix(parts.limits.bytes))
@@ -60,11 +60,11 @@ final class ArrivalFeeder {
         case .tooBig:
             let error = BodyError(.tooLarge, detail: "at most \(parts.limits.bytes) bytes expected")
             connection.assembler.withMessage(piece) { append(rejected: error, $0, connection) }
-            connection.assembler.forget()
+            connection.assembler.reset()
             return .close(.messageTooBig, reason: "at most \(parts.limits.bytes) bytes")
-        case .whole:
+        case .complete:
             connection.assembler.withMessage(piece) { append($0, isBinary: piece.isBinary, connection) }
-            connection.assembler.forget()
+            connection.assembler.reset()
         }
         if isWaiting { hold(connection) }
         return connection.flow.isPaused ? .pause : .proceed
@@ -73,12 +73,12 @@ final class ArrivalFeeder {
     /// Submits an internal action about a connection.
     ///
     /// - Parameter body: A JSON object without a member `action`.
-    func announce(_ action: ActionName, body: [UInt8], on connection: ReadConnection) {
-        connection.flow.addOwn()
+    func announce(_ action: ActionName, body: [UInt8], on connection: InboundConnection) {
+        connection.flow.addInternal()
         body.withUnsafeBytes { append($0, .handler(action), .json, connection) }
     }
 
-    private func append(_ message: UnsafeRawBufferPointer, isBinary: Bool, _ connection: ReadConnection) {
+    private func append(_ message: UnsafeRawBufferPointer, isBinary: Bool, _ connection: InboundConnection) {
         if !isBinary && envelopes.textMayBeBatch && FrameElements.isArray(message) {
             return append(batch: message, connection)
         }
@@ -90,12 +90,12 @@ final class ArrivalFeeder {
         }
     }
 
-    private func append(batch array: UnsafeRawBufferPointer, _ connection: ReadConnection) {
-        do throws(FrameElements.Fault) {
-            let places = try FrameElements.places(in: array, limit: parts.frames.batch)
-            connection.flow.add(places.count)
-            for place in places {
-                append(UnsafeRawBufferPointer(rebasing: array[place]), envelopes.text, .json, connection)
+    private func append(batch array: UnsafeRawBufferPointer, _ connection: InboundConnection) {
+        do throws(FrameElements.ParseError) {
+            let ranges = try FrameElements.ranges(in: array, limit: parts.frames.batch)
+            connection.flow.add(ranges.count)
+            for range in ranges {
+                append(UnsafeRawBufferPointer(rebasing: array[range]), envelopes.text, .json, connection)
             }
         } catch {
             append(rejected: error.bodyError(limit: parts.frames.batch), array, connection)
@@ -107,21 +107,21 @@ final class ArrivalFeeder {
         _ message: UnsafeRawBufferPointer,
         _ envelope: Envelope,
         _ payload: PayloadKind,
-        _ connection: ReadConnection
+        _ connection: InboundConnection
     ) {
         touch(connection)
         batch.append(message, envelope, payload, connection)
         if batch.isFull { submit() }
     }
 
-    private func append(rejected error: BodyError, _ message: UnsafeRawBufferPointer, _ connection: ReadConnection) {
+    private func append(rejected error: BodyError, _ message: UnsafeRawBufferPointer, _ connection: InboundConnection) {
         connection.flow.add(1)
         touch(connection)
         batch.append(rejected: error, message, connection)
         if batch.isFull { submit() }
     }
 
-    private func touch(_ connection: ReadConnection) {
+    private func touch(_ connection: InboundConnection) {
         guard !connection.isTouched else { return }
         connection.isTouched = true
         touched.append(connection)
@@ -154,28 +154,28 @@ final class ArrivalFeeder {
         while !isWaiting, pending.count > 0 {
             let front = pending.front
             // Bounds the result of `submit` by the size of the batch.
-            let taken = min(max(0, parts.intake.submit(front, to: parts.table)), front.count)
-            pending.removeFirst(taken)
-            if taken < front.count { wait() }
+            let accepted = min(max(0, parts.intake.submit(front, to: parts.table)), front.count)
+            pending.removeFirst(accepted)
+            if accepted < front.count { wait() }
         }
-        if !isWaiting { readAgain() }
+        if !isWaiting { resumeReading() }
     }
 
     private func wait() {
         isWaiting = true
-        for connection in touched { connection.flow.pause(.room) }
+        for connection in touched { connection.flow.pause(.backpressure) }
         parts.room.want()
     }
 
-    private func hold(_ connection: ReadConnection) {
+    private func hold(_ connection: InboundConnection) {
         touch(connection)
-        connection.flow.pause(.room)
+        connection.flow.pause(.backpressure)
     }
 
-    private func readAgain() {
+    private func resumeReading() {
         for connection in touched {
             connection.isTouched = false
-            connection.flow.unpause(.room)
+            connection.flow.unpause(.backpressure)
         }
         touched.removeAll(keepingCapacity: true)
     }
@@ -196,7 +196,7 @@ struct PassBatch: ~Copyable {
 
     private let table: SettlementTable
     private var arrivals: ArrivalBatch
-    private var owners: [ReadConnection] = []
+    private var owners: [InboundConnection] = []
     private var byteCount = 0
     private var tokens: [UInt64] = []
     private var receivedAt = WallTime(seconds: 0)
@@ -213,7 +213,7 @@ struct PassBatch: ~Copyable {
         _ message: UnsafeRawBufferPointer,
         _ envelope: Envelope,
         _ payload: PayloadKind,
-        _ connection: ReadConnection
+        _ connection: InboundConnection
     ) {
         arrivals.append(
             message,
@@ -229,7 +229,7 @@ struct PassBatch: ~Copyable {
     mutating func append(
         rejected error: BodyError,
         _ message: UnsafeRawBufferPointer,
-        _ connection: ReadConnection
+        _ connection: InboundConnection
     ) {
         arrivals.append(
             rejected: Outcome.Rejection(.malformed, error),
@@ -241,7 +241,7 @@ struct PassBatch: ~Copyable {
         )
     }
 
-    private mutating func nextToken(_ message: UnsafeRawBufferPointer, _ connection: ReadConnection) -> UInt64 {
+    private mutating func nextToken(_ message: UnsafeRawBufferPointer, _ connection: InboundConnection) -> UInt64 {
         if owners.isEmpty { receivedAt = .now() }
         owners.append(connection)
         byteCount += message.count

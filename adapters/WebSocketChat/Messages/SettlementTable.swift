@@ -6,7 +6,7 @@ import Synchronization
 /// A token consists of an index and a use count, so a late outcome matches no entry. The table is as large as the
 /// source's window plus the messages of one pass of the thread.
 final class SettlementTable: SettlementSink {
-    private struct Place {
+    private struct Slot {
         var uses: UInt32 = 0
         var flow: ConnectionFlow?
         var chat: ChatConnection?
@@ -15,7 +15,7 @@ final class SettlementTable: SettlementSink {
     }
 
     private struct State {
-        var places: [Place] = []
+        var slots: [Slot] = []
         var free: [UInt32] = []
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -36,14 +36,14 @@ final class SettlementTable: SettlementSink {
     func reserve(_ count: Int) -> [UInt64] {
         state.withLock { state in
             (0..<count).map { _ in
-                let place: UInt32
+                let slot: UInt32
                 if let free = state.free.popLast() {
-                    place = free
+                    slot = free
                 } else {
-                    place = UInt32(truncatingIfNeeded: state.places.count)
-                    state.places.append(Place())
+                    slot = UInt32(truncatingIfNeeded: state.slots.count)
+                    state.slots.append(Slot())
                 }
-                return UInt64(state.places[Int(place)].uses) << 32 | UInt64(place)
+                return UInt64(state.slots[Int(slot)].uses) << 32 | UInt64(slot)
             }
         }
     }
@@ -51,17 +51,17 @@ final class SettlementTable: SettlementSink {
     /// Registers arrivals under their tokens, before they are submitted.
     ///
     /// - Parameter owners: The connection of each arrival.
-    func expect(_ arrivals: [Arrival], of owners: [ReadConnection]) {
+    func expect(_ arrivals: [Arrival], of owners: [InboundConnection]) {
         let refused = answers ? RefusedMessage.names(in: arrivals) : [:]
         count.add(arrivals.count, ordering: .relaxed)
         state.withLock { state in
-            for (place, (arrival, owner)) in zip(arrivals, owners).enumerated() {
+            for (position, (arrival, owner)) in zip(arrivals, owners).enumerated() {
                 let index = Int(UInt32(truncatingIfNeeded: arrival.token))
-                state.places[index].flow = owner.flow
-                guard answers, let (id, key) = SettlementTable.name(of: arrival) ?? refused[place] else { continue }
-                state.places[index].chat = owner.chat
-                state.places[index].id = id
-                state.places[index].key = key
+                state.slots[index].flow = owner.flow
+                guard answers, let (id, key) = SettlementTable.name(of: arrival) ?? refused[position] else { continue }
+                state.slots[index].chat = owner.chat
+                state.slots[index].id = id
+                state.slots[index].key = key
             }
         }
     }
@@ -92,25 +92,25 @@ final class SettlementTable: SettlementSink {
     func mayAcknowledge(_ token: UInt64) {}
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
-        var place = Place()
-        guard take(token, into: &place) else { return }
-        if let chat = place.chat, let id = place.id {
+        var slot = Slot()
+        guard take(token, into: &slot) else { return }
+        if let chat = slot.chat, let id = slot.id {
             // A peer that has gone, or reads too slowly, cannot receive the answer.
-            try? chat.answer(ChatFrame.answer(id, place.key, outcome))
+            try? chat.answer(ChatFrame.answer(id, slot.key, outcome))
         }
-        place.flow?.settle()
+        slot.flow?.settle()
         finish()
     }
 
-    private func take(_ token: UInt64, into taken: inout Place) -> Bool {
+    private func take(_ token: UInt64, into taken: inout Slot) -> Bool {
         state.withLock { state in
             let index = Int(UInt32(truncatingIfNeeded: token))
             let uses = UInt32(truncatingIfNeeded: token >> 32)
-            guard index < state.places.count, state.places[index].flow != nil, state.places[index].uses == uses else {
+            guard index < state.slots.count, state.slots[index].flow != nil, state.slots[index].uses == uses else {
                 return false
             }
             taken.uses = uses &+ 1
-            swap(&taken, &state.places[index])
+            swap(&taken, &state.slots[index])
             state.free.append(UInt32(truncatingIfNeeded: index))
             return true
         }
@@ -145,9 +145,9 @@ struct RefusedMessage: Decodable {
     /// Returns the ids of unreadable arrivals, by index.
     static func names(in arrivals: [Arrival]) -> [Int: (id: ActionID, key: IDKey)] {
         var names: [Int: (id: ActionID, key: IDKey)] = [:]
-        for (place, arrival) in arrivals.enumerated() where arrival.envelope == .standard {
+        for (index, arrival) in arrivals.enumerated() where arrival.envelope == .standard {
             guard case .failure = arrival.reading else { continue }
-            names[place] = (try? Body(json: arrival.original).decode(RefusedMessage.self))?.name
+            names[index] = (try? Body(json: arrival.original).decode(RefusedMessage.self))?.name
         }
         return names
     }

@@ -55,7 +55,7 @@ struct FrameEnvelopes {
 /// Only brackets, commas and strings are checked here. Each element is validated when it is parsed.
 struct FrameElements {
     /// The reason that a frame is no batch.
-    enum Fault: Error, Equatable {
+    enum ParseError: Error, Equatable {
         case syntax(offset: Int)
         case empty
         case tooMany
@@ -69,32 +69,32 @@ struct FrameElements {
     /// Returns the range of each element, without surrounding white space.
     ///
     /// - Parameter limit: The maximum number of elements.
-    static func places(in frame: UnsafeRawBufferPointer, limit: Int) throws(Fault) -> [Range<Int>] {
-        var places: [Range<Int>] = []
+    static func ranges(in frame: UnsafeRawBufferPointer, limit: Int) throws(ParseError) -> [Range<Int>] {
+        var ranges: [Range<Int>] = []
         guard var index = frame.firstIndex(where: { !isSpace($0) }) else { throw .empty }
         index += 1
         while true {
             let (end, last) = try elementEnd(in: frame, from: index)
-            let place = trimmed(index..<end, in: frame)
-            if place.isEmpty {
-                guard last, places.isEmpty else { throw .syntax(offset: end) }
+            let range = trimmed(index..<end, in: frame)
+            if range.isEmpty {
+                guard last, ranges.isEmpty else { throw .syntax(offset: end) }
             } else {
-                guard places.count < limit else { throw .tooMany }
-                places.append(place)
+                guard ranges.count < limit else { throw .tooMany }
+                ranges.append(range)
             }
             index = end + 1
             if last { break }
         }
         if let more = frame[index...].firstIndex(where: { !isSpace($0) }) { throw .syntax(offset: more) }
-        guard !places.isEmpty else { throw .empty }
-        return places
+        guard !ranges.isEmpty else { throw .empty }
+        return ranges
     }
 
     // Returns the comma or bracket after an element, and whether it is the bracket.
     private static func elementEnd(
         in frame: UnsafeRawBufferPointer,
         from start: Int
-    ) throws(Fault) -> (end: Int, isLast: Bool) {
+    ) throws(ParseError) -> (end: Int, isLast: Bool) {
         var depth = 0
         var index = start
         while index < frame.count {
@@ -113,7 +113,7 @@ struct FrameElements {
         throw .syntax(offset: frame.count)
     }
 
-    private static func stringEnd(in frame: UnsafeRawBufferPointer, from start: Int) throws(Fault) -> Int {
+    private static func stringEnd(in frame: UnsafeRawBufferPointer, from start: Int) throws(ParseError) -> Int {
         var index = start + 1
         while index < frame.count {
             switch frame[index] {
@@ -137,8 +137,8 @@ struct FrameElements {
     }
 }
 
-extension FrameElements.Fault {
-    /// Returns the fault as a body error.
+extension FrameElements.ParseError {
+    /// Returns the error as a body error.
     func bodyError(limit: Int) -> BodyError {
         switch self {
         case .syntax(let offset): BodyError(.invalidSyntax, offset: offset, detail: "an array of messages expected")

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 import Synchronization
 
@@ -20,7 +20,7 @@ struct PrincipalTokens: Sendable {
         var tokens: [[UInt8]] = []
         for principal in principals {
             let token = try PrincipalTokens.read(principal)
-            let name = ShownText.quoted(principal.name)
+            let name = UntrustedText.quoted(principal.name)
             guard token.count >= PrincipalTokens.shortest else {
                 throw WebSocketChatError(
                     .invalidConfiguration,
@@ -44,25 +44,25 @@ struct PrincipalTokens: Sendable {
         do throws(SecretUnavailable) {
             return Array(try principal.token.read().utf8)
         } catch {
-            let name = ShownText.quoted(principal.name)
+            let name = UntrustedText.quoted(principal.name)
             throw WebSocketChatError(.secretUnavailable, "the token of principal \(name): \(error.description)")
         }
     }
 
     /// Returns the principal of a token. Always compares all tokens to their end.
-    func principal(showing shown: [UInt8]) -> String? {
+    func principal(presenting presented: [UInt8]) -> String? {
         var found: String?
-        for (name, token) in zip(names, tokens) where PrincipalTokens.isSame(token, shown) {
+        for (name, token) in zip(names, tokens) where PrincipalTokens.isSame(token, presented) {
             found = name
         }
         return found
     }
 
     // The duration depends only on the length of the configured token.
-    private static func isSame(_ token: [UInt8], _ shown: [UInt8]) -> Bool {
-        var difference = token.count ^ shown.count
+    private static func isSame(_ token: [UInt8], _ presented: [UInt8]) -> Bool {
+        var difference = token.count ^ presented.count
         for index in token.indices {
-            let other = index < shown.count ? shown[index] : 0
+            let other = index < presented.count ? presented[index] : 0
             difference |= Int(token[index] ^ other)
         }
         return difference == 0
@@ -70,7 +70,7 @@ struct PrincipalTokens: Sendable {
 }
 
 /// Reads tokens on its own thread, because file access may block.
-final class SecretReading: Sendable {
+final class TokenReader: Sendable {
     private typealias Answer = Result<PrincipalTokens, WebSocketChatError>?
     private typealias Waiter = CheckedContinuation<Answer, Never>
 
@@ -87,8 +87,8 @@ final class SecretReading: Sendable {
     /// - Returns: `nil` if the task was cancelled first. The thread then ends on its own.
     static func tokens(of principals: [WebSocketPrincipal]) async throws(WebSocketChatError) -> PrincipalTokens? {
         if principals.isEmpty { return try PrincipalTokens(reading: []) }
-        let reading = SecretReading()
-        do throws(NoSystemResource) {
+        let reading = TokenReader()
+        do throws(SystemResourceError) {
             let thread = try OwnedThread {
                 do throws(WebSocketChatError) {
                     reading.answer(.success(try PrincipalTokens(reading: principals)))
@@ -96,7 +96,7 @@ final class SecretReading: Sendable {
                     reading.answer(.failure(error))
                 }
             }
-            thread.leave()
+            thread.detach()
         } catch {
             throw WebSocketChatError(.noResources, error.description)
         }

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Logging
 import SignalboxCore
 
@@ -16,9 +16,9 @@ final class ServerLog: Sendable {
     func listening(_ configuration: WebSocketServerConfiguration, port: UInt16) {
         let address = NumericAddress(configuration.address)
         let scheme = configuration.identity == nil ? "ws" : "wss"
-        let place = "\(scheme)://\(address?.inURL ?? configuration.address):\(port)\(configuration.path)"
-        log.tell(.info, "listening on \(place)")
-        for warning in ServerLog.warnings(configuration) { log.tell(.warning, warning) }
+        let url = "\(scheme)://\(address?.inURL ?? configuration.address):\(port)\(configuration.path)"
+        log.write(.info, "listening on \(url)")
+        for warning in ServerLog.warnings(configuration) { log.write(.warning, warning) }
     }
 
     /// Returns warnings about settings that are valid but rarely intended.
@@ -52,16 +52,16 @@ final class ServerLog: Sendable {
         return warnings
     }
 
-    func refused(_ status: Int, peer: String, why: String) {
-        log.say(
+    func refused(_ status: Int, peer: String, reason: String) {
+        log.writeLimited(
             .warning,
             "refused \(status)",
-            "refused \(peer.isEmpty ? "a client that has gone" : peer) with \(status): \(why)"
+            "refused \(peer.isEmpty ? "a client that has gone" : peer) with \(status): \(reason)"
         )
     }
 
-    func cutForDescriptors() {
-        log.say(
+    func descriptorsExhausted() {
+        log.writeLimited(
             .error,
             "descriptors",
             "cut a connection before its request, as the process has hardly a descriptor left; allow it at least "
@@ -69,8 +69,8 @@ final class ServerLog: Sendable {
         )
     }
 
-    func turnedAway() {
-        log.say(
+    func limitReached() {
+        log.writeLimited(
             .warning,
             "http",
             "closed a connection: the limit of HTTP connections is reached (in all or for one address); raise httpConnections "
@@ -79,19 +79,23 @@ final class ServerLog: Sendable {
     }
 
     /// Logs the end of a connection if the client or its network caused it.
-    func ended(_ connection: ServerConnection, _ end: ConnectionEnd) {
-        switch end {
-        case .brokeProtocol(let code):
-            log.say(.warning, "broke", "\(client(connection)) broke the WebSocket protocol and was told \(code.number)")
-        case .closedHere(.tryAgainLater, _):
-            log.say(
+    func ended(_ connection: ServerConnection, _ reason: ConnectionCloseReason) {
+        switch reason {
+        case .protocolViolation(let code):
+            log.writeLimited(
+                .warning,
+                "broke",
+                "\(client(connection)) broke the WebSocket protocol and was told \(code.number)"
+            )
+        case .closedLocally(.tryAgainLater, _):
+            log.writeLimited(
                 .warning,
                 "slow",
                 "\(client(connection)) read too slowly and was closed with 1013: more than the bytes that may wait did"
             )
-        case .closedHere(let code, let reason)
+        case .closedLocally(let code, let reason)
         where [.messageTooBig, .unacceptableData, .policyViolation].contains(code):
-            log.say(
+            log.writeLimited(
                 .warning,
                 "closed \(code.number)",
                 "\(client(connection)) was closed with \(code.number): \(reason)"
@@ -102,12 +106,12 @@ final class ServerLog: Sendable {
 
     func stopped(notTaken: Int) {
         let left = notTaken == 0 ? "" : "; \(notTaken) messages were read and not taken any more"
-        log.tell(.info, "stopped listening\(left)")
+        log.write(.info, "stopped listening\(left)")
     }
 
     private func client(_ connection: ServerConnection) -> String {
         let peer = connection.facts.peer
         guard let principal = connection.facts.principal else { return "client \(peer)" }
-        return "client \(peer), principal \(ShownText.quoted(principal)),"
+        return "client \(peer), principal \(UntrustedText.quoted(principal)),"
     }
 }

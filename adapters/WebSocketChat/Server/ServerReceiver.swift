@@ -7,11 +7,11 @@ final class ServerReceiver: ServerFrameReceiver {
     let feeder: ArrivalFeeder
     private var policy: UpgradePolicy
     /// The accepted connections that have not ended.
-    private var admitted: [ConnectionID: Admission] = [:]
+    private var admitted: [ConnectionID: AdmittedClient] = [:]
     private(set) var connections: [ConnectionID: ServerConnection] = [:]
     private var last: ServerConnection?
     private var notTaken = 0
-    private var leavesAt: ContinuousClock.Instant?
+    private var closeDeadline: ContinuousClock.Instant?
 
     init(_ run: ServerRun, transport: any FrameSender) {
         self.run = run
@@ -31,7 +31,7 @@ final class ServerReceiver: ServerFrameReceiver {
         run.hub.attach(transport)
     }
 
-    private var isStopping: Bool { run.steps.current > .serving }
+    private var isStopping: Bool { run.shutdown.current > .serving }
 
     // MARK: - Connections
 
@@ -40,44 +40,44 @@ final class ServerReceiver: ServerFrameReceiver {
     }
 
     func decide(_ request: UpgradeRequest, for connection: ConnectionID) -> UpgradeDecision {
-        switch policy.answer(request, noRoom: noRoom) {
-        case .admitted(let admission):
-            admitted[connection] = admission
+        switch policy.evaluate(request, unavailableReason: unavailableReason) {
+        case .admitted(let client):
+            admitted[connection] = client
             return .accept
-        case .refused(let decision, let why):
-            tellRefused(decision.status ?? 0, request.peerAddress, why)
+        case .refused(let decision, let reason):
+            recordRefusal(decision.status ?? 0, request.peerAddress, reason)
             return decision
         }
     }
 
     func refused(status: Int, from address: String) {
-        tellRefused(
+        recordRefusal(
             status,
             address,
             "it was no proper request for a WebSocket, or offered no subprotocol that is spoken"
         )
     }
 
-    func cutForDescriptors() {
-        run.counters.change { $0.withoutDescriptor += 1 }
-        run.log.cutForDescriptors()
+    func descriptorsExhausted() {
+        run.counters.change { $0.outOfDescriptors += 1 }
+        run.log.descriptorsExhausted()
     }
 
     func evicted() {
-        run.counters.change { $0.crowdedOut += 1 }
+        run.counters.change { $0.evicted += 1 }
     }
 
-    func turnedAway() {
-        run.counters.change { $0.turnedAway += 1 }
-        run.log.turnedAway()
+    func limitReached() {
+        run.counters.change { $0.overLimit += 1 }
+        run.log.limitReached()
     }
 
-    private func tellRefused(_ status: Int, _ address: String, _ why: String) {
+    private func recordRefusal(_ status: Int, _ address: String, _ reason: String) {
         run.counters.refused(status)
-        run.log.refused(status, peer: address, why: why)
+        run.log.refused(status, peer: address, reason: reason)
     }
 
-    private var noRoom: String? {
+    private var unavailableReason: String? {
         if isStopping { return "the server is stopping" }
         if admitted.count >= run.configuration.connections {
             return "there are \(run.configuration.connections) connections, as many as there may be"
@@ -88,42 +88,43 @@ final class ServerReceiver: ServerFrameReceiver {
     }
 
     func opened(_ connection: ConnectionID, _ handshake: Handshake) {
-        guard let admission = admitted[connection] else { return }
+        guard let client = admitted[connection] else { return }
         run.counters.change { counts in
             counts.open += 1
             counts.opened += 1
-            if admission.usedQueryToken { counts.queryTokens += 1 }
+            if client.usedQueryToken { counts.queryTokens += 1 }
         }
         run.hub.opened(connection)
-        let facts = admission.facts(subprotocol: handshake.subprotocol)
-        let chat = ChatConnection(connection, principal: admission.principal, hub: run.hub)
-        let read = feeder.connection(chat, origin: Origin(source: run.configuration.source, facts: facts))
-        let opened = ServerConnection(read, facts: facts)
+        let facts = client.facts(subprotocol: handshake.subprotocol)
+        let chat = ChatConnection(connection, principal: client.principal, hub: run.hub)
+        let inbound = feeder.connection(chat, origin: Origin(source: run.configuration.source, facts: facts))
+        let opened = ServerConnection(inbound, facts: facts)
         connections[connection] = opened
         if isStopping {
-            leave(opened)
+            close(opened)
         } else if run.configuration.announcesConnections {
-            feeder.announce(.chatConnected, body: ConnectionNews.opened(chat, facts), on: read)
+            feeder.announce(.chatConnected, body: ConnectionEventBody.opened(chat, facts), on: inbound)
         }
     }
 
-    func closed(_ connection: ConnectionID, _ end: ConnectionEnd) {
+    func closed(_ connection: ConnectionID, _ reason: ConnectionCloseReason) {
         admitted[connection] = nil
         if last?.id == connection { last = nil }
         guard let ended = connections.removeValue(forKey: connection) else { return }
         run.hub.closed(connection)
-        run.counters.ended(end)
-        run.log.ended(ended, end)
+        run.counters.ended(reason)
+        run.log.ended(ended, reason)
         guard run.configuration.announcesConnections, !isStopping else { return }
-        feeder.announce(.chatClosed, body: ConnectionNews.closed(ended.read.chat, ended.facts, end), on: ended.read)
+        let body = ConnectionEventBody.closed(ended.inbound.chat, ended.facts, reason)
+        feeder.announce(.chatClosed, body: body, on: ended.inbound)
     }
 
     // MARK: - Messages
 
     func received(_ piece: MessagePiece, on connection: ConnectionID) -> PieceVerdict {
         guard let connection = find(connection) else { return .proceed }
-        let verdict = feeder.received(piece, on: connection.read)
-        connection.heard()
+        let verdict = feeder.received(piece, on: connection.inbound)
+        connection.pieceReceived()
         if case .close(let code, _) = verdict {
             run.counters.change { counts in
                 if code == .messageTooBig { counts.tooBig += 1 } else { counts.unacceptable += 1 }
@@ -146,28 +147,28 @@ final class ServerReceiver: ServerFrameReceiver {
 
     func passEnded() {
         feeder.passEnded()
-        if feeder.isClosed { run.steps.advance(to: .stopping) }
-        switch run.steps.current {
-        case .serving, .quiet: break
-        case .stopping: becomeQuiet()
-        case .leaving: leave()
-        case .gone: break
+        if feeder.isClosed { run.shutdown.advance(to: .stopping) }
+        switch run.shutdown.current {
+        case .serving, .drained: break
+        case .stopping: drain()
+        case .closing: closeConnections()
+        case .closed: break
         }
-        tellNotTaken()
+        countNotTaken()
     }
 
     func ticked() {
         let now = ContinuousClock.now
-        if let leavesAt, now >= leavesAt { run.steps.advance(to: .gone) }
+        if let closeDeadline, now >= closeDeadline { run.shutdown.advance(to: .closed) }
         guard !isStopping else { return }
-        let looksAtAll = run.configuration.idleTimeout != nil
-        for connection in connections.values where looksAtAll || connection.read.assembler.isUnderWay {
-            if !connection.isEnding { look(at: connection, now) }
+        let checksAll = run.configuration.idleTimeout != nil
+        for connection in connections.values where checksAll || connection.inbound.assembler.isInProgress {
+            if !connection.isEnding { checkTimeouts(of: connection, now) }
         }
     }
 
-    private func look(at connection: ServerConnection, _ now: ContinuousClock.Instant) {
-        let (quiet, unfinished) = connection.look(at: now)
+    private func checkTimeouts(of connection: ServerConnection, _ now: ContinuousClock.Instant) {
+        let (quiet, unfinished) = connection.elapsed(at: now)
         if unfinished >= run.configuration.messageTimeout {
             connection.isEnding = true
             run.counters.change { $0.unfinished += 1 }
@@ -182,27 +183,27 @@ final class ServerReceiver: ServerFrameReceiver {
 
     // MARK: - Stopping
 
-    private func becomeQuiet() {
-        for connection in connections.values { connection.read.flow.pause(.end) }
+    private func drain() {
+        for connection in connections.values { connection.inbound.flow.pause(.stopping) }
         feeder.close()
-        run.steps.advance(to: .quiet)
+        run.shutdown.advance(to: .drained)
     }
 
-    private func leave() {
-        if leavesAt == nil {
-            leavesAt = .now + run.configuration.farewell
-            for connection in connections.values { leave(connection) }
+    private func closeConnections() {
+        if closeDeadline == nil {
+            closeDeadline = .now + run.configuration.closeTimeout
+            for connection in connections.values { close(connection) }
         }
-        if connections.isEmpty { run.steps.advance(to: .gone) }
+        if connections.isEmpty { run.shutdown.advance(to: .closed) }
     }
 
-    private func leave(_ connection: ServerConnection) {
+    private func close(_ connection: ServerConnection) {
         connection.isEnding = true
-        connection.read.flow.pause(.end)
+        connection.inbound.flow.pause(.stopping)
         transport.perform(.close(.goingAway, reason: "the server is stopping"), on: connection.id)
     }
 
-    private func tellNotTaken() {
+    private func countNotTaken() {
         let new = feeder.notTaken - notTaken
         guard new > 0 else { return }
         notTaken = feeder.notTaken
@@ -212,7 +213,7 @@ final class ServerReceiver: ServerFrameReceiver {
 
 /// An open connection of a server. Belongs to the service's thread.
 final class ServerConnection {
-    let read: ReadConnection
+    let inbound: InboundConnection
     let facts: ChatFacts
     /// Whether the server has requested its close.
     var isEnding = false
@@ -222,30 +223,30 @@ final class ServerConnection {
     private var quietSince: ContinuousClock.Instant
     private var unfinishedSince: ContinuousClock.Instant?
 
-    init(_ read: ReadConnection, facts: ChatFacts, at now: ContinuousClock.Instant = .now) {
-        self.read = read
+    init(_ inbound: InboundConnection, facts: ChatFacts, at now: ContinuousClock.Instant = .now) {
+        self.inbound = inbound
         self.facts = facts
         quietSince = now
     }
 
-    var id: ConnectionID { read.id }
+    var id: ConnectionID { inbound.id }
 
     /// Records a piece. Called after each one.
-    func heard() {
-        if !read.assembler.isUnderWay { messages += 1 }
+    func pieceReceived() {
+        if !inbound.assembler.isInProgress { messages += 1 }
     }
 
     /// Checks the time, so that receiving a message need not.
     ///
     /// - Returns: The time since the last message, and the time that the incomplete message has taken; both exclude
     ///   paused time. Never too large, and too small by up to the interval between two checks.
-    func look(at now: ContinuousClock.Instant) -> (quiet: Duration, unfinished: Duration) {
-        let isMoving = messages != messagesSeen || read.flow.isPaused
+    func elapsed(at now: ContinuousClock.Instant) -> (quiet: Duration, unfinished: Duration) {
+        let hasProgress = messages != messagesSeen || inbound.flow.isPaused
         messagesSeen = messages
-        if isMoving { quietSince = now }
-        if !read.assembler.isUnderWay {
+        if hasProgress { quietSince = now }
+        if !inbound.assembler.isInProgress {
             unfinishedSince = nil
-        } else if unfinishedSince == nil || isMoving {
+        } else if unfinishedSince == nil || hasProgress {
             unfinishedSince = now
         }
         return (now - quietSince, unfinishedSince.map { now - $0 } ?? .zero)

@@ -11,7 +11,7 @@ final class ServerRun: Sendable {
     let intake: any Intake
     let table: SettlementTable
     let room = RoomRequests()
-    let steps = ServerSteps()
+    let shutdown = ServerShutdown()
 
     init(_ server: WebSocketServer, tokens: PrincipalTokens, intake: any Intake) {
         configuration = server.configuration
@@ -27,8 +27,8 @@ final class ServerRun: Sendable {
     ///
     /// - Throws: `notListening`, `noResources`.
     func listen() async throws(WebSocketChatError) -> LibraryTransport {
-        do throws(TransportFault) {
-            return try await LibraryTransport.server(configuration.place, limits: configuration.transportLimits) {
+        do throws(TransportError) {
+            return try await LibraryTransport.server(configuration.endpoint, limits: configuration.transportLimits) {
                 ServerReceiver(self, transport: $0)
             }
         } catch {
@@ -42,15 +42,15 @@ final class ServerRun: Sendable {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { [room, intake] in await room.serve(intake) { transport.wake() } }
-                await steps.reached(.quiet)
+                await shutdown.reached(.drained)
                 room.finish()
                 await table.settled()
-                steps.advance(to: .leaving)
+                shutdown.advance(to: .closing)
                 transport.wake()
-                await steps.reached(.gone)
+                await shutdown.reached(.closed)
             }
         } onCancel: {
-            steps.advance(to: .stopping)
+            shutdown.advance(to: .stopping)
             transport.wake()
         }
         transport.stop()
@@ -58,50 +58,50 @@ final class ServerRun: Sendable {
     }
 }
 
-/// The progress of a server's run, shared by its task and its thread; neither blocks on the other. Any thread.
-final class ServerSteps: Sendable {
-    /// The steps in order. A step may be skipped.
-    enum Step: Int, Comparable {
+/// The shutdown of a server's run, shared by its task and its thread; neither blocks on the other. Any thread.
+final class ServerShutdown: Sendable {
+    /// The phases in order. A phase may be skipped.
+    enum Phase: Int, Comparable {
         case serving
         /// Requested of the thread: accept no clients and stop reading.
         case stopping
         /// Reported by the thread: everything read has been submitted or abandoned.
-        case quiet
+        case drained
         /// Requested of the thread: close the connections, because all outcomes have been queued.
-        case leaving
+        case closing
         /// Reported by the thread: the clients have disconnected or their time is up.
-        case gone
+        case closed
 
-        static func < (left: Step, right: Step) -> Bool { left.rawValue < right.rawValue }
+        static func < (left: Phase, right: Phase) -> Bool { left.rawValue < right.rawValue }
     }
 
     private struct State {
-        var step = Step.serving
-        var waiters: [(step: Step, continuation: CheckedContinuation<Void, Never>)] = []
+        var phase = Phase.serving
+        var waiters: [(phase: Phase, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state = Mutex(State())
 
-    var current: Step { state.withLock { $0.step } }
+    var current: Phase { state.withLock { $0.phase } }
 
-    /// Advances to a step, unless it has already been reached.
-    func advance(to step: Step) {
+    /// Advances to a phase, unless it has already been reached.
+    func advance(to phase: Phase) {
         let ready = state.withLock { state in
-            state.step = max(state.step, step)
-            let reached = state.step
-            let ready = state.waiters.filter { $0.step <= reached }
-            state.waiters.removeAll { $0.step <= reached }
+            state.phase = max(state.phase, phase)
+            let reached = state.phase
+            let ready = state.waiters.filter { $0.phase <= reached }
+            state.waiters.removeAll { $0.phase <= reached }
             return ready
         }
         for waiter in ready { waiter.continuation.resume() }
     }
 
-    /// Waits for a step, even in a cancelled task.
-    func reached(_ step: Step) async {
+    /// Waits for a phase, even in a cancelled task.
+    func reached(_ phase: Phase) async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in
-                if state.step >= step { return true }
-                state.waiters.append((step, continuation))
+                if state.phase >= phase { return true }
+                state.waiters.append((phase, continuation))
                 return false
             }
             if isReached { continuation.resume() }

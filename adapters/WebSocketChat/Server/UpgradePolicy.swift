@@ -1,12 +1,12 @@
 import SignalboxRoutes
 
-/// Decides which clients may connect. Checks a request's path, origin, token and the room, in this order.
+/// Decides which clients may connect. Checks a request's path, origin, token and the server's capacity, in this order.
 struct UpgradePolicy: Sendable {
     /// The result of a request.
-    enum Answer: Equatable {
-        case admitted(Admission)
+    enum Evaluation: Equatable {
+        case admitted(AdmittedClient)
         /// A refusal with the reason for the log, which never contains a secret.
-        case refused(UpgradeDecision, why: String)
+        case refused(UpgradeDecision, reason: String)
     }
 
     private let path: String
@@ -25,33 +25,36 @@ struct UpgradePolicy: Sendable {
         self.tokens = tokens
     }
 
-    /// - Parameter noRoom: Why there is no room for another connection; `nil` if there is.
-    func answer(_ request: UpgradeRequest, noRoom: String?) -> Answer {
+    /// - Parameter unavailableReason: Why no further connection can be accepted; `nil` if one can.
+    func evaluate(_ request: UpgradeRequest, unavailableReason: String?) -> Evaluation {
         guard request.path == path else {
-            return .refused(.notFound, why: "nobody is served at \(ShownText.quoted(request.path))")
+            return .refused(.notFound, reason: "nobody is served at \(UntrustedText.quoted(request.path))")
         }
         var origin: WebOrigin?
         if let text = request.origin {
             guard let named = try? WebOrigin(text), named == pagesOrigin || origins.contains(named) else {
-                return .refused(.forbidden, why: "the origin \(ShownText.quoted(text)) is not among those allowed")
+                return .refused(
+                    .forbidden,
+                    reason: "the origin \(UntrustedText.quoted(text)) is not among those allowed"
+                )
             }
             origin = named
         } else if absentOrigin == .refused || absentOrigin == .withToken && tokens.isEmpty {
-            return .refused(.forbidden, why: "it named no origin, and such clients are not allowed")
+            return .refused(.forbidden, reason: "it named no origin, and such clients are not allowed")
         }
         let token = BearerToken(of: request, allowingQuery: queryTokens)
         var principal: String?
         if !tokens.isEmpty {
-            guard let token else { return .refused(.unauthorized, why: "it showed no token") }
-            guard let owner = tokens.principal(showing: token.bytes) else {
-                return .refused(.unauthorized, why: "its token is nobody's")
+            guard let token else { return .refused(.unauthorized, reason: "it showed no token") }
+            guard let owner = tokens.principal(presenting: token.bytes) else {
+                return .refused(.unauthorized, reason: "its token is nobody's")
             }
             principal = owner
         }
-        if let noRoom { return .refused(.unavailable, why: noRoom) }
-        let usedQuery = principal != nil && token?.way == .query
+        if let unavailableReason { return .refused(.unavailable, reason: unavailableReason) }
+        let usedQuery = principal != nil && token?.location == .query
         return .admitted(
-            Admission(
+            AdmittedClient(
                 peer: request.peerAddress,
                 origin: origin,
                 isOwnPage: origin != nil && origin == pagesOrigin,
@@ -64,7 +67,7 @@ struct UpgradePolicy: Sendable {
 }
 
 /// The identity of an accepted client.
-struct Admission: Equatable {
+struct AdmittedClient: Equatable {
     let peer: String
     let origin: WebOrigin?
     /// Whether the origin is that of the server's own pages.
@@ -90,7 +93,7 @@ struct Admission: Equatable {
 
 /// The token of a request, and its location.
 struct BearerToken: Equatable {
-    enum Way: Equatable { case header, subprotocol, query }
+    enum Location: Equatable { case header, subprotocol, query }
 
     /// The prefix of a subprotocol that contains a token.
     static let prefix = "signalbox.bearer."
@@ -98,20 +101,20 @@ struct BearerToken: Equatable {
     static let companion = "signalbox"
     private static let query = "token"
 
-    let way: Way
+    let location: Location
     /// The token's bytes; empty if it is malformed.
     let bytes: [UInt8]
 
     /// Reads the first token in the header, the subprotocols and, if allowed, the query; `nil` if all lack one.
     init?(of request: UpgradeRequest, allowingQuery: Bool) {
-        if let shown = request.authorization.flatMap(BearerToken.credentials) {
-            way = .header
-            bytes = shown
+        if let credentials = request.authorization.flatMap(BearerToken.credentials) {
+            location = .header
+            bytes = credentials
         } else if let offered = request.subprotocols.first(where: { $0.hasPrefix(BearerToken.prefix) }) {
-            way = .subprotocol
+            location = .subprotocol
             bytes = BearerToken.base64URL(offered.utf8.dropFirst(BearerToken.prefix.utf8.count)) ?? []
         } else if allowingQuery, let value = request.queryValue(BearerToken.query) {
-            way = .query
+            location = .query
             bytes = Array(value.utf8)
         } else {
             return nil
@@ -119,7 +122,7 @@ struct BearerToken: Equatable {
     }
 
     /// Returns whether a subprotocol's name is reserved for Signalbox.
-    static func isOurs(_ subprotocol: String) -> Bool { subprotocol.hasPrefix("signalbox.") }
+    static func isReserved(_ subprotocol: String) -> Bool { subprotocol.hasPrefix("signalbox.") }
 
     /// Returns the text after a case-insensitive `Bearer` and spaces (RFC 6750, 2.1; RFC 9110, 11.1), else `nil`.
     private static func credentials(_ header: String) -> [UInt8]? {

@@ -13,7 +13,7 @@ public final class WebSocketServer: Adapter {
     let hub: ChatHub
     let counters = ServerCounters()
     let log: ServerLog
-    private let life = ServerLife()
+    private let lifecycle = ServerLifecycle()
 
     /// - Parameters:
     ///   - configuration: The configuration, which is validated.
@@ -22,7 +22,7 @@ public final class WebSocketServer: Adapter {
     public init(_ configuration: WebSocketServerConfiguration, logger: Logger) throws(WebSocketChatError) {
         try configuration.validate()
         self.configuration = configuration
-        if configuration.identity != nil { WebSocketFaults.warn(to: logger) }
+        if configuration.identity != nil { WebSocketVulnerabilities.warn(to: logger) }
         log = ServerLog(logger, source: configuration.source)
         hub = ChatHub(
             ChatHub.Limits(
@@ -43,7 +43,7 @@ public final class WebSocketServer: Adapter {
     /// The port the server listens on, even if the configured port is 0. Waits until a run listens.
     ///
     /// - Returns: `nil` if the run has ended, possibly before it listened, or if the caller is cancelled.
-    public func port() async -> UInt16? { await life.port() }
+    public func port() async -> UInt16? { await lifecycle.port() }
 
     /// The counters since the server was created.
     public var counts: WebSocketServerCounts {
@@ -67,18 +67,18 @@ public final class WebSocketServer: Adapter {
     /// - Throws: ``WebSocketChatError`` `alreadyRunning`; `secretUnavailable` if a token cannot be read, and
     ///   `invalidConfiguration` if one is too short or two are equal; `notListening`; `noResources`.
     public func run(into intake: any Intake) async throws {
-        guard life.begin() else {
+        guard lifecycle.begin() else {
             throw WebSocketChatError(.alreadyRunning, "the server runs already: one run at a time", source: source)
         }
         defer {
             hub.attach(nil)
-            life.end()
+            lifecycle.end()
         }
         guard let tokens = try await tokens(), !Task.isCancelled else { return }
         let run = ServerRun(self, tokens: tokens, intake: intake)
         let transport = try await run.listen()
         let before = counters.value.notTaken
-        life.listens(on: transport.port)
+        lifecycle.listens(on: transport.port)
         log.listening(configuration, port: transport.port)
         await run.serve(on: transport)
         log.stopped(notTaken: counters.value.notTaken - before)
@@ -86,7 +86,7 @@ public final class WebSocketServer: Adapter {
 
     private func tokens() async throws(WebSocketChatError) -> PrincipalTokens? {
         do throws(WebSocketChatError) {
-            return try await SecretReading.tokens(of: configuration.principals)
+            return try await TokenReader.tokens(of: configuration.principals)
         } catch {
             throw error.about(source)
         }
@@ -113,11 +113,11 @@ public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
     /// Upgrades refused with 503: too many connections, a stopping server, or a source without room to announce one.
     public internal(set) var unavailable = 0
     /// Connections cut before their request because the process was almost out of descriptors.
-    public internal(set) var withoutDescriptor = 0
+    public internal(set) var outOfDescriptors = 0
     /// HTTP connections evicted to make room for others.
-    public internal(set) var crowdedOut = 0
+    public internal(set) var evicted = 0
     /// Connections closed on arrival or at their first request because the limit of HTTP connections was reached.
-    public internal(set) var turnedAway = 0
+    public internal(set) var overLimit = 0
     /// Connections closed with 1013 because they read too slowly.
     public internal(set) var slowReaders = 0
     /// Connections closed with 1001 because they sent no message within the idle timeout.
@@ -129,7 +129,7 @@ public struct WebSocketServerCounts: Sendable, Hashable, Encodable {
     /// Connections closed with 1003 because a message was binary and the configuration rejects binary messages.
     public internal(set) var unacceptable = 0
     /// Connections that ended because the client violated RFC 6455 (1002) or sent text that is not UTF-8 (1007).
-    public internal(set) var brokeProtocol = 0
+    public internal(set) var protocolViolations = 0
     /// Connections lost without a close frame: reset, or silent beyond the silence limit.
     public internal(set) var lost = 0
     /// Messages read but not accepted by the supervisor because it or the server stopped. Those with an id were
@@ -160,11 +160,11 @@ final class ServerCounters: Sendable {
         }
     }
 
-    func ended(_ end: ConnectionEnd) {
+    func ended(_ reason: ConnectionCloseReason) {
         change { counts in
             counts.open -= 1
-            switch end {
-            case .brokeProtocol: counts.brokeProtocol += 1
+            switch reason {
+            case .protocolViolation: counts.protocolViolations += 1
             case .lost: counts.lost += 1
             default: break
             }
@@ -173,7 +173,7 @@ final class ServerCounters: Sendable {
 }
 
 /// The run state and port of a server. Any thread.
-final class ServerLife: Sendable {
+final class ServerLifecycle: Sendable {
     private enum Phase: Equatable {
         case new, starting
         case listening(UInt16)
@@ -201,14 +201,14 @@ final class ServerLife: Sendable {
     }
 
     func listens(on port: UInt16) {
-        go(to: .listening(port), telling: port)
+        transition(to: .listening(port), port: port)
     }
 
     func end() {
-        go(to: .ended, telling: nil)
+        transition(to: .ended, port: nil)
     }
 
-    private func go(to phase: Phase, telling port: UInt16?) {
+    private func transition(to phase: Phase, port: UInt16?) {
         let waiters = state.withLock { state in
             state.phase = phase
             defer { state.waiters = [:] }
@@ -226,7 +226,7 @@ final class ServerLife: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { wait($0, number) }
         } onCancel: {
-            giveUp(number)
+            cancelWait(number)
         }
     }
 
@@ -242,10 +242,10 @@ final class ServerLife: Sendable {
         }
         if let known { return continuation.resume(returning: known) }
         // A cancellation before the waiter was registered has not found it.
-        if Task.isCancelled { giveUp(number) }
+        if Task.isCancelled { cancelWait(number) }
     }
 
-    private func giveUp(_ number: UInt64) {
+    private func cancelWait(_ number: UInt64) {
         let waiter = state.withLock { $0.waiters.removeValue(forKey: number) }
         waiter?.resume(returning: nil)
     }

@@ -2,7 +2,7 @@ import SignalboxCore
 import SignalboxTesting
 import Synchronization
 
-/// The far side of the adapter in a test: the lines to read, and the answer to each.
+/// The remote end of the adapter in a test: the lines to read, and the answer to each.
 final class LineFeed: ConformanceSubject {
     private typealias Line = (id: ActionID, text: String)
 

@@ -4,7 +4,7 @@ import WebSocketChat
 
 extension ConfigurationReader {
     /// The maximum nesting depth of `any`, `all` and `not`.
-    private static let deepestRule = 16
+    private static let maximumRuleDepth = 16
 
     /// Returns the entries of a plugin's `from`.
     func access(_ mapping: YAMLMapping, sources: SourceNames) -> [(rule: AccessSection, value: YAMLValue)] {
@@ -13,7 +13,7 @@ extension ConfigurationReader {
         let advice = "nothing may call a plugin by default; say who may, such as \(example)"
         guard let list = mapping.required("from", advice)?.list() else { return [] }
         if list.isEmpty {
-            mapping.optional("from")?.complain("'from' is empty: \(advice)", .missingKey, suggestion: example)
+            mapping.optional("from")?.reportError("'from' is empty: \(advice)", .missingKey, suggestion: example)
         }
         return list.compactMap { value in rule(value, sources, depth: 1).map { ($0, value) } }
     }
@@ -22,18 +22,18 @@ extension ConfigurationReader {
         guard let mapping = value.mapping(.access) else { return nil }
         let composed = ["any", "all", "not"]
         guard composed.contains(where: { mapping.optional($0) != nil }) else { return origin(mapping, sources) }
-        guard depth < ConfigurationReader.deepestRule else {
-            value.complain("rules stand in each other at most \(ConfigurationReader.deepestRule) deep")
+        guard depth < ConfigurationReader.maximumRuleDepth else {
+            value.reportError("rules stand in each other at most \(ConfigurationReader.maximumRuleDepth) deep")
             return nil
         }
         guard let found = mapping.required(oneOf: ["source"] + composed, "") else { return nil }
         for entry in mapping.entries where mapping.known.contains(entry.name) && entry.name != found.key {
-            entry.value.complain("only a rule with 'source' has '\(entry.name)'; leave it out", .conflictingKeys)
+            entry.value.reportError("only a rule with 'source' has '\(entry.name)'; leave it out", .conflictingKeys)
         }
         if found.key == "not" { return rule(found.value, sources, depth: depth + 1).map(AccessSection.not) }
         guard let list = found.value.list() else { return nil }
         if list.isEmpty {
-            found.value.complain("'\(found.key)' is empty, and so allows nothing; list rules", .missingKey)
+            found.value.reportError("'\(found.key)' is empty, and so allows nothing; list rules", .missingKey)
             return nil
         }
         let rules = list.map { rule($0, sources, depth: depth + 1) }
@@ -54,7 +54,7 @@ extension ConfigurationReader {
         guard sources.all.contains(name) else {
             let known = sources.all.joined(separator: ", ")
             let advice = NameSuggestion.advice(for: name, among: sources.all)
-            value.complain(
+            value.reportError(
                 "there is no source '\(name.prefix(80))'\(advice); sources are: \(known)",
                 .unknownSource,
                 suggestion: NameSuggestion.nearest(to: name, among: sources.all)
@@ -66,15 +66,15 @@ extension ConfigurationReader {
 
     /// - Returns: `nil` after an error.
     private func part(_ rule: YAMLMapping, of source: String, _ sources: SourceNames) -> AccessSection.Part? {
-        for (keys, kinds, fault) in ConfigurationReader.partKeys
+        for (keys, kinds, message) in ConfigurationReader.partKeys
         where !kinds.contains(where: { sources.mayBe(source, $0) }) {
             for key in keys {
-                let words = "the source '\(source)' \(fault); leave '\(key)' out"
-                rule.optional(key)?.complain(words, .conflictingKeys)
+                let text = "the source '\(source)' \(message); leave '\(key)' out"
+                rule.optional(key)?.reportError(text, .conflictingKeys)
             }
         }
         switch sources.kinds[source] {
-        case "links": return link(rule, sources.linkPlaces[source])
+        case "links": return link(rule, sources.linkTargets[source])
         case "chat": return chat(rule, sources.chats[source])
         case "feed": return feed(rule)
         default: break
@@ -84,8 +84,8 @@ extension ConfigurationReader {
         return .all
     }
 
-    /// The source kinds that each key applies to, and the complaint about other kinds.
-    private static let partKeys: [(keys: [String], kinds: [String], fault: String)] = [
+    /// The source kinds that each key applies to, and the error about other kinds.
+    private static let partKeys: [(keys: [String], kinds: [String], message: String)] = [
         (["topic"], ["mqtt"], "has no topics"),
         (["qos", "retained"], ["mqtt"], "is no broker's"),
         (["origin"], ["script", "chat"], "is no page and no chat"),
@@ -148,13 +148,13 @@ extension ConfigurationReader {
         return found == nil ? nil : origin
     }
 
-    func link(_ rule: YAMLMapping, _ places: LinkPlaces?) -> AccessSection.Part? {
+    func link(_ rule: YAMLMapping, _ targets: LinkTargets?) -> AccessSection.Part? {
         switch (rule.optional("scheme"), rule.optional("host")) {
         case (nil, nil): return .all
-        case (let scheme?, nil): return self.scheme(scheme, places).map { .scheme($0) }
-        case (nil, let host?): return self.host(host, places).map { .host($0) }
+        case (let scheme?, nil): return self.scheme(scheme, targets).map { .scheme($0) }
+        case (nil, let host?): return self.host(host, targets).map { .host($0) }
         case (_?, let host?):
-            host.complain(
+            host.reportError(
                 "'scheme' and 'host' exclude each other; write two rules, as one that allows is enough",
                 .conflictingKeys
             )
@@ -162,31 +162,33 @@ extension ConfigurationReader {
         }
     }
 
-    private func scheme(_ value: YAMLValue, _ places: LinkPlaces?) -> String? {
+    private func scheme(_ value: YAMLValue, _ targets: LinkTargets?) -> String? {
         guard let scheme = value.text()?.lowercased() else { return nil }
-        guard !LinkPlaces.isUniversal(scheme) else {
-            value.complain("links of \(scheme) are named by their host; write host: shop.example in place of 'scheme'")
+        guard !LinkTargets.isUniversal(scheme) else {
+            value.reportError(
+                "links of \(scheme) are named by their host; write host: shop.example in place of 'scheme'"
+            )
             return nil
         }
         return listed(
             scheme,
             value,
-            among: places?.schemes,
+            among: targets?.schemes,
             "no route is for links of the scheme",
             "schemes with routes are"
         )
     }
 
-    private func host(_ value: YAMLValue, _ places: LinkPlaces?) -> String? {
+    private func host(_ value: YAMLValue, _ targets: LinkTargets?) -> String? {
         guard let text = value.text() else { return nil }
-        guard let host = LinkPlaces.host(text) else {
-            value.complain("expected a host alone, such as shop.example, or shop.example:8443")
+        guard let host = LinkTargets.host(text) else {
+            value.reportError("expected a host alone, such as shop.example, or shop.example:8443")
             return nil
         }
         return listed(
             host,
             value,
-            among: places?.hosts,
+            among: targets?.hosts,
             "no route is for links of https or http with the host",
             "hosts with routes are"
         )
@@ -203,7 +205,7 @@ extension ConfigurationReader {
         guard let known, !known.contains(name) else { return name }
         let advice = NameSuggestion.advice(for: name, among: known)
         let names = known.isEmpty ? "none" : known.joined(separator: ", ")
-        value.complain(
+        value.reportError(
             "\(meaning) '\(name.prefix(80))'\(advice); \(list): \(names)",
             .emptyRule,
             suggestion: NameSuggestion.nearest(to: name, among: known)

@@ -16,7 +16,7 @@ extension ConfigurationReader {
         let clean = mapping.optional("clean_start")?.flag()
         let maximum = mapping.optional("receive_maximum")?.integer(1...65_535)
         let queue = mapping.optional("broker_queue")?.integer(0...1_000_000_000)
-        let login = brokerLogin(mapping, of: broker)
+        let settings = connectionSettings(mapping, of: broker)
         let more = brokerAdditions(mapping)
         guard let broker, let client, let topics else { return nil }
         var section = MQTTSection(broker: broker, clientID: client, username: user, password: password, topics: topics)
@@ -25,21 +25,21 @@ extension ConfigurationReader {
         section.keepalive = keepalive ?? section.keepalive
         section.receiveMaximum = maximum ?? section.receiveMaximum
         section.brokerQueue = queue ?? section.brokerQueue
-        (section.version, section.security, section.will) = login
+        (section.version, section.security, section.will) = settings
         (section.announcesConnections, section.connections, section.publishing) = more
         section.maxDeliveries = mapping.optional("max_deliveries")?.integer(1...1_000) ?? section.maxDeliveries
         section.deliveriesFile = mapping.optional("deliveries_file").flatMap { value in
             let path = text(value)
-            if let path { lookForFolder(of: path, named: value) }
+            if let path { checkFolderExists(of: path, named: value) }
             return path
         }
-        compareLogin(section, mapping)
-        compareQueue(section, at: mapping.optional("receive_maximum") ?? mapping.optional("broker_queue") ?? value)
+        checkLogin(section, mapping)
+        checkQueue(section, at: mapping.optional("receive_maximum") ?? mapping.optional("broker_queue") ?? value)
         return section
     }
 
     /// Warns if unacknowledged messages, which count toward the broker's queue limit, leave too little room for others.
-    private func compareQueue(_ section: MQTTSection, at value: YAMLValue) {
+    private func checkQueue(_ section: MQTTSection, at value: YAMLValue) {
         let most = section.brokerQueue / 4
         guard section.brokerQueue > 0, section.receiveMaximum > most else { return }
         value.warn(
@@ -52,48 +52,48 @@ extension ConfigurationReader {
 
     func topics(_ value: YAMLValue) -> [TopicSection]? {
         guard let list = value.list() else { return nil }
-        if list.isEmpty { value.complain("list at least one { pattern: … }", .missingKey) }
+        if list.isEmpty { value.reportError("list at least one { pattern: … }", .missingKey) }
         // An error in one topic makes a comparison of all of them meaningless.
         let topics = list.map(topic)
         guard !topics.isEmpty, !topics.contains(where: { $0 == nil }) else { return nil }
         let found = topics.compactMap { $0 }
-        return compare(zip(found, list).map { ($0.pattern, $1) }) ? found : nil
+        return checkShadowing(zip(found, list).map { ($0.pattern, $1) }) ? found : nil
     }
 
     /// Reports topics that an earlier topic shadows.
     ///
     /// - Returns: Whether one source can have all of the topics.
-    private func compare(_ patterns: [(pattern: TopicPattern, value: YAMLValue)]) -> Bool {
+    private func checkShadowing(_ patterns: [(pattern: TopicPattern, value: YAMLValue)]) -> Bool {
         var filters: Set<TopicFilter> = []
         var shapes: [TopicShape] = []
-        var isGood = true
+        var isValid = true
         for (pattern, value) in patterns {
             let shape = TopicShape(pattern)
-            let place = value.anyMapping()?.optional("pattern") ?? value
+            let entry = value.anyMapping()?.optional("pattern") ?? value
             if !filters.insert(pattern.filter).inserted {
                 let shown = pattern.filter.text.debugDescription
-                place.complain("two topics subscribe to \(shown); only the first would ever be used", .shadowedRoute)
-                isGood = false
-            } else if shapes.count <= ConfigurationReader.mostCompared,
+                entry.reportError("two topics subscribe to \(shown); only the first would ever be used", .shadowedRoute)
+                isValid = false
+            } else if shapes.count <= ConfigurationReader.maximumCompared,
                 let earlier = shapes.firstIndex(where: { $0.covers(shape) })
             {
-                place.warn(
+                entry.warn(
                     "never used: 'topics[\(earlier)]' comes before it and matches all that it does; put this one first",
                     .shadowedRoute
                 )
             }
             shapes.append(shape)
         }
-        return isGood
+        return isValid
     }
 
     /// The maximum number of topics to compare pairwise. A source with more topics is invalid anyway.
-    private static let mostCompared = 1_000
+    private static let maximumCompared = 1_000
 
     private func topic(_ value: YAMLValue) -> TopicSection? {
         guard let mapping = value.mapping(.topic) else { return nil }
         let kinds = PayloadKind.allCases.map(\.rawValue)
-        let payload = mapping.optional("payload").map { $0.word(of: kinds, meaning: "a kind of payload") } ?? "json"
+        let payload = mapping.optional("payload").map { $0.keyword(of: kinds, meaning: "a kind of payload") } ?? "json"
         let named = mapping.optional("action")
         let action = named?.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
         let envelope = mapping.optional("envelope").map { self.envelope($0) } ?? .standard
@@ -104,14 +104,14 @@ extension ConfigurationReader {
             let kind = payload.flatMap(PayloadKind.init(rawValue:)), let envelope, named == nil || action != nil
         else { return nil }
         var section = TopicSection(pattern: pattern, payload: kind, action: action, envelope: envelope)
-        (section.quality, section.retained) = delivery
+        (section.qos, section.retained) = delivery
         guard namesAction(section, mapping, at: value) else { return nil }
-        if let action, let named { places.actions.append((action, named)) }
+        if let action, let named { locations.actions.append((action, named)) }
         return section
     }
 
     func envelope(_ value: YAMLValue) -> TopicEnvelope? {
-        value.word(of: TopicEnvelope.allCases.map(\.rawValue), meaning: "an envelope").flatMap(
+        value.keyword(of: TopicEnvelope.allCases.map(\.rawValue), meaning: "an envelope").flatMap(
             TopicEnvelope.init(rawValue:)
         )
     }
@@ -120,17 +120,20 @@ extension ConfigurationReader {
     private func namesAction(_ topic: TopicSection, _ mapping: YAMLMapping, at value: YAMLValue) -> Bool {
         let captures = topic.pattern.captureNames.contains("action")
         if captures, let action = mapping.optional("action") {
-            action.complain("the pattern has an {action} already; keep one of the two", .conflictingKeys)
+            action.reportError("the pattern has an {action} already; keep one of the two", .conflictingKeys)
             return false
         }
         if captures || topic.action != nil, let envelope = mapping.optional("envelope") {
             let namer = captures ? "the pattern's {action}" : "'action'"
-            envelope.complain("\(namer) names the action, and no envelope does; keep one of the two", .conflictingKeys)
+            envelope.reportError(
+                "\(namer) names the action, and no envelope does; keep one of the two",
+                .conflictingKeys
+            )
             return false
         }
         if !captures, topic.action == nil, topic.payload != .json {
             let kind = topic.payload.rawValue
-            value.complain(
+            value.reportError(
                 "a \(kind) payload names no action; add 'action:', or an {action} to the pattern",
                 .missingKey
             )
@@ -143,12 +146,12 @@ extension ConfigurationReader {
 /// The connection settings of a broker source, except its address.
 extension ConfigurationReader {
     /// - Parameter broker: The broker, or `nil` if its address is invalid, which has been reported.
-    func brokerLogin(
+    func connectionSettings(
         _ mapping: YAMLMapping,
         of broker: MQTTBroker?
     ) -> (version: MQTTVersion, security: MQTTSecurity, will: MQTTWill?) {
-        let words = MQTTVersion.allCases.map(\.rawValue)
-        let version = mapping.optional("version")?.word(of: words, meaning: "a version of MQTT")
+        let keywords = MQTTVersion.allCases.map(\.rawValue)
+        let version = mapping.optional("version")?.keyword(of: keywords, meaning: "a version of MQTT")
         return (
             version.flatMap(MQTTVersion.init(rawValue:)) ?? .v5, security(mapping, of: broker),
             mapping.optional("will").flatMap(will)
@@ -156,44 +159,44 @@ extension ConfigurationReader {
     }
 
     /// Returns the QoS of a topic and its policy for retained messages.
-    func delivery(_ mapping: YAMLMapping) -> (quality: MQTTQuality, retained: MQTTRetained) {
-        let words = MQTTRetained.allCases.map(\.rawValue)
+    func delivery(_ mapping: YAMLMapping) -> (qos: MQTTQoS, retained: MQTTRetained) {
+        let keywords = MQTTRetained.allCases.map(\.rawValue)
         let meaning = "what becomes of messages that the broker had stored"
-        let retained = mapping.optional("retained")?.word(of: words, meaning: meaning)
-        return (quality(mapping) ?? .atLeastOnce, retained.flatMap(MQTTRetained.init(rawValue:)) ?? .deliver)
+        let retained = mapping.optional("retained")?.keyword(of: keywords, meaning: meaning)
+        return (qos(mapping) ?? .atLeastOnce, retained.flatMap(MQTTRetained.init(rawValue:)) ?? .deliver)
     }
 
     /// Returns the value of the key `qos`.
-    func quality(_ mapping: YAMLMapping) -> MQTTQuality? {
-        mapping.optional("qos")?.integer(0...1).flatMap(MQTTQuality.init(rawValue:))
+    func qos(_ mapping: YAMLMapping) -> MQTTQoS? {
+        mapping.optional("qos")?.integer(0...1).flatMap(MQTTQoS.init(rawValue:))
     }
 
     private func security(_ mapping: YAMLMapping, of broker: MQTTBroker?) -> MQTTSecurity {
-        let trust = mapping.optional("trust").flatMap(trust).map(MQTTTrust.init)
+        let trust = mapping.optional("trust").flatMap(trust).map(MQTTServerTrust.init)
         let identity = mapping.optional("identity").flatMap(identity).map(MQTTIdentity.init)
-        let key = mapping.optional("shared_key").flatMap(sharedKey)
+        let key = mapping.optional("pre_shared_key").flatMap(preSharedKey)
         let certificates = ["trust", "identity"]
         if let broker, !broker.usesTLS {
-            for name in certificates + ["shared_key"] {
-                mapping.optional(name)?.complain(
+            for name in certificates + ["pre_shared_key"] {
+                mapping.optional(name)?.reportError(
                     "the broker is one of mqtt://; '\(name)' is for mqtts://",
                     .conflictingKeys
                 )
             }
             return .none
         }
-        guard mapping.optional("shared_key") != nil else {
+        guard mapping.optional("pre_shared_key") != nil else {
             return broker.map { _ in .tls(trust ?? .system, identity: identity) } ?? .none
         }
         for name in certificates {
-            mapping.optional(name)?.complain("a 'shared_key' takes the place of certificates", .conflictingKeys)
+            mapping.optional(name)?.reportError("a 'pre_shared_key' replaces certificates", .conflictingKeys)
         }
         // After an error, returns valid settings so that the adapter does not report the same error again.
         return key ?? .tls()
     }
 
-    private func sharedKey(_ value: YAMLValue) -> MQTTSecurity? {
-        guard let mapping = value.mapping(.sharedKey) else { return nil }
+    private func preSharedKey(_ value: YAMLValue) -> MQTTSecurity? {
+        guard let mapping = value.mapping(.preSharedKey) else { return nil }
         let identity = mapping.required("identity", "say who this is to the broker").flatMap(text)
         let advice = "say where the key is kept, such as key: { env: BROKER_KEY }"
         let key = mapping.required("key", advice).flatMap { secret($0, "a key") }
@@ -206,14 +209,14 @@ extension ConfigurationReader {
         guard let mapping = value.mapping(.will) else { return nil }
         let topic = mapping.required("topic", "say where the broker publishes it, such as topic: kiosk/gone")?.text()
         let payload = mapping.optional("payload").map { $0.anyText() } ?? ""
-        let quality = quality(mapping) ?? .atLeastOnce
+        let qos = qos(mapping) ?? .atLeastOnce
         let retain = mapping.optional("retain")?.flag() ?? false
         guard let topic, let payload else { return nil }
-        return MQTTWill(topic: topic, payload: Array(payload.utf8), quality: quality, retain: retain)
+        return MQTTWill(topic: topic, payload: Array(payload.utf8), qos: qos, retain: retain)
     }
 }
 
-extension MQTTTrust {
+extension MQTTServerTrust {
     fileprivate init(_ trust: WebSocketTrust) {
         switch trust {
         case .system: self = .system
@@ -246,10 +249,10 @@ extension ConfigurationReader {
         let source = mapping.required("source", "say which source has the broker").flatMap { publisher($0, sources) }
         let topic = mapping.required("topic", "say where to, such as topic: out/{action}/{id}")?
             .parsed(.badPattern) { (text) throws(TopicTemplateError) in try TopicTemplate(text) }
-        let quality = quality(mapping) ?? .atLeastOnce
+        let qos = qos(mapping) ?? .atLeastOnce
         let retain = mapping.optional("retain")?.flag() ?? false
         guard let source, let topic else { return nil }
-        return PublishSection(source: source, topic: topic, quality: quality, retain: retain)
+        return PublishSection(source: source, topic: topic, qos: qos, retain: retain)
     }
 
     private func connection(_ value: YAMLValue) -> ConnectionSection? {
@@ -285,7 +288,7 @@ extension ConfigurationReader {
         guard let name = value.text() else { return nil }
         guard sources.configured.contains(name) else {
             let known = sources.configured
-            value.complain(
+            value.reportError(
                 "there is no source '\(name.prefix(64))'\(NameSuggestion.advice(for: name, among: known))",
                 .unknownSource,
                 suggestion: NameSuggestion.nearest(to: name, among: known)
@@ -294,7 +297,7 @@ extension ConfigurationReader {
         }
         guard sources.mayBe(name, "mqtt"), sources.brokers[name]?.publishing != nil || sources.brokers[name] == nil
         else {
-            value.complain(
+            value.reportError(
                 "the source '\(name)' does not publish; write 'publishing: {}' below its 'mqtt'",
                 .missingKey
             )

@@ -15,7 +15,7 @@ extension ConfigurationReader {
         if isRead == true, let standardInput { claimStandardInput(standardInput) }
         if use.runsSources, listed?.isEmpty == true, file == nil, isRead == false {
             let advice = "'urls', 'file' or 'standard_input: true'"
-            value.complain("no link would come; say where from with \(advice)", .missingKey, suggestion: advice)
+            value.reportError("no link would come; say where from with \(advice)", .missingKey, suggestion: advice)
         }
         guard let routes else { return nil }
         var section = LinksSection(routes: routes.table, list: routes.list)
@@ -27,7 +27,7 @@ extension ConfigurationReader {
 
     private func linkFile(_ value: YAMLValue) -> String? {
         let path = text(value)
-        if let path { lookForFile(path, named: value) }
+        if let path { checkFileExists(path, named: value) }
         return path
     }
 
@@ -38,7 +38,7 @@ extension ConfigurationReader {
         let advice = "list at least one { pattern: …, action: … }"
         guard let written = mapping.required("routes", advice), let list = written.list() else { return nil }
         guard !list.isEmpty else {
-            written.complain(advice, .missingKey, suggestion: advice)
+            written.reportError(advice, .missingKey, suggestion: advice)
             return nil
         }
         // An error in one route makes a check of all of them meaningless.
@@ -47,11 +47,12 @@ extension ConfigurationReader {
         guard routes.count == found.count, fallback == nil || action != nil else { return nil }
         do throws(AppSchemeError) {
             let table = try AppRoutes(routes, fallback: action)
-            if let action, let fallback { places.actions.append((action, fallback)) }
+            if let action, let fallback { locations.actions.append((action, fallback)) }
             return (table, routes)
         } catch {
-            let place = error.code == .ambiguousRoutes ? list[ConfigurationReader.firstClash(in: routes)] : written
-            place.complain(error.detail, error.code == .ambiguousRoutes ? .shadowedRoute : .invalidValue)
+            let location =
+                error.code == .ambiguousRoutes ? list[ConfigurationReader.firstConflict(in: routes)] : written
+            location.reportError(error.detail, error.code == .ambiguousRoutes ? .shadowedRoute : .invalidValue)
             return nil
         }
     }
@@ -69,10 +70,10 @@ extension ConfigurationReader {
         let route = AppRoute(pattern, action: name, once: once.flatMap { $0 } ?? false)
         do throws(AppSchemeError) {
             _ = try AppRoutes([route])
-            if let name, let action { places.actions.append((name, action)) }
+            if let name, let action { locations.actions.append((name, action)) }
             return route
         } catch {
-            let place: YAMLValue? =
+            let location: YAMLValue? =
                 switch error.code {
                 case .missingScheme, .forbiddenScheme: written
                 case .conflictingAction: action
@@ -85,13 +86,13 @@ extension ConfigurationReader {
                 case .missingAction: .missingKey
                 default: .conflictingKeys
                 }
-            (place ?? value).complain(error.detail, problem)
+            (location ?? value).reportError(error.detail, problem)
             return nil
         }
     }
 
     /// Returns the index of the first route that conflicts with an earlier one.
-    private static func firstClash(in routes: [AppRoute]) -> Int {
+    private static func firstConflict(in routes: [AppRoute]) -> Int {
         var (clear, clashing) = (1, routes.count)
         while clear + 1 < clashing {
             let middle = (clear + clashing) / 2
@@ -102,7 +103,7 @@ extension ConfigurationReader {
 
     private func claimStandardInput(_ value: YAMLValue) {
         if let holder = standardInput.holder {
-            value.complain(
+            value.reportError(
                 "stdin is read by \(holder.path) in line \(holder.line) already; only one source can",
                 .conflictingKeys
             )

@@ -15,9 +15,9 @@ extension ConfigurationReader {
             ConfigurationReader.executionTimes
         )
         section.heapLimit = mapping.optional("heap_limit")?.size(ConfigurationReader.heapSizes)
-        let places = ScriptPlace.allCases.map(\.rawValue)
-        let place = mapping.optional("process")?.word(of: places, meaning: "where scripts run")
-        section.process = place.flatMap(ScriptPlace.init(rawValue:))
+        let choices = ScriptIsolation.allCases.map(\.rawValue)
+        let choice = mapping.optional("process")?.keyword(of: choices, meaning: "where scripts run")
+        section.process = choice.flatMap(ScriptIsolation.init(rawValue:))
         section.memoryLimit = mapping.optional("memory_limit")?.size((64 << 20)...(1 << 40))
         section.timerLimit = mapping.optional("timer_limit")?.integer(ConfigurationReader.counts)
         section.messagesToPage = mapping.optional("messages_to_page")?.integer(ConfigurationReader.counts)
@@ -31,11 +31,11 @@ extension ConfigurationReader {
         let written = use.runsSources ? mapping.required("files", advice) : mapping.optional("files")
         guard let written, let list = written.list() else { return [] }
         if list.isEmpty, use.runsSources {
-            written.complain("'files' is empty; \(advice)", .missingKey, suggestion: advice)
+            written.reportError("'files' is empty; \(advice)", .missingKey, suggestion: advice)
         }
         return list.compactMap { value in
             let path = text(value)
-            if let path { lookForFile(path, named: value) }
+            if let path { checkFileExists(path, named: value) }
             return path
         }
     }
@@ -59,10 +59,10 @@ extension ConfigurationReader {
             handlerDeadline: deadline ?? .seconds(2)
         )
         do throws(NavigationChainError) {
-            _ = try section.rehearsal()
+            _ = try section.dryRun()
             return section
         } catch {
-            value.complain(error.detail)
+            value.reportError(error.detail)
             return nil
         }
     }
@@ -81,7 +81,7 @@ extension ConfigurationReader {
         guard let name = given, isName(name, at: written ?? value) else { return nil }
         if let holder = names[name] {
             let advice = "give this one a name of its own"
-            (written ?? value).complain(
+            (written ?? value).reportError(
                 "'\(name)' is \(holder.path) in line \(holder.line) already; \(advice)",
                 .badName
             )
@@ -94,10 +94,10 @@ extension ConfigurationReader {
     /// Returns whether the handler accepts its settings.
     private func isBuildable(_ kind: NavigationHandlerSection.Kind, at value: YAMLValue) -> Bool {
         do throws(NavigationChainError) {
-            _ = try NavigationHandlerSection(kind: kind, name: "handler").rehearsal()
+            _ = try NavigationHandlerSection(kind: kind, name: "handler").dryRun()
             return true
         } catch {
-            value.complain(error.detail)
+            value.reportError(error.detail)
             return false
         }
     }
@@ -108,13 +108,13 @@ extension ConfigurationReader {
             _ = try NavigationRouter([handler], fallback: .cancel("not asked"))
             return true
         } catch {
-            value.complain(error.detail)
+            value.reportError(error.detail)
             return false
         }
     }
 
     func policy(_ value: YAMLValue) -> NavigationPolicy? {
-        value.word(of: NavigationPolicy.allCases.map(\.rawValue), meaning: "a decision").flatMap(
+        value.keyword(of: NavigationPolicy.allCases.map(\.rawValue), meaning: "a decision").flatMap(
             NavigationPolicy.init(rawValue:)
         )
     }
@@ -189,7 +189,7 @@ extension ConfigurationReader {
 
     private func ports(_ value: YAMLValue) -> HostPorts? {
         guard value.isList else {
-            return value.word(of: ["any", "standard"], meaning: "a choice of ports, nor a list of them").map {
+            return value.keyword(of: ["any", "standard"], meaning: "a choice of ports, nor a list of them").map {
                 $0 == "any" ? .any : .standard
             }
         }
@@ -198,10 +198,10 @@ extension ConfigurationReader {
     }
 
     private func kinds(_ value: YAMLValue) -> Set<NavigationKind>? {
-        let words = NavigationKind.allCases.map(\.rawValue)
+        let keywords = NavigationKind.allCases.map(\.rawValue)
         guard let list = value.list() else { return nil }
         let kinds = list.map {
-            $0.word(of: words, meaning: "a kind of navigation").flatMap(NavigationKind.init(rawValue:))
+            $0.keyword(of: keywords, meaning: "a kind of navigation").flatMap(NavigationKind.init(rawValue:))
         }
         return kinds.contains(nil) ? nil : Set(kinds.compactMap { $0 })
     }
@@ -215,7 +215,7 @@ extension ConfigurationReader {
                 try check(text)
                 return text
             } catch {
-                element.complain(error.detail, .badPattern)
+                element.reportError(error.detail, .badPattern)
                 return nil
             }
         }
@@ -279,7 +279,7 @@ struct NavigationEntry {
         let allowed = [kind.rawValue, "name"] + kind.companions
         for other in mapping.entries where known.contains(other.name) && !allowed.contains(other.name) {
             let owners = Kind.allCases.filter { $0.companions.contains(other.name) }.map { "'\($0.rawValue)'" }
-            other.value.complain(
+            other.value.reportError(
                 "only \(owners.joined(separator: " and ")) can have '\(other.name)'; leave it out",
                 .conflictingKeys
             )

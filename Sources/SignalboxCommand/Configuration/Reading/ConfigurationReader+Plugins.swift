@@ -21,8 +21,8 @@ extension ConfigurationReader {
             section.maxConcurrent = options.maxConcurrent
             section.retry = options.retry
             section.circuitBreaker = options.circuitBreaker
-            compareHold(section, mapping, at: value, sources: sources, bounds: bounds)
-            places.rules[action] = from.map(\.value)
+            checkAckDeadline(section, mapping, at: value, sources: sources, bounds: bounds)
+            locations.rules[action] = from.map(\.value)
             return section
         }
     }
@@ -33,17 +33,20 @@ extension ConfigurationReader {
         let written = mapping.required("action", "it is the name the plugin is called by")
         guard let written, let action = pluginAction(written) else { return nil }
         if let holder = holders[action] {
-            written.complain("'\(action)' is served by \(holder.path) in line \(holder.line) already", .duplicateAction)
+            written.reportError(
+                "'\(action)' is served by \(holder.path) in line \(holder.line) already",
+                .duplicateAction
+            )
         } else {
             holders[action] = value
-            places.plugins[action] = written
+            locations.plugins[action] = written
         }
         return action
     }
 
     /// Returns an action that a message can name, or an internal action that a plugin may handle.
     private func pluginAction(_ value: YAMLValue) -> ActionName? {
-        let own = [ActionName.chatConnected, .chatClosed, .pushSessionLost].first { value.isWord($0.text) }
+        let own = [ActionName.chatConnected, .chatClosed, .pushSessionLost].first { value.isKeyword($0.text) }
         return own ?? value.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
     }
 
@@ -62,7 +65,7 @@ extension ConfigurationReader {
 
     private func order(_ value: YAMLValue) -> OrderSection? {
         guard value.isMapping else {
-            return value.word(of: OrderSection.words, meaning: "an order, nor a mapping with key").map {
+            return value.keyword(of: OrderSection.keywords, meaning: "an order, nor a mapping with key").map {
                 $0 == "none" ? .none : .source
             }
         }
@@ -70,19 +73,21 @@ extension ConfigurationReader {
         let advice = "name a member of the body, such as key: customer.id"
         guard let key = mapping.required("key", advice), let text = key.text() else { return nil }
         let path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard path.count <= ConfigurationReader.longestPath, !path.contains("") else {
-            key.complain("expected names of members with dots between them, at most \(ConfigurationReader.longestPath)")
+        guard path.count <= ConfigurationReader.maximumPathLength, !path.contains("") else {
+            key.reportError(
+                "expected names of members with dots between them, at most \(ConfigurationReader.maximumPathLength)"
+            )
             return nil
         }
         return .key(path)
     }
 
     /// The maximum number of members in the path of an ordering key.
-    private static let longestPath = 16
+    private static let maximumPathLength = 16
 
     private func use(_ mapping: YAMLMapping, sources: SourceNames) -> PluginUse? {
-        let advice = "expected one of \(PluginUse.words.joined(separator: ", "))"
-        guard let word = mapping.required("use", advice)?.word(of: PluginUse.words, meaning: "a plugin") else {
+        let advice = "expected one of \(PluginUse.keywords.joined(separator: ", "))"
+        guard let keyword = mapping.required("use", advice)?.keyword(of: PluginUse.keywords, meaning: "a plugin") else {
             return nil
         }
         for (key, owner, article) in [
@@ -90,17 +95,17 @@ extension ConfigurationReader {
             ("source", "publish", "a source"), ("topic", "publish", "a topic"), ("qos", "publish", "a quality"),
             ("retain", "publish", "this"),
         ]
-        where word != owner {
-            mapping.optional(key)?.complain("only 'use: \(owner)' has \(article)", .conflictingKeys)
+        where keyword != owner {
+            mapping.optional(key)?.reportError("only 'use: \(owner)' has \(article)", .conflictingKeys)
         }
-        if !PluginUse.withTags.contains(word) {
+        if !PluginUse.withTags.contains(keyword) {
             let owners = PluginUse.withTags.joined(separator: ", ")
-            mapping.optional("tag")?.complain("only 'use: \(owners)' have a tag", .conflictingKeys)
+            mapping.optional("tag")?.reportError("only 'use: \(owners)' have a tag", .conflictingKeys)
         }
-        return switch word {
+        return switch keyword {
         case "log": .log
         case "print": .print
-        case "file": mapping.required("path", "say which file the lines are appended to").flatMap(ledger)
+        case "file": mapping.required("path", "say which file the lines are appended to").flatMap(appendLog)
         case "fail": .fail(retryable: mapping.optional("retryable").flatMap { $0.flag() } ?? false)
         case "suspend": .suspend
         case "reply":
@@ -119,19 +124,19 @@ extension ConfigurationReader {
     private func tag(_ mapping: YAMLMapping) -> String?? {
         guard let value = mapping.optional("tag") else { return .some(nil) }
         guard let tag = value.text() else { return nil }
-        guard tag.utf8.count <= ConfigurationReader.longestTag else {
-            value.complain("a tag has at most \(ConfigurationReader.longestTag) bytes")
+        guard tag.utf8.count <= ConfigurationReader.maximumTagLength else {
+            value.reportError("a tag has at most \(ConfigurationReader.maximumTagLength) bytes")
             return nil
         }
         return tag
     }
 
     /// The maximum length of a tag, in bytes.
-    private static let longestTag = 128
+    private static let maximumTagLength = 128
 
-    private func ledger(_ value: YAMLValue) -> PluginUse? {
+    private func appendLog(_ value: YAMLValue) -> PluginUse? {
         guard let path = text(value) else { return nil }
-        lookForFolder(of: path, named: value)
+        checkFolderExists(of: path, named: value)
         return .file(path: path)
     }
 }
@@ -144,7 +149,7 @@ extension ConfigurationReader {
             _ = try BodyWriter.write(reply)
             return reply
         } catch {
-            value.complain("cannot be written as JSON: \(error)")
+            value.reportError("cannot be written as JSON: \(error)")
             return nil
         }
     }
@@ -155,12 +160,12 @@ extension ConfigurationReader {
             let members = value.anyMapping()?.entries.map { ($0.name, any($0.value)) } ?? []
             // An error in one member invalidates the whole value. Duplicate names have been reported earlier.
             guard !members.contains(where: { $0.1 == nil }) else { return nil }
-            return .members(
+            return .object(
                 Dictionary(members.compactMap { name, value in value.map { (name, $0) } }) { first, _ in first }
             )
         case .sequence:
             let values = value.list()?.map(any) ?? []
-            return values.contains(nil) ? nil : .list(values.compactMap { $0 })
+            return values.contains(nil) ? nil : .array(values.compactMap { $0 })
         case .scalar, .alias:
             return scalar(value)
         }
@@ -169,7 +174,7 @@ extension ConfigurationReader {
     private func scalar(_ value: YAMLValue) -> ReplyValue? {
         if value.isNull { return .null }
         switch Tag.Name(rawValue: value.node.tag.description) {
-        case .bool: return value.flag().map(ReplyValue.truth)
+        case .bool: return value.flag().map(ReplyValue.boolean)
         case .int, .float: return number(value)
         default: return value.anyText().map(ReplyValue.text)
         }
@@ -179,15 +184,15 @@ extension ConfigurationReader {
     private func number(_ value: YAMLValue) -> ReplyValue? {
         let advice = "expected a number as JSON writes it, or text in quotes"
         guard let literal = value.characters, let body = try? Body(json: Bytes(literal)) else {
-            value.complain("\(advice); found \(value.found)")
+            value.reportError("\(advice); found \(value.typeDescription)")
             return nil
         }
         if let integer = try? body.decode(Int64.self) { return .integer(integer) }
-        if let large = try? body.decode(UInt64.self) { return .large(large) }
+        if let large = try? body.decode(UInt64.self) { return .unsigned(large) }
         do throws(BodyError) {
             return .number(try body.decode(Double.self))
         } catch {
-            value.complain("\(advice); found \(value.found), which is \(error.code)")
+            value.reportError("\(advice); found \(value.typeDescription), which is \(error.code)")
             return nil
         }
     }
@@ -195,7 +200,7 @@ extension ConfigurationReader {
 
 extension ConfigurationReader {
     /// Warns if the calls of a plugin for a redelivering source may together exceed the ack deadline.
-    func compareHold(
+    func checkAckDeadline(
         _ plugin: PluginSection,
         _ mapping: YAMLMapping,
         at value: YAMLValue,
@@ -207,17 +212,17 @@ extension ConfigurationReader {
         let attempts = plugin.retry?.attempts ?? 1
         let waits = plugin.retry?.longestWaits ?? .zero
         let longest = timeout * attempts + waits
-        guard longest > bounds.holdLimit else { return }
+        guard longest > bounds.ackDeadline else { return }
         let calls =
             attempts == 1
             ? "a call of \(DurationText.text(timeout))" : "\(attempts) calls of \(DurationText.text(timeout))"
         let pauses = waits == .zero ? "" : " and \(DurationText.text(waits)) between them"
-        let limit = DurationText.text(bounds.holdLimit)
-        let place = mapping.optional("retry") ?? mapping.optional("timeout") ?? value
-        place.warn(
-            "\(calls)\(pauses) may take \(DurationText.text(longest)), but a broker's message is held for hold_limit "
-                + "\(limit): later attempts are not made, and what waits behind them comes again; shorten them, or raise hold_limit",
-            .holdLimitExceeded
+        let deadline = DurationText.text(bounds.ackDeadline)
+        let key = mapping.optional("retry") ?? mapping.optional("timeout") ?? value
+        key.warn(
+            "\(calls)\(pauses) may take \(DurationText.text(longest)), but a broker's message has an ack_deadline of "
+                + "\(deadline): later attempts are not made, and what waits behind them comes again; shorten them, or raise ack_deadline",
+            .ackDeadlineExceeded
         )
     }
 }

@@ -25,7 +25,7 @@ extension ConfigurationReader {
         do {
             return try make(text)
         } catch {
-            value.complain(error.detail)
+            value.reportError(error.detail)
             return nil
         }
     }
@@ -36,25 +36,25 @@ extension ConfigurationReader {
     func secret(_ value: YAMLValue, _ what: String) -> Secret? {
         // The keys are not repeated either, because a secret in braces, `{ WORD }`, is a mapping too.
         guard let keys = value.keys, keys.allSatisfy(MappingKeys.reference.keys.contains) else {
-            complainOfSecret(what, at: value)
+            reportSecret(what, at: value)
             return nil
         }
         guard let reference = reference(value), content(of: reference, at: value) != nil else { return nil }
         switch reference {
         case .environment(let name): return .environment(name)
         case .file(let path):
-            compareFile(path, at: value)
+            checkFilePermissions(path, at: value)
             return .file(path)
         }
     }
 
     /// Reports a literal secret without repeating it.
-    func complainOfSecret(_ what: String, at value: YAMLValue) {
-        let places = "{ env: NAME } or { file: PATH }"
-        value.complain(
-            "\(what) is not written into a configuration; write \(places)",
+    func reportSecret(_ what: String, at value: YAMLValue) {
+        let forms = "{ env: NAME } or { file: PATH }"
+        value.reportError(
+            "\(what) is not written into a configuration; write \(forms)",
             .secretInFile,
-            suggestion: places
+            suggestion: forms
         )
     }
 
@@ -64,7 +64,7 @@ extension ConfigurationReader {
         case (let name?, nil): return name.text().map(ValueReference.environment)
         case (nil, let path?): return path.text().map(ValueReference.file)
         default:
-            value.complain("expected one of { env: NAME } and { file: PATH }", .conflictingKeys)
+            value.reportError("expected one of { env: NAME } and { file: PATH }", .conflictingKeys)
             return nil
         }
     }
@@ -72,20 +72,20 @@ extension ConfigurationReader {
     private func content(of reference: ValueReference, at value: YAMLValue) -> String? {
         switch reference {
         case .environment(let name):
-            guard let text = surroundings.variable(name), !text.isEmpty else {
-                value.complain("the environment variable \(name) is not set or empty", .missingVariable)
+            guard let text = environment.variable(name), !text.isEmpty else {
+                value.reportError("the environment variable \(name) is not set or empty", .missingVariable)
                 return nil
             }
             return text
         case .file(let path):
-            switch surroundings.content(path) {
+            switch environment.content(path) {
             case .failure(let error):
-                value.complain("cannot read the file \(path): \(error)", .missingFile)
+                value.reportError("cannot read the file \(path): \(error)", .missingFile)
                 return nil
             case .success(let bytes):
                 let line = String(validating: bytes.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
                 guard let line, !line.isEmpty else {
-                    value.complain("the first line of the file \(path) is empty or not UTF-8", .missingFile)
+                    value.reportError("the first line of the file \(path) is empty or not UTF-8", .missingFile)
                     return nil
                 }
                 return line
@@ -97,34 +97,34 @@ extension ConfigurationReader {
 extension ConfigurationReader {
     /// Reports a missing or unreadable file of a source, if the configuration is only checked. At run time the source
     /// reports it.
-    func lookForFile(_ path: String, named value: YAMLValue) {
+    func checkFileExists(_ path: String, named value: YAMLValue) {
         guard use == .check else { return }
-        switch surroundings.presence(path) {
+        switch environment.presence(path) {
         case .readable: break
-        case .nothing: value.complain("there is no file \(path), from the working directory", .missingFile)
-        case .folder: value.complain("\(path) is a folder; name a file", .missingFile)
-        case .unreadable: value.complain("the file \(path) may not be read", .missingFile)
+        case .nothing: value.reportError("there is no file \(path), from the working directory", .missingFile)
+        case .folder: value.reportError("\(path) is a folder; name a file", .missingFile)
+        case .unreadable: value.reportError("the file \(path) may not be read", .missingFile)
         }
     }
 
     /// Reports a missing folder of a file that is created on demand, if the configuration is only checked.
-    func lookForFolder(of path: String, named value: YAMLValue) {
+    func checkFolderExists(of path: String, named value: YAMLValue) {
         guard use == .check else { return }
-        if surroundings.presence(path) == .folder {
-            value.complain("\(path) is a folder; name a file", .missingFile)
+        if environment.presence(path) == .folder {
+            value.reportError("\(path) is a folder; name a file", .missingFile)
             return
         }
         let slash = path.lastIndex(of: "/")
         let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        guard surroundings.presence(folder) != .folder else { return }
-        value.complain("there is no folder \(folder) for the file, from the working directory", .missingFile)
+        guard environment.presence(folder) != .folder else { return }
+        value.reportError("there is no folder \(folder) for the file, from the working directory", .missingFile)
     }
 }
 
 /// Warnings about secrets that other users can read.
 extension ConfigurationReader {
     /// Warns about a login sent to the broker unencrypted, even without a password: the user name may be a token.
-    func compareLogin(_ section: MQTTSection, _ mapping: YAMLMapping) {
+    func checkLogin(_ section: MQTTSection, _ mapping: YAMLMapping) {
         guard !section.broker.usesTLS, !section.broker.isLocal else { return }
         (mapping.optional("password") ?? mapping.optional("username"))?.warn(
             "it is sent to the broker unencrypted; use mqtts://",
@@ -133,17 +133,17 @@ extension ConfigurationReader {
     }
 
     /// Warns about tokens sent to the server unencrypted. A header whose value is a reference counts as a secret.
-    func compareTokens(_ section: FeedSection, _ mapping: YAMLMapping) {
+    func checkTokens(_ section: FeedSection, _ mapping: YAMLMapping) {
         guard !section.url.isSecure, !section.url.isLocal else { return }
-        let headers = section.headers.contains { !$0.value.isWrittenOut } ? mapping.optional("headers") : nil
+        let headers = section.headers.contains { !$0.value.isInline } ? mapping.optional("headers") : nil
         for value in [mapping.optional("bearer"), headers] {
             value?.warn("it is sent to the server unencrypted; use wss://", .credentialsInClear)
         }
     }
 
     /// Warns about a secret file that every user of the machine can read. Group access is fine: services share files.
-    func compareFile(_ path: String, at value: YAMLValue) {
-        guard surroundings.isOpenToOthers(path) else { return }
+    func checkFilePermissions(_ path: String, at value: YAMLValue) {
+        guard environment.isOpenToOthers(path) else { return }
         value.warn("every user of this machine can read \(path); run chmod o-r on it", .readableSecret)
     }
 }

@@ -6,17 +6,23 @@ import WebSocketChat
 
 extension ConfigurationReader {
     func sources(_ mapping: YAMLMapping) -> [SourceSection] {
-        if mapping.entries.isEmpty { mapping.value.complain("name at least one source below it") }
+        if mapping.entries.isEmpty { mapping.value.reportError("name at least one source below it") }
         return mapping.entries.compactMap { entry in
             let name = sourceName(entry.name, at: entry.key)
             guard let source = entry.value.mapping(.source) else { return nil }
             let window = source.optional("window").map { self.window($0) } ?? WindowLimits()
             let rateLimit = source.optional("rate_limit").flatMap { self.rateLimit($0) }
-            let repeats = source.optional("repeats").map { self.repeats($0) } ?? .automatic
+            let deduplication = source.optional("deduplication").map { self.deduplication($0) } ?? .automatic
             let kind = kind(source, of: name)
             guard let name, let kind else { return nil }
-            places.sources[name] = entry.key
-            return SourceSection(name: name, kind: kind, window: window, rateLimit: rateLimit, repeats: repeats)
+            locations.sources[name] = entry.key
+            return SourceSection(
+                name: name,
+                kind: kind,
+                window: window,
+                rateLimit: rateLimit,
+                deduplication: deduplication
+            )
         }
     }
 
@@ -29,9 +35,9 @@ extension ConfigurationReader {
             let found = SourceKind.keys.filter(entry.value.isMapping(with:))
             return found.count == 1 ? (entry.name, found[0]) : nil
         }
-        let places = read.compactMap { source -> (String, LinkPlaces)? in
+        let targets = read.compactMap { source -> (String, LinkTargets)? in
             guard case .links(let section) = source.kind else { return nil }
-            return (source.name.text, section.places)
+            return (source.name.text, section.targets)
         }
         let chats = read.compactMap { source -> (String, ChatSection)? in
             guard case .chat(let section) = source.kind else { return nil }
@@ -44,7 +50,7 @@ extension ConfigurationReader {
         return SourceNames(
             configured: entries.map(\.name),
             kinds: Dictionary(kinds) { first, _ in first },
-            linkPlaces: Dictionary(places) { first, _ in first },
+            linkTargets: Dictionary(targets) { first, _ in first },
             chats: Dictionary(chats) { first, _ in first },
             brokers: Dictionary(brokers) { first, _ in first }
         )
@@ -79,7 +85,7 @@ extension ConfigurationReader {
         do throws(MQTTPushError) {
             try section.push(from: name, limits: MessageLimits()).validate()
         } catch {
-            value.complain(error.detail)
+            value.reportError(error.detail)
         }
     }
 
@@ -87,12 +93,12 @@ extension ConfigurationReader {
         do {
             let source = try SourceName(name)
             guard source != SourceSection.internalName else {
-                key.complain("'\(name)' is the source of what 'signalbox send' sends; choose another name", .badName)
+                key.reportError("'\(name)' is the source of what 'signalbox send' sends; choose another name", .badName)
                 return nil
             }
             return source
         } catch {
-            key.complain("'\(name.prefix(80))' cannot be the name of a source: \(error)", .badName)
+            key.reportError("'\(name.prefix(80))' cannot be the name of a source: \(error)", .badName)
             return nil
         }
     }
@@ -115,15 +121,15 @@ extension ConfigurationReader {
         return perSecond.map { RateLimit(perSecond: $0, burst: burst) }
     }
 
-    func repeats(_ value: YAMLValue) -> RepeatPolicy {
+    func deduplication(_ value: YAMLValue) -> DeduplicationPolicy {
         guard value.isMapping else {
-            let meaning = "a way with repeats, nor a mapping with count, time and bytes"
-            return value.word(of: ["automatic", "never"], meaning: meaning) == "never" ? .never : .automatic
+            let meaning = "a deduplication policy, nor a mapping with count, time and bytes"
+            return value.keyword(of: ["automatic", "never"], meaning: meaning) == "never" ? .never : .automatic
         }
-        guard let mapping = value.mapping(.repeats) else { return .automatic }
-        var limits = RepeatLimits()
+        guard let mapping = value.mapping(.deduplication) else { return .automatic }
+        var limits = DeduplicationLimits()
         limits.count = mapping.optional("count")?.integer(1...10_000_000) ?? limits.count
-        limits.time = mapping.optional("time")?.duration(ConfigurationReader.repeatTimes) ?? limits.time
+        limits.time = mapping.optional("time")?.duration(ConfigurationReader.deduplicationTimes) ?? limits.time
         limits.bytes = mapping.optional("bytes")?.size(0...(1 << 40)) ?? limits.bytes
         return .within(limits)
     }
@@ -135,7 +141,7 @@ extension ConfigurationReader {
         let first = mapping.optional("first_delay")?.duration(ConfigurationReader.delays)
         let longest = mapping.optional("longest_delay")?.duration(ConfigurationReader.delays)
         if let first, let longest, longest < first {
-            mapping.optional("longest_delay")?.complain("expected at least 'first_delay'")
+            mapping.optional("longest_delay")?.reportError("expected at least 'first_delay'")
             return nil
         }
         return RetryPolicy(
@@ -153,7 +159,7 @@ extension ConfigurationReader {
         return policy
     }
 
-    private static let repeatTimes: ClosedRange<Duration> = .milliseconds(1)...(.seconds(30 * 86_400))
+    private static let deduplicationTimes: ClosedRange<Duration> = .milliseconds(1)...(.seconds(30 * 86_400))
     private static let delays: ClosedRange<Duration> = .milliseconds(1)...(.seconds(3_600))
 }
 
@@ -164,7 +170,7 @@ struct SourceNames {
     /// The key of ``SourceKind`` below each name that has exactly one.
     let kinds: [String: String]
     /// The schemes and hosts of each valid links source.
-    let linkPlaces: [String: LinkPlaces]
+    let linkTargets: [String: LinkTargets]
     /// The valid chat sources.
     let chats: [String: ChatSection]
     /// The valid broker sources.

@@ -25,9 +25,9 @@ extension ConfigurationReader {
         section.bounds = chatBounds(mapping)
         mapping.read("pages", into: &section.pages, pages)
         mapping.read("health_path", into: &section.health) { path in
-            path.isWord("none") ? ChatSection.HealthPath.none : path.text().map(ChatSection.HealthPath.path)
+            path.isKeyword("none") ? ChatSection.HealthPath.none : path.text().map(ChatSection.HealthPath.path)
         }
-        compareReach(section, mapping)
+        checkReachability(section, mapping)
         return port == nil ? nil : section
     }
 
@@ -56,8 +56,8 @@ extension ConfigurationReader {
     }
 
     private func absentOrigin(_ value: YAMLValue) -> WebSocketAbsentOrigin? {
-        let words = ["with_token", "allowed", "refused"]
-        return switch value.word(of: words, meaning: "a way with clients that send no Origin") {
+        let keywords = ["with_token", "allowed", "refused"]
+        return switch value.keyword(of: keywords, meaning: "a way with clients that send no Origin") {
         case "with_token": .withToken
         case "allowed": .allowed
         case "refused": .refused
@@ -83,13 +83,13 @@ extension ConfigurationReader {
     }
 
     /// Reports a server that no client can reach, and warns about one that is open to unintended clients.
-    private func compareReach(_ section: ChatSection, _ mapping: YAMLMapping) {
+    private func checkReachability(_ section: ChatSection, _ mapping: YAMLMapping) {
         let hasMistakes = ["origins", "absent_origin", "principals"].contains { key in
             problems.hasErrors(below: ["\(mapping.value.path).\(key)"])
         }
         if !hasMistakes, !section.isReachable {
             let advice = "principals: { NAME: { env: VARIABLE } }"
-            mapping.value.complain(
+            mapping.value.reportError(
                 "nobody can connect: name who may, as with \(advice), or the 'origins' whose pages may",
                 .nobodyCanConnect,
                 suggestion: advice
@@ -139,7 +139,7 @@ extension ConfigurationReader {
         mapping.read("announce_connections", into: &section.announcesConnections) { $0.flag() }
         mapping.read("reconnect", into: &section.reconnect, reconnect)
         readTimes(of: mapping, into: &section)
-        if url != nil { compareTokens(section, mapping) }
+        if url != nil { checkTokens(section, mapping) }
         return url == nil ? nil : section
     }
 
@@ -147,7 +147,7 @@ extension ConfigurationReader {
         let times = ConfigurationReader.connectionTimes
         section.connectTimeout = mapping.optional("connect_timeout")?.duration(.seconds(1)...(.seconds(60)))
         mapping.read("ping_after", into: &section.ping) { value in
-            value.isWord("never") ? .never : value.duration(times).map(PingSection.after)
+            value.isKeyword("never") ? .never : value.duration(times).map(PingSection.after)
         }
         section.pongWithin = mapping.optional("pong_within")?.duration(times)
         section.waitingBytes = mapping.optional("waiting_bytes")?.size(ConfigurationReader.waitingSizes)
@@ -159,7 +159,7 @@ extension ConfigurationReader {
         do throws(WebSocketChatError) {
             return try WebSocketURL(text)
         } catch {
-            value.complain(error.detail)
+            value.reportError(error.detail)
             return nil
         }
     }
@@ -185,13 +185,13 @@ extension ConfigurationReader {
     /// Returns whether the text contains no secret. Literal text in the form of a secret is reported.
     private func isWithoutSecret(_ text: String, _ what: String, at value: YAMLValue) -> Bool {
         guard !value.isMapping, Redaction.redacted(text) != text else { return true }
-        complainOfSecret(what, at: value)
+        reportSecret(what, at: value)
         return false
     }
 
     func trust(_ value: YAMLValue) -> WebSocketTrust? {
         guard value.isMapping else {
-            switch value.word(of: ["system", "anything"], meaning: "a trust, nor a mapping with authority") {
+            switch value.keyword(of: ["system", "anything"], meaning: "a trust, nor a mapping with authority") {
             case "system": return .system
             case "anything":
                 value.warn(
@@ -210,7 +210,7 @@ extension ConfigurationReader {
     }
 
     private func reconnect(_ value: YAMLValue) -> WebSocketReconnect?? {
-        if value.isWord("never") { return .some(nil) }
+        if value.isKeyword("never") { return .some(nil) }
         guard let mapping = value.mapping(.reconnect) else { return nil }
         var reconnect = WebSocketReconnect()
         mapping.read("first", into: &reconnect.first) { $0.duration(ConfigurationReader.waits) }
@@ -227,7 +227,7 @@ extension ConfigurationReader {
         let to = mapping.required("to", advice)?.duration(ConfigurationReader.waits)
         guard let from, let to else { return nil }
         guard from <= to else {
-            value.complain("'from' is more than 'to'; exchange them")
+            value.reportError("'from' is more than 'to'; exchange them")
             return nil
         }
         return from...to
@@ -263,7 +263,7 @@ extension ConfigurationReader {
         }
         guard let mapping = value.mapping(.textFrames) else { return nil }
         let kinds = [PayloadKind.json, .text].map(\.rawValue)
-        let payload = mapping.optional("payload").map { $0.word(of: kinds, meaning: "a kind of text") } ?? "json"
+        let payload = mapping.optional("payload").map { $0.keyword(of: kinds, meaning: "a kind of text") } ?? "json"
         let action = mapping.required("action", "say which action each text is, such as action: tick")
             .flatMap(action(namedBy:))
         guard let action, let kind = payload.flatMap(PayloadKind.init(rawValue:)) else { return nil }
@@ -272,7 +272,7 @@ extension ConfigurationReader {
 
     private func action(namedBy value: YAMLValue) -> ActionName? {
         let action = value.parsed(.badName) { (text) throws(NameError) in try ActionName(text) }
-        if let action { places.actions.append((action, value)) }
+        if let action { locations.actions.append((action, value)) }
         return action
     }
 
@@ -281,7 +281,7 @@ extension ConfigurationReader {
         let certificate = mapping.required("certificate", "name the file of the certificate (PEM)").flatMap(namedFile)
         let keyValue = mapping.required("key", "name the file of its private key (PEM)")
         let key = keyValue.flatMap(namedFile)
-        if let key, let keyValue { compareFile(key, at: keyValue) }
+        if let key, let keyValue { checkFilePermissions(key, at: keyValue) }
         guard let certificate, let key else { return nil }
         return WebSocketIdentity(certificateFile: certificate, keyFile: key)
     }
@@ -289,7 +289,7 @@ extension ConfigurationReader {
     /// Returns the path of a file that a source reads.
     func namedFile(_ value: YAMLValue) -> String? {
         let path = text(value)
-        if let path { lookForFile(path, named: value) }
+        if let path { checkFileExists(path, named: value) }
         return path
     }
 
@@ -303,7 +303,7 @@ extension ConfigurationReader {
         do throws(WebSocketChatError) {
             try check()
         } catch {
-            value.complain(error.detail)
+            value.reportError(error.detail)
         }
     }
 }

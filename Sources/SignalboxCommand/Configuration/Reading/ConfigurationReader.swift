@@ -4,15 +4,15 @@ import SignalboxCore
 
 /// Reads a configuration file. Continues after an error, so that one run reports all of them.
 struct ConfigurationReader {
-    let surroundings: Surroundings
+    let environment: Environment
     /// The purpose, which decides what the file must contain.
     let use: ConfigurationUse
     let problems = ConfigurationProblems()
     let standardInput = StandardInputClaim()
-    let places = ConfigurationPlaces()
+    let locations = ConfigurationLocations()
 
     static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(86_400))
-    static let holdLimits: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3_600))
+    static let ackDeadlines: ClosedRange<Duration> = .milliseconds(10)...(.seconds(3_600))
 
     /// Returns the configuration in a file.
     ///
@@ -25,11 +25,11 @@ struct ConfigurationReader {
         _ text: String,
         file: String,
         for use: ConfigurationUse = .run,
-        surroundings: Surroundings = .process
+        environment: Environment = .process
     ) throws(ConfigurationError) -> RunConfiguration {
-        let reader = ConfigurationReader(surroundings: surroundings, use: use)
+        let reader = ConfigurationReader(environment: environment, use: use)
         var configuration = try reader.checked(text, file: file, needed: reader.neededKey, reader.configuration)
-        configuration.exposures = reader.problems.sorted.filter(\.code.isExposure)
+        configuration.warnings = reader.problems.sorted.filter { $0.code.logMessage != nil }
         return configuration
     }
 
@@ -37,25 +37,25 @@ struct ConfigurationReader {
     ///
     /// - Parameters:
     ///   - text: The content of the file.
-    static func findings(in text: String, surroundings: Surroundings = .process) -> [ConfigurationProblem] {
-        reviewed(text, surroundings: surroundings).findings
+    static func findings(in text: String, environment: Environment = .process) -> [ConfigurationProblem] {
+        lint(text, environment: environment).findings
     }
 
     /// Checks a configuration as a whole.
     ///
     /// - Parameter text: The content of the file.
     /// - Returns: The configuration, or `nil` if it has errors; and every error and warning, in file order.
-    static func reviewed(
+    static func lint(
         _ text: String,
-        surroundings: Surroundings = .process
+        environment: Environment = .process
     ) -> (configuration: RunConfiguration?, findings: [ConfigurationProblem]) {
-        let reader = ConfigurationReader(surroundings: surroundings, use: .check)
+        let reader = ConfigurationReader(environment: environment, use: .check)
         var found: RunConfiguration?
         do throws(ConfigurationProblem) {
             let root = try YAMLDocument.root(of: text, needed: reader.neededKey, problems: reader.problems)
             let configuration = reader.configuration(in: root)
             if !reader.problems.hasErrors(below: ["sources", "plugins"]) {
-                ConfigurationReview(configuration: configuration, places: reader.places).tell()
+                ConfigurationLint(configuration: configuration, locations: reader.locations).run()
             }
             found = configuration
         } catch {
@@ -73,9 +73,9 @@ struct ConfigurationReader {
     static func routes(
         _ text: String,
         file: String,
-        surroundings: Surroundings = .process
+        environment: Environment = .process
     ) throws(ConfigurationError) -> RouteFileContent {
-        let reader = ConfigurationReader(surroundings: surroundings, use: .plugins)
+        let reader = ConfigurationReader(environment: environment, use: .plugins)
         let content = try reader.checked(text, file: file, needed: "routes") { root -> RouteFileContent? in
             if root.isMapping(with: "sources") { return .configuration(reader.configuration(in: root)) }
             return root.mapping(.routeFile).flatMap(reader.routes).map { .routes($0.table) }
@@ -110,8 +110,8 @@ struct ConfigurationReader {
         if let timeout = mapping.optional("timeout")?.duration(ConfigurationReader.timeouts) {
             configuration.timeout = timeout
         }
-        if let limit = mapping.optional("hold_limit")?.duration(ConfigurationReader.holdLimits) {
-            configuration.holdLimit = limit
+        if let deadline = mapping.optional("ack_deadline")?.duration(ConfigurationReader.ackDeadlines) {
+            configuration.ackDeadline = deadline
         }
         if let limit = mapping.optional("drain_limit")?.duration(.zero...(.seconds(86_400))) {
             configuration.drainLimit = limit
@@ -158,7 +158,7 @@ struct ConfigurationReader {
 }
 
 /// The positions of a configuration's parts in the file, for checks of the whole configuration.
-final class ConfigurationPlaces {
+final class ConfigurationLocations {
     /// The keys below `sources`.
     var sources: [SourceName: YAMLValue] = [:]
     /// The actions of the plugins.

@@ -7,45 +7,54 @@ struct MappingKeys: Sendable, Hashable {
     let name: String
     /// The keys, in the order in which messages list them.
     let keys: [String]
+    /// The present names of renamed keys, by their former names. The reader accepts a former name with a warning.
+    let renamed: [String: String]
 
-    init(_ name: String, _ keys: [String]) {
+    init(_ name: String, _ keys: [String], renamed: [String: String] = [:]) {
         self.name = name
         self.keys = keys
+        self.renamed = renamed
     }
 
     /// The mappings of a configuration.
     static let all = [
-        configuration, limits, deadLetters, source, window, rateLimit, repeats, mqtt, topic, script, links, route, feed,
-        chat, sharedKey, will, connection, publishing, trust, identity, frames, textFrames, reconnect, waits, document,
-        plugin, access, order, retry,
-        circuitBreaker, navigation, navigationHandler, externalBrowser, reference,
+        configuration, limits, deadLetters, source, window, rateLimit, deduplication, mqtt, topic, script, links, route,
+        feed, chat, preSharedKey, will, connection, publishing, trust, identity, frames, textFrames, reconnect, waits,
+        document, plugin, access, order, retry, circuitBreaker, navigation, navigationHandler, externalBrowser,
+        reference,
     ]
 
     static let configuration = MappingKeys(
         "configuration",
         [
-            "sources", "plugins", "limits", "dead_letters", "timeout", "hold_limit", "drain_limit",
+            "sources", "plugins", "limits", "dead_letters", "timeout", "ack_deadline", "drain_limit",
             "log_lines_per_second",
             "navigation",
-        ]
+        ],
+        renamed: ["hold_limit": "ack_deadline"]
     )
     static let limits = MappingKeys("limits", ["message_bytes", "depth"])
     static let deadLetters = MappingKeys("deadLetters", ["count", "bytes"])
 
-    static let source = MappingKeys("source", SourceKind.keys + ["window", "rate_limit", "repeats"])
+    static let source = MappingKeys(
+        "source",
+        SourceKind.keys + ["window", "rate_limit", "deduplication"],
+        renamed: ["repeats": "deduplication"]
+    )
     static let window = MappingKeys("window", ["arrivals", "bytes"])
     static let rateLimit = MappingKeys("rateLimit", ["per_second", "burst"])
-    static let repeats = MappingKeys("repeats", ["count", "time", "bytes"])
+    static let deduplication = MappingKeys("deduplication", ["count", "time", "bytes"])
     static let mqtt = MappingKeys(
         "mqtt",
         [
             "broker", "client_id", "clean_start", "session_expiry", "keepalive", "username", "password", "topics",
-            "receive_maximum", "broker_queue", "version", "trust", "identity", "shared_key", "will",
+            "receive_maximum", "broker_queue", "version", "trust", "identity", "pre_shared_key", "will",
             "announce_connections", "connections", "publishing", "max_deliveries", "deliveries_file",
-        ]
+        ],
+        renamed: ["shared_key": "pre_shared_key"]
     )
     static let topic = MappingKeys("topic", ["pattern", "payload", "action", "envelope", "qos", "retained"])
-    static let sharedKey = MappingKeys("sharedKey", ["identity", "key", "allow_short"])
+    static let preSharedKey = MappingKeys("preSharedKey", ["identity", "key", "allow_short"])
     static let will = MappingKeys("will", ["topic", "payload", "qos", "retain"])
     static let connection = MappingKeys("connection", ["name", "topics"])
     static let publishing = MappingKeys(

@@ -3,7 +3,7 @@ import Yams
 /// The only document of a configuration file.
 enum YAMLDocument {
     /// The maximum number of duplicate keys before the reader gives up.
-    private static let mostDuplicates = 100
+    private static let maximumDuplicates = 100
 
     /// Returns the root node. A duplicate key is reported and its last value used, so that other errors are found too.
     ///
@@ -13,7 +13,7 @@ enum YAMLDocument {
         -> YAMLValue
     {
         var text = text
-        for number in 0..<mostDuplicates {
+        for number in 0..<maximumDuplicates {
             do {
                 guard let node = try compose(yaml: text) else {
                     throw ConfigurationProblem(
@@ -42,7 +42,7 @@ enum YAMLDocument {
                 throw at(1, 1, "not YAML")
             }
         }
-        throw at(1, 1, "more than \(mostDuplicates) keys are written twice", .duplicateKey)
+        throw at(1, 1, "more than \(maximumDuplicates) keys are written twice", .duplicateKey)
     }
 
     private static func duplicate(_ keys: [String], _ mark: Mark) -> ConfigurationProblem {

@@ -12,7 +12,7 @@ struct YAMLValue {
     /// Adds an error at this value.
     ///
     /// - Parameter suggestion: The replacement text alone, if it is known.
-    func complain(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) {
+    func reportError(_ message: String, _ code: ProblemCode = .invalidValue, suggestion: String? = nil) {
         problems.add(message, code, at: node.mark, path: path, suggestion: suggestion)
     }
 
@@ -25,14 +25,16 @@ struct YAMLValue {
     func mapping(_ keys: MappingKeys) -> YAMLMapping? {
         guard var mapping = anyMapping() else { return nil }
         mapping.known = keys.keys
+        mapping.renamed = keys.renamed
         mapping.refuseOtherKeys()
+        mapping.reportRenamedKeys()
         return mapping
     }
 
     /// Returns a mapping with arbitrary keys.
     func anyMapping() -> YAMLMapping? {
         guard case .mapping(let mapping) = node else {
-            complain("expected a mapping of keys to values, found \(found)")
+            reportError("expected a mapping of keys to values, found \(typeDescription)")
             return nil
         }
         return YAMLMapping(value: self, mapping: mapping)
@@ -41,7 +43,7 @@ struct YAMLValue {
     /// Returns the elements of a list.
     func list() -> [YAMLValue]? {
         guard case .sequence(let sequence) = node else {
-            complain("expected a list, found \(found)")
+            reportError("expected a list, found \(typeDescription)")
             return nil
         }
         return sequence.enumerated().map { YAMLValue(node: $1, path: "\(path)[\($0)]", problems: problems) }
@@ -51,7 +53,7 @@ struct YAMLValue {
     func text() -> String? {
         guard let text = anyText() else { return nil }
         guard !text.isEmpty else {
-            complain("expected text, found empty text")
+            reportError("expected text, found empty text")
             return nil
         }
         return text
@@ -61,7 +63,7 @@ struct YAMLValue {
     func anyText() -> String? {
         guard case .scalar(let scalar) = node, node.tag == Tag(.str) else {
             let advice = if case .scalar = node, !isNull { "; write it in quotes if it is meant as text" } else { "" }
-            complain("expected text, found \(found)\(advice)")
+            reportError("expected text, found \(typeDescription)\(advice)")
             return nil
         }
         return scalar.string
@@ -98,7 +100,7 @@ struct YAMLValue {
     }
 
     /// A description of the value's type. It omits text, which may be a misplaced secret.
-    var found: String {
+    var typeDescription: String {
         switch node {
         case .mapping: "a mapping"
         case .sequence: "a list"
@@ -119,11 +121,11 @@ extension YAMLValue {
     /// Returns a whole number written in decimal digits.
     func integer(_ range: ClosedRange<Int>) -> Int? {
         guard let number = characters.flatMap(SizeText.digits) else {
-            complain("expected a whole number, found \(found)")
+            reportError("expected a whole number, found \(typeDescription)")
             return nil
         }
         guard range.contains(number) else {
-            complain("expected \(range.lowerBound) to \(range.upperBound), found \(number)")
+            reportError("expected \(range.lowerBound) to \(range.upperBound), found \(number)")
             return nil
         }
         return number
@@ -132,18 +134,18 @@ extension YAMLValue {
     /// Returns a number of bytes, written as digits with an optional `KiB`, `MiB` or `GiB`.
     func size(_ range: ClosedRange<Int>) -> Int? {
         guard let characters else {
-            complain("expected a size such as 64KiB, found \(found)")
+            reportError("expected a size such as 64KiB, found \(typeDescription)")
             return nil
         }
         do {
             let bytes = try SizeText.bytes(in: characters)
             guard range.contains(bytes) else {
-                complain("expected \(range.lowerBound) to \(range.upperBound) bytes, found \(bytes)")
+                reportError("expected \(range.lowerBound) to \(range.upperBound) bytes, found \(bytes)")
                 return nil
             }
             return bytes
         } catch {
-            complain(error.description)
+            reportError(error.description)
             return nil
         }
     }
@@ -151,47 +153,47 @@ extension YAMLValue {
     /// Returns a duration, written as digits and a unit.
     func duration(_ range: ClosedRange<Duration>) -> Duration? {
         guard let characters else {
-            complain("expected a duration such as 3s, found \(found)")
+            reportError("expected a duration such as 3s, found \(typeDescription)")
             return nil
         }
         do {
             let duration = try DurationText.duration(in: characters)
             guard range.contains(duration) else {
-                complain("expected \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))")
+                reportError("expected \(DurationText.text(range.lowerBound)) to \(DurationText.text(range.upperBound))")
                 return nil
             }
             return duration
         } catch {
-            complain(error.description)
+            reportError(error.description)
             return nil
         }
     }
 
-    /// Returns a truth value, written as `true` or `false`; YAML's other words for them are refused.
+    /// Returns a Boolean, written as `true` or `false`; YAML's other words for them are refused.
     func flag() -> Bool? {
         switch characters {
         case "true": return true
         case "false": return false
         default:
-            complain("expected true or false, found \(found)")
+            reportError("expected true or false, found \(typeDescription)")
             return nil
         }
     }
 
-    /// Returns whether the value is the word.
-    func isWord(_ word: String) -> Bool { characters == word }
+    /// Returns whether the value is the keyword.
+    func isKeyword(_ keyword: String) -> Bool { characters == keyword }
 
-    /// Returns the value if it is one of the words.
-    func word(of words: [String], meaning: String) -> String? {
+    /// Returns the value if it is one of the keywords.
+    func keyword(of keywords: [String], meaning: String) -> String? {
         guard let characters else {
-            complain("expected \(meaning): \(words.joined(separator: ", ")); found \(found)")
+            reportError("expected \(meaning): \(keywords.joined(separator: ", ")); found \(typeDescription)")
             return nil
         }
-        guard words.contains(characters) else {
-            let advice = NameSuggestion.advice(for: characters, among: words)
-            complain(
-                "'\(characters.prefix(64))' is not \(meaning); expected \(words.joined(separator: ", "))\(advice)",
-                suggestion: NameSuggestion.nearest(to: characters, among: words)
+        guard keywords.contains(characters) else {
+            let advice = NameSuggestion.advice(for: characters, among: keywords)
+            reportError(
+                "'\(characters.prefix(64))' is not \(meaning); expected \(keywords.joined(separator: ", "))\(advice)",
+                suggestion: NameSuggestion.nearest(to: characters, among: keywords)
             )
             return nil
         }
@@ -199,15 +201,15 @@ extension YAMLValue {
     }
 
     /// Returns the result of parsing text, or reports the error that `make` throws.
-    func parsed<Value, Fault: Error>(
+    func parsed<Value, Failure: Error>(
         _ code: ProblemCode = .invalidValue,
-        _ make: (String) throws(Fault) -> Value
+        _ make: (String) throws(Failure) -> Value
     ) -> Value? {
         guard let text = text() else { return nil }
         do {
             return try make(text)
         } catch {
-            complain("\(error)", code)
+            reportError("\(error)", code)
             return nil
         }
     }
@@ -219,8 +221,11 @@ struct YAMLMapping {
     let mapping: Node.Mapping
     /// The permitted keys; empty if the user chooses them.
     var known: [String] = []
+    /// The present names of renamed keys, by their former names.
+    var renamed: [String: String] = [:]
 
-    /// The keys and values in file order. A key that is not text is reported and omitted.
+    /// The keys and values in file order. The `name` of a renamed key is its present name. A key that is not text is
+    /// reported and omitted.
     var entries: [(key: YAMLValue, name: String, value: YAMLValue)] {
         mapping.compactMap { key, node in
             guard case .scalar(let scalar) = key else {
@@ -235,19 +240,19 @@ struct YAMLMapping {
             guard !value.problems.isMasked(scalar.string) else { return nil }
             let path = value.path.isEmpty ? scalar.string : "\(value.path).\(scalar.string)"
             let make = { YAMLValue(node: $0, path: path, problems: value.problems) }
-            return (make(key), scalar.string, make(node))
+            return (make(key), renamed[scalar.string] ?? scalar.string, make(node))
         }
     }
 
     /// Returns the value of an optional key.
     func optional(_ key: String) -> YAMLValue? {
-        assert(known.isEmpty || known.contains(key), "a key that is asked for must be one of those that are known")
+        assert(known.isEmpty || known.contains(key), "a key that is read must be one of those that are known")
         return entries.first { $0.name == key }?.value
     }
 
     /// Stores the parsed value of a key, if the key exists and its value is valid.
-    func read<Value>(_ key: String, into place: inout Value, _ make: (YAMLValue) -> Value?) {
-        if let found = optional(key).flatMap(make) { place = found }
+    func read<Value>(_ key: String, into target: inout Value, _ make: (YAMLValue) -> Value?) {
+        if let found = optional(key).flatMap(make) { target = found }
     }
 
     /// Returns the value of a required key.
@@ -257,7 +262,7 @@ struct YAMLMapping {
     /// - Parameter advice: The text to write, for the message.
     func required(_ key: String, _ advice: String) -> YAMLValue? {
         if let found = optional(key) { return found }
-        if !isMistyped(key) { value.complain("'\(key)' is missing; \(advice)", .missingKey, suggestion: advice) }
+        if !isMistyped(key) { value.reportError("'\(key)' is missing; \(advice)", .missingKey, suggestion: advice) }
         return nil
     }
 
@@ -268,22 +273,36 @@ struct YAMLMapping {
         let found = keys.compactMap { key in optional(key).map { (key: key, value: $0) } }
         if found.count > 1, let last = found.last {
             let pair = YAMLMapping.list(found.map(\.key), "and")
-            last.value.complain("\(pair) exclude each other; keep one of them", .conflictingKeys)
+            last.value.reportError("\(pair) exclude each other; keep one of them", .conflictingKeys)
         } else if found.isEmpty, !keys.contains(where: isMistyped) {
-            value.complain("\(YAMLMapping.list(keys, "or")) is missing; \(advice)", .missingKey, suggestion: advice)
+            value.reportError("\(YAMLMapping.list(keys, "or")) is missing; \(advice)", .missingKey, suggestion: advice)
         }
         return found.count == 1 ? found.first : nil
     }
 
     /// Returns `'a', 'b' and 'c'`.
-    private static func list(_ keys: [String], _ word: String) -> String {
+    private static func list(_ keys: [String], _ conjunction: String) -> String {
         let quoted = keys.map { "'\($0)'" }
         return [quoted.dropLast().joined(separator: ", "), quoted.last ?? ""].filter { !$0.isEmpty }
-            .joined(separator: " \(word) ")
+            .joined(separator: " \(conjunction) ")
     }
 
     private func isMistyped(_ key: String) -> Bool {
         entries.contains { !known.contains($0.name) && NameSuggestion.nearest(to: $0.name, among: known) == key }
+    }
+
+    /// Warns about each former name of a key. A former name beside the present one is an error.
+    func reportRenamedKeys() {
+        for (old, new) in renamed {
+            guard let entry = entries.first(where: { $0.key.characters == old }) else { continue }
+            if entries.contains(where: { $0.key.characters == new }) {
+                let message = "'\(old)' is the former name of '\(new)', which is set too; keep '\(new)' alone"
+                entry.key.reportError(message, .conflictingKeys, suggestion: new)
+            } else {
+                let message = "'\(old)' is now named '\(new)'; a later version refuses the former name"
+                entry.key.warn(message, .renamedKey, suggestion: new)
+            }
+        }
     }
 
     /// Reports each unknown key, with the closest known key.
@@ -291,7 +310,7 @@ struct YAMLMapping {
         for entry in entries where !known.contains(entry.name) {
             let advice = NameSuggestion.advice(for: entry.name, among: known)
             let all = known.joined(separator: ", ")
-            entry.key.complain(
+            entry.key.reportError(
                 "unknown key '\(entry.name.prefix(64))'\(advice); known here: \(all)",
                 .unknownKey,
                 suggestion: NameSuggestion.nearest(to: entry.name, among: known)

@@ -19,7 +19,7 @@ struct LinksSection: Sendable {
     var hasLinks: Bool { !urls.isEmpty || file != nil || standardInput }
 
     /// The schemes and hosts of the routes.
-    var places: LinkPlaces { LinkPlaces(list) }
+    var targets: LinkTargets { LinkTargets(list) }
 }
 
 extension LinksSection: Hashable {
@@ -34,7 +34,7 @@ extension LinksSection: Hashable {
 }
 
 /// The schemes and hosts that a source's routes match, which a rule of `from` may name.
-struct LinkPlaces: Sendable, Hashable {
+struct LinkTargets: Sendable, Hashable {
     /// The application schemes, sorted.
     private(set) var schemes: [String] = []
     /// The hosts of `https` and `http` links, with the port unless it is the scheme's default, sorted.
@@ -43,14 +43,14 @@ struct LinkPlaces: Sendable, Hashable {
     init(_ routes: [AppRoute]) {
         for route in routes {
             guard let scheme = route.pattern.scheme else { continue }
-            guard LinkPlaces.isUniversal(scheme) else {
+            guard LinkTargets.isUniversal(scheme) else {
                 schemes.append(scheme)
                 continue
             }
             // Patterns for `https` and `http` have no captures before the path or query.
             let start = scheme.utf8.count + "://".utf8.count
             let authority = route.pattern.text.utf8.dropFirst(start).prefix { !"/?".utf8.contains($0) }
-            if let host = LinkPlaces.host(String(Substring(authority)), scheme: scheme) { hosts.append(host) }
+            if let host = LinkTargets.host(String(Substring(authority)), scheme: scheme) { hosts.append(host) }
         }
         schemes = Set(schemes).sorted()
         hosts = Set(hosts).sorted()

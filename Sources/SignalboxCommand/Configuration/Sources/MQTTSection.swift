@@ -36,7 +36,8 @@ struct MQTTSection: Sendable, Hashable {
     var connections: [ConnectionSection] = []
     /// The maximum number of deliveries of a message if the process dies while handling it.
     var maxDeliveries = 5
-    /// The file that counts deliveries; `nil` for one beside the ledger of the first `file` plugin, if there is one.
+    /// The file that counts deliveries; `nil` for one beside the append log of the first `file` plugin, if there is
+    /// one.
     var deliveriesFile: String?
     /// The second connection, which publishes; `nil` for none.
     var publishing: PublishingSection?
@@ -56,7 +57,7 @@ struct TopicSection: Sendable, Hashable {
     /// The envelope that names the action if neither the topic nor ``action`` does.
     var envelope = TopicEnvelope.standard
     /// The maximum QoS of each message.
-    var quality = MQTTQuality.atLeastOnce
+    var qos = MQTTQoS.atLeastOnce
     /// The policy for retained messages.
     var retained = MQTTRetained.deliver
 }
@@ -112,13 +113,13 @@ extension MQTTSection {
     /// Returns the adapter's configuration of this source.
     ///
     /// - Parameters:
-    ///   - holdLimit: The supervisor's ack deadline.
-    ///   - ledger: The ledger that determines the path of the deliveries file, unless the section sets one.
+    ///   - ackDeadline: The supervisor's ack deadline.
+    ///   - appendLog: The append log that determines the path of the deliveries file, unless the section sets one.
     func push(
         from source: SourceName,
         limits: MessageLimits,
-        holdLimit: Duration = .seconds(5),
-        ledger: String? = nil
+        ackDeadline: Duration = .seconds(5),
+        appendLog: String? = nil
     ) -> MQTTPushConfiguration {
         var push = MQTTPushConfiguration(
             source: source,
@@ -134,14 +135,14 @@ extension MQTTSection {
         push.receiveMaximum = receiveMaximum
         push.batchMessages = min(push.batchMessages, receiveMaximum)
         push.limits = limits
-        push.holdLimit = holdLimit
+        push.ackDeadline = ackDeadline
         push.version = version
         push.security = security
         push.will = will
         push.announcesConnections = announcesConnections
         push.connections = connections.map { MQTTConnection(name: $0.name, topics: $0.topics.map(\.subscription)) }
         push.publishing = publishing?.publishing
-        let file = deliveriesFile ?? ledger.map { "\($0).deliveries.\(source)" }
+        let file = deliveriesFile ?? appendLog.map { "\($0).deliveries.\(source)" }
         push.deliveries = file.map { MQTTDeliveryLimit(file: $0, deliveries: maxDeliveries) }
         return push
     }
@@ -165,7 +166,7 @@ extension PublishingSection {
 extension TopicSection {
     fileprivate var subscription: MQTTTopic {
         var topic = MQTTTopic(pattern, payload: payload, action: action, envelope: envelope.payloadEnvelope)
-        topic.quality = quality
+        topic.qos = qos
         topic.retained = retained
         return topic
     }

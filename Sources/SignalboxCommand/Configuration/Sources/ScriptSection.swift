@@ -13,7 +13,7 @@ struct ScriptSection: Sendable, Hashable {
     /// The maximum memory of the scripts' objects, in bytes.
     var heapLimit: Int?
     /// The process that runs the scripts. If `nil`, `bridge` starts a separate process and `run` does not.
-    var process: ScriptPlace?
+    var process: ScriptIsolation?
     /// The maximum resident memory of a separate process, in bytes.
     var memoryLimit: Int?
     /// The maximum number of timers.
@@ -25,7 +25,7 @@ struct ScriptSection: Sendable, Hashable {
 }
 
 /// The process that runs the scripts of a page.
-enum ScriptPlace: String, Sendable, Hashable, CaseIterable {
+enum ScriptIsolation: String, Sendable, Hashable, CaseIterable {
     /// The command's process.
     case shared
     /// A separate process, which can be killed whatever the scripts do.
@@ -37,12 +37,12 @@ extension ScriptSection {
     ///
     /// - Parameters:
     ///   - scripts: The scripts to run; they may differ from ``files``.
-    ///   - place: The process to use if the section does not specify one.
+    ///   - isolation: The process to use if the section does not specify one.
     func page(
         from source: SourceName,
         scripts: [PageScript],
         limits: MessageLimits,
-        in place: ScriptPlace = .shared
+        isolation: ScriptIsolation = .shared
     ) -> JavaScriptCoreConfiguration {
         var page = JavaScriptCoreConfiguration(source: source, scripts: scripts)
         page.title = title
@@ -52,7 +52,7 @@ extension ScriptSection {
         page.messagesToPage = messagesToPage ?? page.messagesToPage
         page.messagesWithoutListener = messagesWithoutListener ?? page.messagesWithoutListener
         page.limits = limits
-        if (process ?? place) == .own {
+        if (process ?? isolation) == .own {
             page.process = PageWorker.process
             page.process?.memoryLimit = memoryLimit ?? PageWorker.process.memoryLimit
         }
@@ -77,10 +77,10 @@ enum ScriptFiles {
 
 /// This program as the worker process of a page.
 enum PageWorker {
-    private static let word = "page-worker"
+    private static let argument = "page-worker"
 
     /// Whether the program was started as a worker. The argument is internal and therefore not a command.
-    static var isAskedFor: Bool { CommandLine.arguments.dropFirst().elementsEqual([word]) }
+    static var isRequested: Bool { CommandLine.arguments.dropFirst().elementsEqual([argument]) }
 
     static var process: ScriptProcess {
         #if os(Linux)
@@ -89,6 +89,6 @@ enum PageWorker {
         #else
         let program = Bundle.main.executablePath ?? CommandLine.arguments[0]
         #endif
-        return ScriptProcess(program: program, arguments: [word])
+        return ScriptProcess(program: program, arguments: [argument])
     }
 }

@@ -133,11 +133,15 @@ extension StageRow {
     ]
 
     private static let admission = [
-        StageRow("repeats, none among them", allocations: 3, "none more: the table has all its places") {
-            $0.repeats = .within(RepeatLimits())
+        StageRow("deduplication, no duplicates", allocations: 3, "none more: the table has all its slots") {
+            $0.deduplication = .within(DeduplicationLimits())
         },
-        StageRow("repeats, every second one", allocations: 2, "half of the calls; a list of who waits for each") {
-            $0.repeats = .within(RepeatLimits())
+        StageRow(
+            "deduplication, every second one a duplicate",
+            allocations: 2,
+            "half of the calls; a list of who waits for each"
+        ) {
+            $0.deduplication = .within(DeduplicationLimits())
             $0.messagesPerID = 2
         },
         StageRow("deadline, far away", allocations: 3, noMore) { $0.hasDeadline = true },
@@ -156,7 +160,7 @@ extension StageRow {
             $0.options.timeout = .seconds(86_400)
         },
         StageRow("all of these, and metrics", allocations: 3, noMore) {
-            $0.repeats = .within(RepeatLimits())
+            $0.deduplication = .within(DeduplicationLimits())
             $0.hasDeadline = true
             $0.rateLimit = RateLimit(perSecond: 10_000_000)
             $0.options.circuitBreaker = CircuitBreakerPolicy()
@@ -223,7 +227,7 @@ struct StageSetting: Sendable {
     var sources: [SourceName] = ["benchmark"]
     var features: AdapterFeatures = []
     var rateLimit: RateLimit?
-    var repeats = RepeatPolicy.never
+    var deduplication = DeduplicationPolicy.never
     var options = PluginOptions<Payment>()
     var middleware: [any Middleware] = []
     var configuration = SupervisorConfiguration()

@@ -24,7 +24,7 @@ final class StageWay: Sendable {
                 for: source,
                 features: setting.features,
                 rateLimit: setting.rateLimit,
-                repeats: setting.repeats
+                deduplication: setting.deduplication
             )
             return (intake, Origin(source: source, facts: BenchmarkFacts()))
         }

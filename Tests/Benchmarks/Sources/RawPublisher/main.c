@@ -39,7 +39,7 @@ static void write_number(char *id, long number) {
     for (int digit = 7; digit >= 0; digit--, number /= 10) id[digit] = (char)('0' + number % 10);
 }
 
-static int flood(struct mosquitto *client, const char *topic, long messages, int quality, const char *path) {
+static int flood(struct mosquitto *client, const char *topic, long messages, int qos, const char *path) {
     static char payload[1 << 20];
     FILE *file = fopen(path, "rb");
     if (file == NULL) return 66;
@@ -50,7 +50,7 @@ static int flood(struct mosquitto *client, const char *topic, long messages, int
     for (long sent = 0; sent < messages; sent++) {
         while (sent - atomic_load(&acknowledged) > 2000) usleep(200);
         write_number(id, sent);
-        if (mosquitto_publish(client, NULL, topic, length, payload, quality, false) != MOSQ_ERR_SUCCESS) return 2;
+        if (mosquitto_publish(client, NULL, topic, length, payload, qos, false) != MOSQ_ERR_SUCCESS) return 2;
     }
     while (atomic_load(&acknowledged) < messages) usleep(1000);
     mosquitto_disconnect(client);
@@ -78,27 +78,27 @@ static bool wait_until(struct mosquitto *client, long long moment) {
     return true;
 }
 
-static bool publish_payment(struct mosquitto *client, const char *topic, long number, int quality) {
+static bool publish_payment(struct mosquitto *client, const char *topic, long number, int qos) {
     char payload[512];
     int length = snprintf(
         payload, sizeof payload,
         "{\"action\":\"payment\",\"id\":\"%08ld-8b86-d011-b42d-00c04fc964ff\",\"body\":{\"amount\":%lld,"
         "\"transactionId\":\"%lld\",\"paymentId\":\"pay_5f3c9a\",\"paymentGoodsName\":\"Noise cancelling headphones\"}}",
         number, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME));
-    return mosquitto_publish(client, NULL, topic, length, payload, quality, false) == MOSQ_ERR_SUCCESS;
+    return mosquitto_publish(client, NULL, topic, length, payload, qos, false) == MOSQ_ERR_SUCCESS;
 }
 
-static int pace(struct mosquitto *client, const char *topic, long messages, int quality, long rate) {
+static int pace(struct mosquitto *client, const char *topic, long messages, int qos, long rate) {
     bool connected = true;
     while (connected && mosquitto_want_write(client)) connected = mosquitto_loop_write(client, 1) == MOSQ_ERR_SUCCESS;
     if (!connected || !wait_until(client, now(CLOCK_MONOTONIC) + 100000000LL)) return 2;
     long long began = now(CLOCK_MONOTONIC);
     for (long sent = 0; sent < messages; sent++) {
         if (!wait_until(client, began + sent * 1000000000LL / rate)) return 2;
-        if (!publish_payment(client, topic, sent, quality)) return 2;
+        if (!publish_payment(client, topic, sent, qos)) return 2;
     }
     printf("%.3f\n", (now(CLOCK_MONOTONIC) - began) / 1e9);
-    while (quality > 0 && atomic_load(&acknowledged) < messages) {
+    while (qos > 0 && atomic_load(&acknowledged) < messages) {
         if (!wait_until(client, now(CLOCK_MONOTONIC) + 1000000LL)) return 2;
     }
     mosquitto_disconnect(client);
@@ -111,7 +111,7 @@ int main(int count, char **arguments) {
     alarm(180);
     const char *topic = arguments[2];
     long messages = atol(arguments[3]);
-    int quality = atoi(arguments[4]);
+    int qos = atoi(arguments[4]);
     char *unit = NULL;
     long rate = strtol(arguments[5], &unit, 10);
     bool is_paced = rate > 0 && strcmp(unit, "/s") == 0;
@@ -120,5 +120,5 @@ int main(int count, char **arguments) {
     mosquitto_publish_callback_set(client, on_publish);
     mosquitto_max_inflight_messages_set(client, is_paced ? 0 : 500);
     if (mosquitto_connect(client, "127.0.0.1", atoi(arguments[1]), 60) != MOSQ_ERR_SUCCESS) return 2;
-    return is_paced ? pace(client, topic, messages, quality, rate) : flood(client, topic, messages, quality, arguments[5]);
+    return is_paced ? pace(client, topic, messages, qos, rate) : flood(client, topic, messages, qos, arguments[5]);
 }

@@ -19,7 +19,7 @@ struct options {
     int port;
     const char *topic;
     long expected;
-    int quality;
+    int qos;
     const char *authority;
     long batch;
     bool commits;
@@ -49,7 +49,7 @@ static bool read_options(int count, char **arguments) {
     options.port = atoi(place[0]);
     options.topic = place[1];
     options.expected = atol(place[2]);
-    options.quality = atoi(place[3]);
+    options.qos = atoi(place[3]);
     for (int i = 2; i < count - 4; i++) {
         if (strncmp(arguments[i], "ca=", 3) == 0) options.authority = arguments[i] + 3;
         else if (strncmp(arguments[i], "batch=", 6) == 0) options.batch = atol(arguments[i] + 6);
@@ -61,7 +61,7 @@ static bool read_options(int count, char **arguments) {
 static void on_connect(struct mosquitto *client, void *context, int code, int flags, const mosquitto_property *properties) {
     (void)context, (void)flags, (void)properties;
     if (code != 0) exit(2);
-    mosquitto_subscribe_v5(client, NULL, options.topic, options.quality, 0, NULL);
+    mosquitto_subscribe_v5(client, NULL, options.topic, options.qos, 0, NULL);
 }
 
 static void on_subscribe(struct mosquitto *client, void *context, int id, int count, const int *granted) {

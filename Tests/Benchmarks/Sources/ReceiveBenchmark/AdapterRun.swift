@@ -50,7 +50,7 @@ struct AdapterRun {
 
     private func supervised(_ register: (Supervisor) throws -> Void) async throws {
         let supervisor = Supervisor(logger: quiet)
-        try supervisor.add(makeAdapter(), repeats: options.repeats)
+        try supervisor.add(makeAdapter(), deduplication: options.deduplication)
         try register(supervisor)
         let run = Task { try await supervisor.run() }
         await meter.untilDone()
@@ -61,7 +61,7 @@ struct AdapterRun {
     private func makeAdapter() throws -> MQTTPushAdapter {
         let broker = try MQTTBroker(host: "127.0.0.1", port: options.port, usesTLS: options.authority != nil)
         var topic = MQTTTopic(try TopicPattern(options.topic))
-        topic.quality = options.quality
+        topic.qos = options.qos
         var configuration = MQTTPushConfiguration.withoutSession(source: "push", broker: broker, topics: [topic])
         if let file = options.authority { configuration.security = .tls(.authority(file: file)) }
         if let batch = options.batch {

@@ -50,7 +50,7 @@ final class CountingLoop {
     }
 
     fileprivate func subscribe(_ client: OpaquePointer?) {
-        mosquitto_subscribe_v5(client, nil, topic, Int32(options.quality.rawValue), 0, nil)
+        mosquitto_subscribe_v5(client, nil, topic, Int32(options.qos.rawValue), 0, nil)
     }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-// usage: ReceiveBenchmark count|adapter|typed|timed|commit [ca=FILE] [batch=MESSAGES] [repeats=never] PORT TOPIC
+// usage: ReceiveBenchmark count|adapter|typed|timed|commit [ca=FILE] [batch=MESSAGES] [deduplication=never] PORT TOPIC
 //                         COUNT QOS
 // Prints "ready" after subscribing, and the processor and wall time in nanoseconds per message after COUNT messages.
 // "commit" also prints the number of calls, "timed" the nanoseconds since each message's "amount".

@@ -7,13 +7,13 @@ import Testing
 
     /// The rows with the strongest and the weakest guarantee.
     private static let sample = [
-        CrashRow(quality: 1, version: "5", transport: .tls, point: .betweenBatchAndFlush, session: .kept),
-        CrashRow(quality: 0, version: "3.1.1", transport: .plain, point: .duringReconnect, session: .lost),
+        CrashRow(qos: 1, version: "5", transport: .tls, point: .betweenBatchAndFlush, session: .kept),
+        CrashRow(qos: 0, version: "3.1.1", transport: .plain, point: .duringReconnect, session: .lost),
     ]
 
     /// `make heavy-crash` runs this test.
     @Test(.enabled(if: wanted == "sample"), .timeLimit(.minutes(10)), arguments: sample)
-    func aRowComesOutAsTheTableSays(_ row: CrashRow) async throws {
+    func aRowComesOutAsInTheTable(_ row: CrashRow) async throws {
         let result = try await CrashTrial.run(row)
         #expect(result.isKept)
         #expect(try CrashTable.written(row) == CrashTable.line(row, result), "run 'make crash-matrix'")
@@ -31,13 +31,13 @@ import Testing
             let result = try await CrashTrial.run(row)
             try #require(result.isKept, "\(row): \(result)")
             lines.append(CrashTable.line(row, result))
-            print(CrashTable.line(row, result), "lost \(result.lost), again \(result.repeated)")
+            print(CrashTable.line(row, result), "lost \(result.lost), handled twice \(result.handledTwice)")
         }
         try CrashTable.write(lines)
     }
 }
 
-/// Runs one row of the matrix: one worker dies, a second takes over, and the ledgers of both and of the publisher are
+/// Runs one row of the matrix: one worker dies, a second takes over, and the logs of both and of the publisher are
 /// compared.
 struct CrashTrial {
     private static let messages = 120
@@ -46,7 +46,7 @@ struct CrashTrial {
     private static let deathAt = 60
 
     let row: CrashRow
-    private let place: Workplace
+    private let workspace: Workspace
     private let relay: Relay
     private let authority: TestAuthority?
 
@@ -56,11 +56,11 @@ struct CrashTrial {
         var options = BrokerOptions()
         if let authority { options.security = .tls(authority) }
         var result: CrashResult?
-        try await Workplace.with(options) { place in
+        try await Workspace.with(options) { workspace in
             let relay = try Relay()
             defer { relay.close() }
-            relay.forward(to: UInt16(place.broker.port))
-            result = try await CrashTrial(row: row, place: place, relay: relay, authority: authority).run()
+            relay.forward(to: UInt16(workspace.broker.port))
+            result = try await CrashTrial(row: row, workspace: workspace, relay: relay, authority: authority).run()
         }
         return try #require(result)
     }
@@ -71,7 +71,7 @@ struct CrashTrial {
         // While the worker holds the first message, the others arrive, so that later batches are full.
         try await first.output.untilLine(containing: "holding 1")
         #expect(await publisher.status() == 0)
-        try first.goOn()
+        try first.resume()
         if row.point == .duringReconnect { try await killDuringReconnect(first) }
         #expect(await first.status() == -SIGKILL)
         if row.session == .lost { try await wipe() }
@@ -83,8 +83,8 @@ struct CrashTrial {
         #expect(try await publish(action: "marker", first: 0, count: 1).status() == 0)
         #expect(await second.status() == 0)
         return CrashResult(
-            acknowledged: try place.lines(of: "sent-1.txt"),
-            handled: try place.lines(of: "handled.txt"),
+            acknowledged: try workspace.lines(of: "sent-1.txt"),
+            handled: try workspace.lines(of: "handled.txt"),
             row: row
         )
     }
@@ -106,33 +106,33 @@ struct CrashTrial {
         relay.cut()
         relay.withholdAnswers(afterRecords: row.transport == .tls ? 2 : 0)
         relay.mend()
-        try worker.goOn()
+        try worker.resume()
         try await relay.untilAnswerIsWithheld()
         worker.signal(SIGKILL)
     }
 
     private func wipe() async throws {
-        await place.broker.kill()
-        try place.broker.forget()
-        try await place.broker.restart()
+        await workspace.broker.kill()
+        try workspace.broker.forget()
+        try await workspace.broker.restart()
     }
 
     private var arguments: [String] {
         let server = authority == nil ? "mqtt://127.0.0.1" : "mqtts://localhost"
         let trust = authority.map { ["--ca", $0.authorityFile] } ?? []
         return trust + [
-            "--broker", "\(server):\(relay.port)", "--mqtt", row.version, "--qos", "\(row.quality)", "--window",
-            "\(CrashTrial.window)", "--ledger", place.file("handled.txt").path,
+            "--broker", "\(server):\(relay.port)", "--mqtt", row.version, "--qos", "\(row.qos)", "--window",
+            "\(CrashTrial.window)", "--log", workspace.file("handled.txt").path,
         ]
     }
 
     private func publish(action: String, first: Int, count: Int) throws -> RunningProgram {
         try RunningProgram(
-            BuiltProgram.path("LedgerPublisher"),
+            BuiltProgram.path("RecordingPublisher"),
             [
-                "--port", "\(place.broker.openPort)", "--topic", "crash/\(action)", "--payload", #"{"n":{n}}"#,
+                "--port", "\(workspace.broker.openPort)", "--topic", "crash/\(action)", "--payload", #"{"n":{n}}"#,
                 "--first",
-                "\(first)", "--count", "\(count)", "--ledger", place.file("sent-\(first).txt").path,
+                "\(first)", "--count", "\(count)", "--log", workspace.file("sent-\(first).txt").path,
             ]
         )
     }
@@ -150,7 +150,7 @@ struct CrashRow: Hashable, Sendable, CustomStringConvertible {
 
     enum Session: String, CaseIterable, Sendable { case kept, lost }
 
-    var quality: Int
+    var qos: Int
     var version: String
     var transport: Transport
     var point: Point
@@ -158,14 +158,14 @@ struct CrashRow: Hashable, Sendable, CustomStringConvertible {
 
     static let all: [CrashRow] = {
         var rows: [CrashRow] = []
-        for quality in [1, 0] {
+        for qos in [1, 0] {
             for session in Session.allCases {
                 for point in Point.allCases {
                     for version in ["5", "3.1.1"] {
                         for transport in Transport.allCases {
                             rows.append(
                                 CrashRow(
-                                    quality: quality,
+                                    qos: qos,
                                     version: version,
                                     transport: transport,
                                     point: point,
@@ -181,41 +181,41 @@ struct CrashRow: Hashable, Sendable, CustomStringConvertible {
     }()
 
     /// Whether every message that the broker acknowledged must reach the plugin.
-    var promisesEverything: Bool { quality == 1 && session == .kept }
+    var promisesEverything: Bool { qos == 1 && session == .kept }
 
     var description: String {
-        "QoS \(quality), session \(session), \(point.rawValue), MQTT \(version), \(transport.rawValue)"
+        "QoS \(qos), session \(session), \(point.rawValue), MQTT \(version), \(transport.rawValue)"
     }
 
     /// The columns that describe the scenario.
-    var cells: [String] { ["\(quality)", session.rawValue, point.rawValue, version, transport.rawValue] }
+    var cells: [String] { ["\(qos)", session.rawValue, point.rawValue, version, transport.rawValue] }
 }
 
-/// The content of the ledgers after a row of the matrix, in words that are the same in each run.
+/// The content of the logs after a row of the matrix, in words that are the same in each run.
 struct CrashResult: Hashable, Sendable {
     let acknowledged: Int
     let lost: Int
-    let repeated: Int
+    let handledTwice: Int
     let row: CrashRow
 
     /// - Parameters:
     ///   - acknowledged: The numbers that the broker acknowledged to the publisher.
-    ///   - handled: The numbers that the plugin wrote to its ledger, in order.
+    ///   - handled: The numbers that the plugin wrote to its log, in order.
     init(acknowledged: [String], handled: [String], row: CrashRow) {
         self.acknowledged = acknowledged.count
         lost = Set(acknowledged).subtracting(handled).count
-        repeated = handled.count - Set(handled).count
+        handledTwice = handled.count - Set(handled).count
         self.row = row
     }
 
     /// Whether the guarantee held: nothing was lost or, without redelivery, nothing was handled twice.
-    var isKept: Bool { row.promisesEverything ? lost == 0 : repeated == 0 }
+    var isKept: Bool { row.promisesEverything ? lost == 0 : handledTwice == 0 }
 
-    /// The columns with the results. How many messages are repeated is chance; that some may be is not.
+    /// The columns with the results. How many messages are handled twice is chance; that some may be is not.
     var cells: [String] {
         [
             "\(acknowledged)", row.promisesEverything ? "nothing" : "not promised", lost == 0 ? "0" : "some",
-            row.promisesEverything ? "possible" : "\(repeated)",
+            row.promisesEverything ? "possible" : "\(handledTwice)",
         ]
     }
 }

@@ -7,106 +7,108 @@ import Testing
     /// the socket before it calls back, so a process that dies inside the callback has already acknowledged the
     /// message. Here the acknowledgement leaves only after the plugin has returned.
     @Test(.timeLimit(.minutes(10)))
-    func aMessageWhosePluginWasKilledComesAgain() async throws {
-        try await Workplace.with { place in
-            let hanging = try place.configuration(
+    func aMessageWhosePluginWasKilledIsRedelivered() async throws {
+        try await Workspace.with { workspace in
+            let hanging = try workspace.configuration(
                 "hanging",
-                plugins: place.plugin("work", use: "suspend", more: "timeout: 60s")
+                plugins: workspace.plugin("work", use: "suspend", more: "timeout: 60s")
             )
             let first = try await CommandRun.started(hanging)
-            try await place.broker.publish(#"{"order":42}"#, to: "push/kiosk/work")
+            try await workspace.broker.publish(#"{"order":42}"#, to: "push/kiosk/work")
             try await first.diagnostics.untilLine(containing: "'suspend' never returns")
             first.signal(SIGKILL)
             await first.ends(with: -SIGKILL)
 
-            let ledger = place.file("ledger.jsonl").path
-            let working = try place.configuration(
+            let log = workspace.file("actions.jsonl").path
+            let working = try workspace.configuration(
                 "working",
-                plugins: place.plugin("work", use: "file", more: "path: \(ledger)")
+                plugins: workspace.plugin("work", use: "file", more: "path: \(log)")
             )
             let second = try await CommandRun.started(working)
             try await second.output.untilLine(containing: "handled")
             second.signal(SIGTERM)
             await second.ends()
-            let lines = try place.lines(of: "ledger.jsonl")
+            let lines = try workspace.lines(of: "actions.jsonl")
             #expect(lines.count == 1)
             #expect(lines.first?.contains(#""order":42"#) == true)
         }
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func aMessageThatWasHandledDoesNotComeAgain() async throws {
-        try await Workplace.with { place in
-            let ledger = place.file("ledger.jsonl").path
-            let configuration = try place.configuration(
+    func aHandledMessageIsNotRedelivered() async throws {
+        try await Workspace.with { workspace in
+            let log = workspace.file("actions.jsonl").path
+            let configuration = try workspace.configuration(
                 "working",
-                plugins: place.plugin("work", use: "file", more: "path: \(ledger)")
+                plugins: workspace.plugin("work", use: "file", more: "path: \(log)")
             )
             let first = try await CommandRun.started(configuration)
-            try await place.broker.publish(#"{"order":1}"#, to: "push/kiosk/work")
+            try await workspace.broker.publish(#"{"order":1}"#, to: "push/kiosk/work")
             try await first.output.untilLine(containing: "handled")
             first.signal(SIGTERM)
             await first.ends()
             let second = try await CommandRun.started(configuration)
-            try await place.broker.publish(#"{"order":2}"#, to: "push/kiosk/work")
+            try await workspace.broker.publish(#"{"order":2}"#, to: "push/kiosk/work")
             try await second.output.untilLine(containing: "handled")
             second.signal(SIGTERM)
             await second.ends()
             await second.untilRead()
             #expect(second.output.lines.count == 1)
-            #expect(try place.lines(of: "ledger.jsonl").count == 2)
+            #expect(try workspace.lines(of: "actions.jsonl").count == 2)
         }
     }
 }
 
-@Suite struct LedgerTests {
-    /// SIGNALBOX_LEDGER_MESSAGES raises the count for manual runs: 100000 takes some minutes.
+@Suite struct AcknowledgedMessageTests {
+    /// SIGNALBOX_RESTART_MESSAGES raises the count for manual runs: 100000 takes some minutes.
     private static var count: Int {
-        ProcessInfo.processInfo.environment["SIGNALBOX_LEDGER_MESSAGES"].flatMap { Int($0) } ?? 20_000
+        ProcessInfo.processInfo.environment["SIGNALBOX_RESTART_MESSAGES"].flatMap { Int($0) } ?? 20_000
     }
 
     @Test(.timeLimit(.minutes(10)))
     func everyAcknowledgedMessageIsHandledThoughTheBrokerRestarts() async throws {
         let options = BrokerOptions(lines: ["max_inflight_messages 1000", "set_tcp_nodelay true"])
-        try await Workplace.with(options) { place in
-            let ledger = place.file("handled.jsonl").path
+        try await Workspace.with(options) { workspace in
+            let log = workspace.file("handled.jsonl").path
             let plugins = [
-                place.plugin("log", use: "file", more: "path: \(ledger)"), place.plugin("sentinel", use: "print"),
+                workspace.plugin("log", use: "file", more: "path: \(log)"), workspace.plugin("sentinel", use: "print"),
             ]
-            let configuration = try place.configuration("ledger", plugins: plugins.joined(separator: "\n"))
+            let configuration = try workspace.configuration("restart", plugins: plugins.joined(separator: "\n"))
             let run = try await CommandRun.started(configuration, outcomes: false)
-            let half = LedgerTests.count / 2
-            #expect(try await publisher(place, first: 1, count: half).status() == 0)
-            let second = try publisher(place, first: half + 1, count: LedgerTests.count - half)
-            await place.broker.stop()
-            try await place.broker.restart()
+            let half = AcknowledgedMessageTests.count / 2
+            #expect(try await publisher(workspace, first: 1, count: half).status() == 0)
+            let second = try publisher(workspace, first: half + 1, count: AcknowledgedMessageTests.count - half)
+            await workspace.broker.stop()
+            try await workspace.broker.restart()
             #expect(await second.status() == 0)
             // The broker sends in order: when this message is handled, the others are handled or in the same batch.
-            try await place.broker.publish("{}", to: "push/ledger/sentinel")
+            try await workspace.broker.publish("{}", to: "push/numbers/sentinel")
             try await run.output.untilLine(containing: "sentinel")
             run.signal(SIGTERM)
             await run.ends()
-            let acknowledged = Set(try place.lines(of: "sent-1.txt") + place.lines(of: "sent-\(half + 1).txt"))
-            let handled = try numbers(in: place)
-            #expect(acknowledged.count == LedgerTests.count)
+            let acknowledged = Set(try workspace.lines(of: "sent-1.txt") + workspace.lines(of: "sent-\(half + 1).txt"))
+            let handled = try numbers(in: workspace)
+            #expect(acknowledged.count == AcknowledgedMessageTests.count)
             #expect(acknowledged.isSubset(of: Set(handled)))
             let again = handled.count - Set(handled).count
-            print("ledger: \(acknowledged.count) acknowledged, \(handled.count) handled, \(again) of them again")
+            print(
+                "broker restart: \(acknowledged.count) acknowledged, \(handled.count) handled, \(again) of them again"
+            )
         }
     }
 
-    private func publisher(_ place: Workplace, first: Int, count: Int) throws -> RunningProgram {
+    private func publisher(_ workspace: Workspace, first: Int, count: Int) throws -> RunningProgram {
         try RunningProgram(
-            BuiltProgram.path("LedgerPublisher"),
+            BuiltProgram.path("RecordingPublisher"),
             [
-                "--port", "\(place.broker.port)", "--topic", "push/ledger/log", "--payload", #"{"number":"{n}"}"#,
-                "--first", "\(first)", "--count", "\(count)", "--ledger", place.file("sent-\(first).txt").path,
+                "--port", "\(workspace.broker.port)", "--topic", "push/numbers/log", "--payload", #"{"number":"{n}"}"#,
+                "--first", "\(first)", "--count", "\(count)", "--log", workspace.file("sent-\(first).txt").path,
             ]
         )
     }
 
-    private func numbers(in place: Workplace) throws -> [String] {
-        try place.lines(of: "handled.jsonl").compactMap { line in
+    private func numbers(in workspace: Workspace) throws -> [String] {
+        try workspace.lines(of: "handled.jsonl").compactMap { line in
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
             return (object?["body"] as? [String: Any])?["number"] as? String
         }
@@ -118,21 +120,21 @@ import Testing
     private static let names = ["worker-1", "worker-2", "worker-3"]
 
     @Test(.timeLimit(.minutes(10)))
-    func aWorkerOfAGroupIsKilledAndStartedAgainAndNothingIsLost() async throws {
-        try await Workplace.with { place in
-            let first = try await started(place, Self.names[0])
-            let second = try await started(place, Self.names[1], ["--die", "plugin", "--die-at", "50"])
-            let third = try await started(place, Self.names[2])
-            #expect(try await publish(place, "crash/log", first: 1, count: 1_000).status() == 0)
+    func aWorkerOfAGroupIsKilledAndRestartedAndNothingIsLost() async throws {
+        try await Workspace.with { workspace in
+            let first = try await started(workspace, Self.names[0])
+            let second = try await started(workspace, Self.names[1], ["--die", "plugin", "--die-at", "50"])
+            let third = try await started(workspace, Self.names[2])
+            #expect(try await publish(workspace, "crash/log", first: 1, count: 1_000).status() == 0)
             #expect(await second.status() == -SIGKILL)
             // Messages for the group reach the other workers or wait for the absent one; no other client gets them.
-            #expect(try await publish(place, "crash/log", first: 1_001, count: 1_000).status() == 0)
-            let again = try await started(place, Self.names[1])
-            #expect(try await publish(place, "crash/log", first: 2_001, count: 1_000).status() == 0)
-            for (name, worker) in zip(Self.names, [first, again, third]) { try await end(place, name, worker) }
+            #expect(try await publish(workspace, "crash/log", first: 1_001, count: 1_000).status() == 0)
+            let again = try await started(workspace, Self.names[1])
+            #expect(try await publish(workspace, "crash/log", first: 2_001, count: 1_000).status() == 0)
+            for (name, worker) in zip(Self.names, [first, again, third]) { try await end(workspace, name, worker) }
             var handled: Set<String> = []
             for name in Self.names {
-                let lines = try place.lines(of: "\(name).txt")
+                let lines = try workspace.lines(of: "\(name).txt")
                 #expect(!lines.isEmpty, "\(name) has had no part of the work")
                 handled.formUnion(lines)
             }
@@ -142,43 +144,45 @@ import Testing
 
     @Test(.timeLimit(.minutes(10)))
     func nothingWaitsForAWorkerThatWasTakenAwayInOrder() async throws {
-        try await Workplace.with { place in
-            let first = try await started(place, Self.names[0])
-            let second = try await started(place, Self.names[1])
-            let third = try await started(place, Self.names[2])
-            let publisher = try publish(place, "crash/log", first: 1, count: 2_000)
+        try await Workspace.with { workspace in
+            let first = try await started(workspace, Self.names[0])
+            let second = try await started(workspace, Self.names[1])
+            let third = try await started(workspace, Self.names[2])
+            let publisher = try publish(workspace, "crash/log", first: 1, count: 2_000)
             try await third.leave()
             // The marker arrives behind the messages that the broker already had for this worker.
-            try await end(place, Self.names[2], third)
+            try await end(workspace, Self.names[2], third)
             #expect(await publisher.status() == 0)
-            #expect(try await publish(place, "crash/log", first: 2_001, count: 100).status() == 0)
-            for (name, worker) in zip(Self.names, [first, second]) { try await end(place, name, worker) }
-            let handled = try Self.names.flatMap { try place.lines(of: "\($0).txt") }
+            #expect(try await publish(workspace, "crash/log", first: 2_001, count: 100).status() == 0)
+            for (name, worker) in zip(Self.names, [first, second]) { try await end(workspace, name, worker) }
+            let handled = try Self.names.flatMap { try workspace.lines(of: "\($0).txt") }
             #expect(Set(handled) == Set((1...2_100).map(String.init)))
         }
     }
 
-    private func started(_ place: Workplace, _ name: String, _ more: [String] = []) async throws -> WorkerRun {
+    private func started(_ workspace: Workspace, _ name: String, _ more: [String] = []) async throws -> WorkerRun {
         try await WorkerRun.subscribed(
             [
-                "--broker", place.broker.url, "--client-id", name, "--filter", "$share/workers/crash/{action}", "--own",
-                "own/\(name)/{action}", "--ledger", place.file("\(name).txt").path,
+                "--broker", workspace.broker.url, "--client-id", name, "--filter", "$share/workers/crash/{action}",
+                "--own",
+                "own/\(name)/{action}", "--log", workspace.file("\(name).txt").path,
             ] + more
         )
     }
 
     /// Ends a worker after all messages that the broker has for it.
-    private func end(_ place: Workplace, _ name: String, _ worker: WorkerRun) async throws {
-        #expect(try await publish(place, "own/\(name)/marker", first: 0, count: 1).status() == 0)
+    private func end(_ workspace: Workspace, _ name: String, _ worker: WorkerRun) async throws {
+        #expect(try await publish(workspace, "own/\(name)/marker", first: 0, count: 1).status() == 0)
         #expect(await worker.status() == 0)
     }
 
-    private func publish(_ place: Workplace, _ topic: String, first: Int, count: Int) throws -> RunningProgram {
+    private func publish(_ workspace: Workspace, _ topic: String, first: Int, count: Int) throws -> RunningProgram {
         try RunningProgram(
-            BuiltProgram.path("LedgerPublisher"),
+            BuiltProgram.path("RecordingPublisher"),
             [
-                "--port", "\(place.broker.port)", "--topic", topic, "--payload", #"{"n":{n}}"#, "--first", "\(first)",
-                "--count", "\(count)", "--ledger", place.file("sent-\(first).txt").path,
+                "--port", "\(workspace.broker.port)", "--topic", topic, "--payload", #"{"n":{n}}"#, "--first",
+                "\(first)",
+                "--count", "\(count)", "--log", workspace.file("sent-\(first).txt").path,
             ]
         )
     }
@@ -195,27 +199,32 @@ import Testing
 
     @Test(.timeLimit(.minutes(60)))
     func nothingAcknowledgedIsLostHoweverOftenTheWorkerIsKilled() async throws {
-        try await Workplace.with { place in
+        try await Workspace.with { workspace in
             // Creates the session before the first message.
-            let first = try await WorkerRun.subscribed(arguments(place))
+            let first = try await WorkerRun.subscribed(arguments(workspace))
             first.signal(SIGTERM)
             #expect(await first.status() == 0)
             var acknowledged: Set<String> = []
             for round in 0..<SoakTests.kills {
-                let worker = try WorkerRun(arguments(place))
-                let publisher = try publish(place, action: "log", first: round * SoakTests.chunk + 1, SoakTests.chunk)
+                let worker = try WorkerRun(arguments(workspace))
+                let publisher = try publish(
+                    workspace,
+                    action: "log",
+                    first: round * SoakTests.chunk + 1,
+                    SoakTests.chunk
+                )
                 if round % 4 > 0 { try await worker.diagnostics.untilLine(containing: "subscribed to") }
                 // The test is about the random moment; nothing is awaited.
                 try await Task.sleep(for: .milliseconds(.random(in: 0...200)))
                 worker.signal(SIGKILL)
                 #expect(await worker.status() == -SIGKILL)
                 #expect(await publisher.status() == 0)
-                acknowledged.formUnion(try place.lines(of: "sent-\(round * SoakTests.chunk + 1).txt"))
+                acknowledged.formUnion(try workspace.lines(of: "sent-\(round * SoakTests.chunk + 1).txt"))
             }
-            let last = try await WorkerRun.subscribed(arguments(place))
-            #expect(try await publish(place, action: "marker", first: 0, 1).status() == 0)
+            let last = try await WorkerRun.subscribed(arguments(workspace))
+            #expect(try await publish(workspace, action: "marker", first: 0, 1).status() == 0)
             #expect(await last.status() == 0)
-            let handled = try place.lines(of: "handled.txt")
+            let handled = try workspace.lines(of: "handled.txt")
             let lost = acknowledged.subtracting(handled).count
             let again = handled.count - Set(handled).count
             #expect(acknowledged.count == SoakTests.kills * SoakTests.chunk)
@@ -226,18 +235,20 @@ import Testing
         }
     }
 
-    private func arguments(_ place: Workplace) -> [String] {
+    private func arguments(_ workspace: Workspace) -> [String] {
         [
-            "--broker", place.broker.url, "--window", "\(SoakTests.window)", "--ledger", place.file("handled.txt").path,
+            "--broker", workspace.broker.url, "--window", "\(SoakTests.window)", "--log",
+            workspace.file("handled.txt").path,
         ]
     }
 
-    private func publish(_ place: Workplace, action: String, first: Int, _ count: Int) throws -> RunningProgram {
+    private func publish(_ workspace: Workspace, action: String, first: Int, _ count: Int) throws -> RunningProgram {
         try RunningProgram(
-            BuiltProgram.path("LedgerPublisher"),
+            BuiltProgram.path("RecordingPublisher"),
             [
-                "--port", "\(place.broker.port)", "--topic", "crash/\(action)", "--payload", #"{"n":{n}}"#, "--first",
-                "\(first)", "--count", "\(count)", "--ledger", place.file("sent-\(first).txt").path,
+                "--port", "\(workspace.broker.port)", "--topic", "crash/\(action)", "--payload", #"{"n":{n}}"#,
+                "--first",
+                "\(first)", "--count", "\(count)", "--log", workspace.file("sent-\(first).txt").path,
             ]
         )
     }

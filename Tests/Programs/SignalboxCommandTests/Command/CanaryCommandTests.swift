@@ -72,7 +72,7 @@ import Testing
         #expect(!run.errors.contains(Self.c), "\(run.errors)")
     }
 
-    @Test func whatAPageSaysAndSendsIsLoggedWithoutSecrets() async throws {
+    @Test func consoleLinesAndMessagesOfAPageAreLoggedWithoutSecrets() async throws {
         let arguments = ["bridge", "FOLDER/page.js", "--config", "FOLDER/page.yaml", "--log-level", "trace"]
         let run = try await CanaryRun(arguments, files: Self.files)
         #expect(run.status == CommandStatus.notAsExpected.rawValue)
@@ -165,7 +165,7 @@ import Testing
         #expect(!objects.description.contains(Self.c), "\(objects)")
     }
 
-    private static func tellsOfLarge(_ run: CanaryRun) -> Bool {
+    private static func reportsLargeMessage(_ run: CanaryRun) -> Bool {
         run.diagnostics.contains { $0.contains("larger") || $0.contains("1 MiB") || $0.contains("bytes") }
     }
 
@@ -183,11 +183,11 @@ import Testing
                     environment: environment
                 )
             } until: {
-                $0.status == 0 && Self.tellsOfLarge($0)
+                $0.status == 0 && Self.reportsLargeMessage($0)
             }
             #expect(run.status == 0)
             try check(run, without: ["topic", "payload", "captures"], lines: 1)
-            #expect(Self.tellsOfLarge(run))
+            #expect(Self.reportsLargeMessage(run))
             let refused = try await CanaryRun(
                 [
                     "subscribe", broker.url, "--topic", "a", "--user", "\(Self.c)-other", "--password-env",
@@ -211,7 +211,7 @@ import Testing
         try #require(try await RunningProgram("mosquitto_pub", arguments).status() == 0)
     }
 
-    @Test func tenThousandMessagesThatAreHandledAreNotTold() async throws {
+    @Test func tenThousandHandledMessagesAreNotLogged() async throws {
         let configuration = """
             sources: { links: { links: { routes: [ { pattern: 'myapp://do/{action}' } ], standard_input: true } } }
             plugins: [ { action: work, use: reply, value: 1, from: [ { source: links } ] } ]

@@ -63,7 +63,7 @@ import Testing
     ]
 
     @Test(arguments: trials.indices)
-    func aMistakeIsToldWithoutTheSecretInIt(_ number: Int) async throws {
+    func anErrorIsReportedWithoutTheSecretInIt(_ number: Int) async throws {
         let (part, replacement) = Self.trials[number]
         try #require(Self.good.contains(part))
         let text = Self.good.replacing(part, with: replacement, maxReplacements: 1)
@@ -78,11 +78,11 @@ import Testing
 
     /// The variables and files that a configuration names, and their content.
     @Test(arguments: ["{ env: TEST_PASSWORD }", "{ file: FOLDER/secret }"], ["", "\n", "\u{0}\(c)", "\(c)\n\(c)"])
-    func whereASecretIsKeptIsToldAndNotTheSecret(_ place: String, _ content: String) async throws {
-        let text = Self.good.replacing(Self.password, with: place)
+    func theLocationOfASecretIsReportedAndNotTheSecret(_ reference: String, _ content: String) async throws {
+        let text = Self.good.replacing(Self.password, with: reference)
         let environment = ["TEST_PASSWORD": content.replacing("\u{0}", with: "")]
         let run = try await Self.run(["check", "FOLDER/c.yaml"], text, environment, files: ["secret": content])
-        #expect(run.status == 0 || run.everything.contains(place.contains("env") ? "TEST_PASSWORD" : "secret"))
+        #expect(run.status == 0 || run.everything.contains(reference.contains("env") ? "TEST_PASSWORD" : "secret"))
         #expect(!run.everything.contains(Self.c), "\(run.everything)")
     }
 

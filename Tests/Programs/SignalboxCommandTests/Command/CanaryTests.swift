@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func aConfigurationsSecretsAreNotShownWhateverIsAsked() async throws {
+    @Test func aConfigurationsSecretsAreNeverShown() async throws {
         let files = [
             "c.yaml": """
             sources:

@@ -26,7 +26,7 @@ import Testing
     ]
 
     @Test(arguments: trials)
-    func theStatusTellsWhetherItWouldRun(_ texts: [String], _ options: [String], _ status: Int32) async throws {
+    func theStatusShowsWhetherItWouldRun(_ texts: [String], _ options: [String], _ status: Int32) async throws {
         #expect(try await CheckLiveTests.check(texts, options).status == status)
     }
 
@@ -121,10 +121,17 @@ import Testing
             finding: "8:29 error missingFile"
         ),
         Mistake(
-            description: "attempts that take longer than a message is held",
+            description: "attempts that take longer than the ack deadline",
             part: rule,
             other: "\(rule)\n    retry: { attempts: 2 }",
-            finding: "12:12 warning holdLimitExceeded"
+            finding: "12:12 warning ackDeadlineExceeded"
+        ),
+        Mistake(
+            description: "a former name of a key",
+            part: "timeout: 3s",
+            other: "timeout: 3s\nhold_limit: 20s",
+            finding: "13:1 warning renamedKey",
+            suggestion: "ack_deadline"
         ),
         Mistake(
             description: "more in flight than a quarter of what the broker keeps",
@@ -135,7 +142,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: mistakes) func eachMistakeIsToldToPeopleAndPrograms(_ mistake: Mistake) async throws {
+    @Test(arguments: mistakes) func eachErrorIsReportedToPeopleAndPrograms(_ mistake: Mistake) async throws {
         let text = CheckLiveTests.good.replacing(mistake.part, with: mistake.other)
         let isError = mistake.finding.contains(" error ")
         for (options, isStrict) in [(["--json"], false), (["--json", "--strict"], true)] {

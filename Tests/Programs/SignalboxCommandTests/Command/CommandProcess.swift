@@ -86,8 +86,8 @@ final class CommandProcess: Sendable {
     ) async {
         let found = await status(file: file, line: line)
         guard found != expected else { return }
-        let told = await errors.rest().suffix(5).joined(separator: "; ")
-        let end = "it ended with status \(found), and not \(expected); it told: \(told)"
+        let reported = await errors.rest().suffix(5).joined(separator: "; ")
+        let end = "it ended with status \(found), and not \(expected); it reported: \(reported)"
         Issue.record("\(end)", sourceLocation: sourceLocation)
     }
 
@@ -168,16 +168,16 @@ final class LineStream: Sendable {
     }
 
     /// Returns the next line with all of these words, or `nil` if the pipe ends first.
-    func line(with words: String..., file: StaticString = #fileID, at place: UInt = #line) async -> String? {
-        await OpenWaits.noting(file, place) {
+    func line(with words: String..., file: StaticString = #fileID, at line: UInt = #line) async -> String? {
+        await OpenWaits.recording(file, line) {
             for await line in lines where words.allSatisfy(line.contains) { return line }
             return nil
         }
     }
 
     /// Returns all lines up to the end.
-    func rest(file: StaticString = #fileID, at place: UInt = #line) async -> [String] {
-        await OpenWaits.noting(file, place) {
+    func rest(file: StaticString = #fileID, at line: UInt = #line) async -> [String] {
+        await OpenWaits.recording(file, line) {
             var found: [String] = []
             for await line in lines { found.append(line) }
             return found

@@ -105,7 +105,7 @@ import Testing
         #expect(finished.status == CommandStatus.unreadableFile.rawValue)
     }
 
-    @Test func eachMistakeOfAConfigurationIsOneLineWithItsPlace() async throws {
+    @Test func eachErrorOfAConfigurationIsOneLineWithItsPosition() async throws {
         try await TemporaryFolder.with { folder in
             let file = folder.appendingPathComponent("bad.yaml")
             try "sources: 1\nplugins: 2\n".write(to: file, atomically: true, encoding: .utf8)

@@ -17,9 +17,9 @@ struct LinkTrial {
     }
 
     func write(_ bytes: [UInt8], to file: String) throws -> URL {
-        let place = folder.appendingPathComponent(file)
-        try Data(bytes).write(to: place)
-        return place
+        let url = folder.appendingPathComponent(file)
+        try Data(bytes).write(to: url)
+        return url
     }
 
     /// Runs the command to its end, with these bytes as stdin if there are any.

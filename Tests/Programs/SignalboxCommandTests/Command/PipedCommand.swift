@@ -28,11 +28,11 @@ final class PipedCommand: Sendable {
     /// The process id.
     var id: Int32 { process.id }
 
-    /// Writes pieces on a separate thread until `pieces` returns `nil` or the reader is gone.
-    func write(_ pieces: @escaping @Sendable (Int) -> [UInt8]?) {
+    /// Writes chunks on a separate thread until `chunks` returns `nil` or the reader is gone.
+    func write(_ chunks: @escaping @Sendable (Int) -> [UInt8]?) {
         Thread.detachNewThread { [input] in
             var number = 0
-            while let piece = pieces(number), (try? input.write(contentsOf: piece)) != nil { number += 1 }
+            while let chunk = chunks(number), (try? input.write(contentsOf: chunk)) != nil { number += 1 }
         }
     }
 
@@ -48,12 +48,12 @@ final class PipedCommand: Sendable {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [output] in
                 var found = 0
-                var piece = [UInt8](repeating: 0, count: 1 << 16)
+                var chunk = [UInt8](repeating: 0, count: 1 << 16)
                 var entry = pollfd(fd: output.fileDescriptor, events: Int16(POLLIN), revents: 0)
                 while found < wanted, poll(&entry, 1, LineStream.patience) > 0 {
-                    let count = read(output.fileDescriptor, &piece, piece.count)
+                    let count = read(output.fileDescriptor, &chunk, chunk.count)
                     guard count > 0 else { break }
-                    found += PipedCommand.lineEnds(in: piece[..<count])
+                    found += PipedCommand.lineEnds(in: chunk[..<count])
                 }
                 continuation.resume(returning: found)
             }

@@ -28,11 +28,11 @@ import Testing
         return section
     }
 
-    @Test func nothingSaidIsAsBefore() throws {
+    @Test func theDefaultIsUnchanged() throws {
         let section = try Self.section("broker: mqtt://h")
         #expect(section.version == .v5 && section.security == .none && section.will == nil)
         #expect(!section.announcesConnections && section.connections.isEmpty && section.publishing == nil)
-        #expect(section.topics.map(\.quality) == [.atLeastOnce] && section.topics.map(\.retained) == [.deliver])
+        #expect(section.topics.map(\.qos) == [.atLeastOnce] && section.topics.map(\.retained) == [.deliver])
         #expect(try Self.section("broker: mqtts://h").security == .tls())
     }
 
@@ -47,13 +47,22 @@ import Testing
         #expect(try Self.section(trust.asLines).security == .tls(.authority(file: "a.pem"), identity: identity))
         let anything = try Self.section("broker: mqtts://h, trust: anything".asLines)
         #expect(anything.security == .tls(.insecure))
-        let key = "broker: mqtts://h, shared_key: { identity: me, key: { env: PASSWORD } }"
+        let key = "broker: mqtts://h, pre_shared_key: { identity: me, key: { env: PASSWORD } }"
         #expect(
             try Self.section(key.asLines).security == .preSharedKey(identity: "me", key: .environment("PASSWORD"))
         )
         let short = try Self.section(key.replacing("PASSWORD }", with: "PASSWORD }, allow_short: true").asLines)
         let allowed = MQTTSecurity.preSharedKey(identity: "me", key: .environment("PASSWORD"), allowsShort: true)
         #expect(short.security == allowed)
+    }
+
+    @Test func theFormerNameOfThePreSharedKeyIsRead() throws {
+        let keys = "broker: mqtts://h, pre_shared_key: { identity: me, key: { env: PASSWORD } }".asLines
+        let former = keys.replacing("pre_shared_key", with: "shared_key")
+        #expect(try Self.section(former).security == Self.section(keys).security)
+        let warnings = try ConfigurationFixture.read(Self.text(former)).warnings
+        #expect(warnings.map(\.path) == ["sources.push.mqtt.shared_key"])
+        #expect(warnings.map(\.suggestion) == ["pre_shared_key"])
     }
 
     @Test func whatGoesIntoTheAdapter() throws {
@@ -67,10 +76,10 @@ import Testing
             """.indented
         )
         let push = section.push(from: "push", limits: MessageLimits())
-        #expect(push.will == MQTTWill(topic: "gone", payload: Array("bye".utf8), quality: .atMostOnce, retain: true))
+        #expect(push.will == MQTTWill(topic: "gone", payload: Array("bye".utf8), qos: .atMostOnce, retain: true))
         #expect(push.announcesConnections)
         let urgent = try #require(push.connections.first)
-        #expect(urgent.name == "urgent" && urgent.topics.map(\.quality) == [.atMostOnce])
+        #expect(urgent.name == "urgent" && urgent.topics.map(\.qos) == [.atMostOnce])
         #expect(urgent.topics.map(\.retained) == [.ignore])
         let publishing = try #require(push.publishing)
         #expect(publishing.queuedMessages == 7 && publishing.queuedBytes == 1 << 20 && publishing.stopTimeout == .zero)
@@ -82,18 +91,21 @@ import Testing
     @Test(arguments: [
         ("broker: mqtt://h, trust: system", "conflictingKeys sources.push.mqtt.trust"),
         (
-            "broker: mqtt://h, shared_key: { identity: a, key: { env: PASSWORD } }",
-            "conflictingKeys sources.push.mqtt.shared_key"
+            "broker: mqtt://h, pre_shared_key: { identity: a, key: { env: PASSWORD } }",
+            "conflictingKeys sources.push.mqtt.pre_shared_key"
         ),
         (
-            "broker: mqtts://h, trust: system, shared_key: { identity: a, key: { env: PASSWORD } }",
+            "broker: mqtts://h, trust: system, pre_shared_key: { identity: a, key: { env: PASSWORD } }",
             "conflictingKeys sources.push.mqtt.trust"
         ),
         (
-            "broker: mqtts://h, shared_key: { identity: a, key: '0123' }",
-            "secretInFile sources.push.mqtt.shared_key.key"
+            "broker: mqtts://h, pre_shared_key: { identity: a, key: '0123' }",
+            "secretInFile sources.push.mqtt.pre_shared_key.key"
         ),
-        ("broker: mqtts://h, shared_key: { key: { env: PASSWORD } }", "missingKey sources.push.mqtt.shared_key"),
+        (
+            "broker: mqtts://h, pre_shared_key: { key: { env: PASSWORD } }",
+            "missingKey sources.push.mqtt.pre_shared_key"
+        ),
         ("broker: mqtt://h, version: 4", "invalidValue sources.push.mqtt.version"),
         ("broker: mqtt://h, will: { payload: a }", "missingKey sources.push.mqtt.will"),
         ("broker: mqtt://h, will: { topic: 'a/+' }", "invalidValue sources.push.mqtt"),
@@ -109,7 +121,7 @@ import Testing
             "invalidValue sources.push.mqtt.publishing.queued_messages"
         ),
     ])
-    func mistakesAreToldWithTheirPlace(_ keys: String, _ problem: String) throws {
+    func errorsAreReportedWithTheirPosition(_ keys: String, _ problem: String) throws {
         let findings = ConfigurationFixture.findings(Self.text(keys.asLines))
         #expect(findings == ["error \(problem)"], "\(findings)")
     }
@@ -119,7 +131,7 @@ import Testing
         let text = Self.text("broker: mqtt://h\n      publishing: {}", plugin: plugin)
         let use = try ConfigurationFixture.read(text).plugins.first?.use
         let topic = try TopicTemplate("out/{action}/{id}")
-        let section = PublishSection(source: "push", topic: topic, quality: .atMostOnce, retain: true)
+        let section = PublishSection(source: "push", topic: topic, qos: .atMostOnce, retain: true)
         #expect(use == .publish(section))
     }
 
@@ -145,7 +157,7 @@ import Testing
         ("push/kiosk/loading", true), ("push/kiosk/{action}", true), ("push/{id}/{action}", true),
         ("push/kiosk/done", false), ("out/{action}", false),
     ])
-    func whatComesBackAgainAndAgainIsDoubtful(_ topic: String, _ isLoop: Bool) {
+    func aPublishLoopCausesAWarning(_ topic: String, _ isLoop: Bool) {
         let text = Self.text(
             "broker: mqtt://h\n      publishing: {}",
             plugin: "use: publish, source: push, topic: '\(topic)'"
@@ -154,12 +166,12 @@ import Testing
         #expect(findings == (isLoop ? ["warning publishLoop plugins[0].action"] : []))
     }
 
-    @Test func aLostSessionIsAnActionOfTheSourceThatSaysSo() {
-        let told =
+    @Test func aLostSessionIsAnActionIfTheSourceAnnouncesConnections() {
+        let reported =
             Self.text("broker: mqtt://h\n      announce_connections: true")
             + "\n  - { action: signalbox.sessionLost, use: log, from: [ { source: push } ] }"
-        #expect(ConfigurationFixture.findings(told).isEmpty)
-        let silent = told.replacing("announce_connections: true", with: "announce_connections: false")
+        #expect(ConfigurationFixture.findings(reported).isEmpty)
+        let silent = reported.replacing("announce_connections: true", with: "announce_connections: false")
         #expect(ConfigurationFixture.findings(silent) == ["warning unreachablePlugin plugins[1].action"])
     }
 }
@@ -168,7 +180,7 @@ extension String {
     /// The text with these keys on separate lines below `mqtt`.
     fileprivate var asLines: String {
         replacing(", trust:", with: "\ntrust:").replacing(", identity: {", with: "\nidentity: {")
-            .replacing(", shared_key:", with: "\nshared_key:").replacing(", version:", with: "\nversion:")
+            .replacing(", pre_shared_key:", with: "\npre_shared_key:").replacing(", version:", with: "\nversion:")
             .replacing(", will:", with: "\nwill:").replacing(", connections:", with: "\nconnections:")
             .replacing(", publishing:", with: "\npublishing:").indented
     }
@@ -179,7 +191,7 @@ extension String {
 
 /// The keys `max_deliveries` and `deliveries_file` of a broker's source, and their defaults.
 @Suite struct DeliveriesConfigurationTests {
-    private static let ledger = "use: file, path: ledger.jsonl"
+    private static let appendLog = "use: file, path: actions.jsonl"
 
     /// - Parameter uses: The `use` key of each plugin, with its options.
     private static func text(_ keys: [String], _ uses: [String]) -> String {
@@ -204,38 +216,38 @@ extension String {
     private static func limit(_ keys: String..., uses: [String]) throws -> MQTTDeliveryLimit? {
         let configuration = try ConfigurationFixture.read(text(keys, uses))
         let section = try Self.section(configuration)
-        return section.push(from: "push", limits: MessageLimits(), ledger: configuration.firstLedger).deliveries
+        return section.push(from: "push", limits: MessageLimits(), appendLog: configuration.firstAppendLog).deliveries
     }
 
-    @Test func theFileIsBesideTheFirstLedger() throws {
+    @Test func theFileIsBesideTheFirstAppendLog() throws {
         let other = "use: file, path: folder/other.jsonl"
-        let first = try Self.limit(uses: ["use: print", Self.ledger, other])
-        #expect(first == MQTTDeliveryLimit(file: "ledger.jsonl.deliveries.push", deliveries: 5))
-        let second = try Self.limit(uses: [other, Self.ledger])
+        let first = try Self.limit(uses: ["use: print", Self.appendLog, other])
+        #expect(first == MQTTDeliveryLimit(file: "actions.jsonl.deliveries.push", deliveries: 5))
+        let second = try Self.limit(uses: [other, Self.appendLog])
         #expect(second == MQTTDeliveryLimit(file: "folder/other.jsonl.deliveries.push", deliveries: 5))
     }
 
-    @Test func withoutALedgerNothingIsCounted() throws {
+    @Test func withoutAnAppendLogNothingIsCounted() throws {
         #expect(try Self.limit(uses: ["use: print"]) == nil)
         #expect(try Self.limit("max_deliveries: 2", uses: ["use: print"]) == nil)
     }
 
-    @Test func aMessageIsDeliveredFiveTimesUnlessANumberIsSaid() throws {
+    @Test func aMessageIsDeliveredFiveTimesByDefault() throws {
         let configuration = try ConfigurationFixture.read(Self.text([], ["use: print"]))
         let section = try Self.section(configuration)
         #expect(section.maxDeliveries == 5 && section.deliveriesFile == nil)
         for number in [1, 1_000] {
-            let limit = try Self.limit("max_deliveries: \(number)", uses: [Self.ledger])
+            let limit = try Self.limit("max_deliveries: \(number)", uses: [Self.appendLog])
             #expect(limit?.deliveries == number)
         }
     }
 
-    @Test func aFileThatIsNamedTakesThePlaceOfTheDefault() throws {
-        for uses in [["use: print"], [Self.ledger]] {
+    @Test func aNamedFileReplacesTheDefault() throws {
+        for uses in [["use: print"], [Self.appendLog]] {
             let limit = try Self.limit("deliveries_file: own", "max_deliveries: 3", uses: uses)
             #expect(limit == MQTTDeliveryLimit(file: "own", deliveries: 3))
         }
-        let kept = try Self.limit("deliveries_file: { file: user.txt }", uses: [Self.ledger])
+        let kept = try Self.limit("deliveries_file: { file: user.txt }", uses: [Self.appendLog])
         #expect(kept?.file == "kiosk")
     }
 
@@ -245,7 +257,7 @@ extension String {
         ("deliveries_file: gone/own", "missingFile sources.push.mqtt.deliveries_file"),
         ("deliveries_file: folder", "missingFile sources.push.mqtt.deliveries_file"),
     ])
-    func mistakesAreToldWithTheirPlace(_ key: String, _ problem: String) {
+    func errorsAreReportedWithTheirPosition(_ key: String, _ problem: String) {
         let findings = ConfigurationFixture.findings(Self.text([key], ["use: print"]))
         #expect(findings == ["error \(problem)"])
     }

@@ -78,7 +78,7 @@ import Testing
         ("{ port: 0, absent_origin: allowed, pages: { /health: { file: a, type: b } } }", "where the health path is"),
         ("{ port: 0, absent_origin: allowed, tags_per_connection: 0 }", "expected 1 to 1000, found 0"),
     ])
-    func aMistakeIsToldWithItsPlace(_ chat: String, _ words: String) {
+    func anErrorIsReportedWithItsPosition(_ chat: String, _ words: String) {
         let found = ConfigurationFixture.problems(WebSocketFixture.chat(chat))
         #expect(found.count == 1 && found[0].contains(words), "found: \(found)")
         #expect(!found.joined().contains("canary-4711"))
@@ -108,7 +108,7 @@ import Testing
         #expect(ConfigurationFixture.findings(WebSocketFixture.chat(chat)) == expected)
     }
 
-    @Test func aPageThatIsNotThereIsTold() {
+    @Test func aMissingPageIsReported() {
         let text = WebSocketFixture.chat("{ port: 0, absent_origin: allowed, pages: { /: { file: gone, type: a } } }")
         #expect(ConfigurationFixture.findings(text) == ["error missingFile sources.chat.chat.pages./.file"])
     }
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func allThatARuleSaysMustBeSo() throws {
+    @Test func allConditionsOfARuleMustHold() throws {
         let rule = "{ source: chat, principal: hall, authenticated: true, origin: 'https://app.example' }"
         let plugin = try #require(try ConfigurationFixture.read(Self.withRule(rule)).plugins.first)
         let origin = try WebOrigin("https://app.example")
@@ -162,7 +162,7 @@ import Testing
         ("{ source: chat, principal: 7 }", "expected text, found the number 7"),
         ("{ any: [ { source: chat } ], principal: a }", "only a rule with 'source' has 'principal'; leave it out"),
     ])
-    func aRuleThatCannotBeMeantIsAMistake(_ rule: String, _ words: String) {
+    func anImpossibleRuleIsAnError(_ rule: String, _ words: String) {
         let found = ConfigurationFixture.problems(Self.withRule(rule))
         #expect(found.count == 1 && found[0].contains(words), "found: \(found)")
     }
@@ -177,7 +177,7 @@ import Testing
         (guarded, "authenticated: false", false), (guarded, "authenticated: true", true),
         (guarded, "principal: hall", true), (open, "authenticated: true", false), (open, "authenticated: false", true),
     ])
-    func aRuleThatNoClientMeetsIsDoubtful(_ chat: String, _ part: String, _ isMet: Bool) {
+    func aRuleThatNoClientMatchesCausesAWarning(_ chat: String, _ part: String, _ isMet: Bool) {
         let found = ConfigurationFixture.findings(Self.withRule("{ source: chat, \(part) }", chat))
         #expect(
             found
@@ -204,7 +204,7 @@ import Testing
         ("use: join, tag: \(String(repeating: "a", count: 129))", "a tag has at most 128 bytes"),
         ("use: join, path: a", "only 'use: file' has a path"),
     ])
-    func aTagThatCannotBeMeantIsAMistake(_ keys: String, _ words: String) {
+    func anImpossibleTagIsAnError(_ keys: String, _ words: String) {
         let text = WebSocketFixture.chat(Self.open, plugin: "action: say, \(keys), from: [ { source: chat } ]")
         let found = ConfigurationFixture.problems(text)
         #expect(found.count == 1 && found[0].contains(words), "found: \(found)")

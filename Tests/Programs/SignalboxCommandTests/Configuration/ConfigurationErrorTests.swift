@@ -106,7 +106,7 @@ import Testing
         Mistake(12, "timeout: 1s\n--- x", "13:1: not YAML:"),
     ]
 
-    @Test(arguments: mistakes) func aMistakeIsToldWithItsPlace(_ mistake: Mistake) {
+    @Test(arguments: mistakes) func anErrorIsReportedWithItsPosition(_ mistake: Mistake) {
         let found = ConfigurationFixture.problems(line: mistake.line, mistake.text)
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix(mistake.problem) == true, "found: \(found)")
@@ -122,7 +122,7 @@ import Testing
         #expect(ConfigurationFixture.problems(ConfigurationFixture.lines.joined(separator: "\n")).isEmpty)
     }
 
-    @Test func allMistakesAreToldAtOnceInTheirOrder() {
+    @Test func allErrorsAreReportedTogetherInOrder() {
         var lines = ConfigurationFixture.lines
         lines[11] = "timeout: soon"
         lines[3] = "      broker: 12"
@@ -151,13 +151,13 @@ import Testing
         ("      session_expiry: 1500ms", "the session expiry is a whole number of seconds"),
         ("      password: { env: PASSWORD }", "a password needs a user name"),
     ])
-    func whatTheAdapterRefusesIsToldAtItsSource(_ line: String, _ words: String) {
+    func whatTheAdapterRefusesIsReportedAtItsSource(_ line: String, _ words: String) {
         let found = ConfigurationFixture.problems(line: 5, "      client_id: tour\n\(line)")
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix("4:7: sources.push.mqtt: \(words)") == true, "found: \(found)")
     }
 
-    @Test func theMissingRuleSaysWhatToWrite() {
+    @Test func theErrorAboutAMissingRuleSuggestsOne() {
         let found = ConfigurationFixture.problems(line: 11, "    timeout: 1s")
         #expect(found.first?.contains("such as from: [ { source: push } ]") == true)
     }

@@ -2,7 +2,7 @@
 
 /// Reads configurations with the test's own environment and files.
 enum ConfigurationFixture {
-    static let surroundings = Surroundings(
+    static let environment = Environment(
         variable: { ["BROKER": "mqtt://127.0.0.1:1883", "PASSWORD": "canary-4711", "EMPTY": ""][$0] },
         content: { path in
             path == "user.txt" ? .success(Array("kiosk\n".utf8)) : .failure(FileReadError(description: "no such file"))
@@ -29,7 +29,7 @@ enum ConfigurationFixture {
     ]
 
     static func read(_ text: String, for use: ConfigurationUse = .run) throws(ConfigurationError) -> RunConfiguration {
-        try ConfigurationReader.read(text, file: "f.yaml", for: use, surroundings: surroundings)
+        try ConfigurationReader.read(text, file: "f.yaml", for: use, environment: environment)
     }
 
     /// Returns the mistakes in the valid file after one line, counted from 1, is replaced.
@@ -41,7 +41,7 @@ enum ConfigurationFixture {
 
     /// Returns the findings of a check, each as severity, code and path.
     static func findings(_ text: String) -> [String] {
-        ConfigurationReader.findings(in: text, surroundings: surroundings).map { problem in
+        ConfigurationReader.findings(in: text, environment: environment).map { problem in
             "\(problem.severity.rawValue) \(problem.code.rawValue) \(problem.path)"
         }
     }

@@ -27,7 +27,8 @@ import WebSocketChat
         return [
             "configuration": labels(SupervisorConfiguration()), "limits": labels(MessageLimits()),
             "deadLetters": labels(DeadLetterLimits()), "window": labels(WindowLimits()),
-            "rateLimit": labels(RateLimit(perSecond: 1)), "repeats": labels(RepeatLimits()), "mqtt": labels(push),
+            "rateLimit": labels(RateLimit(perSecond: 1)), "deduplication": labels(DeduplicationLimits()),
+            "mqtt": labels(push),
             "topic": labels(MQTTTopic(try TopicPattern("a"))),
             "will": labels(MQTTWill(topic: "a", payload: [])), "publishing": labels(MQTTPublishing()),
             "connection": labels(MQTTConnection(name: "a", topics: [])),
@@ -37,7 +38,7 @@ import WebSocketChat
             "frames": labels(WebSocketFrames()), "reconnect": labels(WebSocketReconnect()),
             "plugin": labels(PluginOptions<RawBody>()) + ["action"],
             "retry": labels(RetryPolicy()), "circuitBreaker": labels(CircuitBreakerPolicy()),
-            "source": ["window", "rateLimit", "repeats"], "links": ["fallback"],
+            "source": ["window", "rateLimit", "deduplication"], "links": ["fallback"],
             "access": ["source", "topic", "any", "all", "not"], "order": ["key"],
             "navigation": ["fallback", "handlerDeadline"],
             "navigationHandler": ["hosts", "home", "dangerous", "ports", "decision", "kinds", "name"],
@@ -53,7 +54,7 @@ import WebSocketChat
             LinkAdapterDouble(),
             window: WindowLimits(),
             rateLimit: nil,
-            repeats: .within(RepeatLimits())
+            deduplication: .within(DeduplicationLimits())
         )
         _ = try AppRoutes([route], fallback: nil)
         let rules: [AccessRule] = [
@@ -144,13 +145,13 @@ private struct LinkAdapterDouble: Adapter {
         #expect(MappingKeys.all.count == described.count)
     }
 
-    @Test func theWordsOfTheSchemaAreTheReaders() throws {
+    @Test func theKeywordsOfTheSchemaAreTheReaders() throws {
         let definitions = try SchemaTests.definitions()
         let words = { (definition: String, key: String) throws -> [String]? in
             let properties = try #require(definitions[definition]?["properties"] as? [String: [String: Any]])
             return properties[key]?["enum"] as? [String]
         }
-        #expect(try words("plugin", "use") == PluginUse.words)
+        #expect(try words("plugin", "use") == PluginUse.keywords)
         #expect(try words("topic", "envelope") == TopicEnvelope.allCases.map(\.rawValue))
         #expect(try words("topic", "payload") == ["json", "text", "bytes"])
     }

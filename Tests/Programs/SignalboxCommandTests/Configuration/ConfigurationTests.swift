@@ -32,7 +32,7 @@ import Testing
               - source: push
                 topic: push/+/loading
             timeout: 500ms
-          - { action: record, use: file, path: ledger.jsonl, from: [ { source: push } ] }
+          - { action: record, use: file, path: actions.jsonl, from: [ { source: push } ] }
         limits: { message_bytes: 128KiB, depth: 10 }
         dead_letters: { count: 5, bytes: 1KiB }
         timeout: 4s
@@ -68,7 +68,7 @@ import Testing
         #expect(configuration.timeout == .seconds(4))
         #expect(configuration.drainLimit == .seconds(60))
         #expect(configuration.plugins.map(\.action) == ["loading", "record"])
-        #expect(configuration.plugins.map(\.use) == [.print, .file(path: "ledger.jsonl")])
+        #expect(configuration.plugins.map(\.use) == [.print, .file(path: "actions.jsonl")])
         #expect(configuration.plugins.map(\.timeout) == [.milliseconds(500), nil])
         #expect(
             configuration.plugins.map(\.from) == [
@@ -98,12 +98,12 @@ import Testing
     @Test func theTourIsRight() throws {
         let path = #filePath.split(separator: "/").dropLast(5).joined(separator: "/")
         let bytes = try FileContent.read("/\(path)/examples/tour/signalbox.yaml", limit: 1 << 20).get()
-        let surroundings = Surroundings(
+        let environment = Environment(
             variable: { _ in "mqtt://127.0.0.1:1" },
             content: { _ in .failure(FileReadError(description: "none")) }
         )
         let text = String(decoding: bytes, as: UTF8.self)
-        let configuration = try ConfigurationReader.read(text, file: "tour", surroundings: surroundings)
+        let configuration = try ConfigurationReader.read(text, file: "tour", environment: environment)
         #expect(configuration.plugins.count == 5)
     }
 }

@@ -18,24 +18,26 @@ import Testing
         text("{ feed: { url: '\(url)', \(keys) } }")
     }
 
-    private static func codes(_ text: String, _ surroundings: Surroundings = ConfigurationFixture.surroundings) throws
+    private static func codes(_ text: String, _ environment: Environment = ConfigurationFixture.environment) throws
         -> [String]
     {
-        let configuration = try ConfigurationReader.read(text, file: "c.yaml", surroundings: surroundings)
-        let doubts = ConfigurationReader.findings(in: text, surroundings: surroundings).filter(\.code.isExposure)
-        #expect(doubts == configuration.exposures)
-        return configuration.exposures.map { "\($0.code) \($0.path)" }
+        let configuration = try ConfigurationReader.read(text, file: "c.yaml", environment: environment)
+        let warnings = ConfigurationReader.findings(in: text, environment: environment).filter {
+            $0.code.logMessage != nil
+        }
+        #expect(warnings == configuration.warnings)
+        return configuration.warnings.map { "\($0.code) \($0.path)" }
     }
 
     @Test(arguments: ["mqtt://broker.example", "mqtt://192.0.2.1", "mqtt://127.0.0.1.example", "mqtt://127.1.example"])
-    func aPasswordInTheClearIsTold(broker: String) throws {
+    func aCleartextPasswordIsReported(broker: String) throws {
         #expect(try Self.codes(Self.mqtt(broker)) == ["credentialsInClear sources.in.mqtt.password"])
     }
 
     @Test(arguments: [
         "mqtts://broker.example", "mqtt://localhost", "mqtt://127.0.0.2", "mqtt://[::1]", "mqtt://LOCALHOST",
     ])
-    func aPasswordThatNobodyHearsIsNot(broker: String) throws {
+    func anUnexposedPasswordIsNotReported(broker: String) throws {
         #expect(try Self.codes(Self.mqtt(broker)).isEmpty)
     }
 
@@ -45,7 +47,7 @@ import Testing
             ("ws://127.0.0.1:8080/", []), ("ws://[::1]/", []),
         ] as [(String, [String])]
     )
-    func aTokenInTheClearIsTold(url: String, codes: [String]) throws {
+    func aCleartextTokenIsReported(url: String, codes: [String]) throws {
         #expect(try Self.codes(Self.feed(url)) == codes)
     }
 
@@ -57,7 +59,7 @@ import Testing
             ("mqtt://localhost", "username: u", []),
         ] as [(String, String, [String])]
     )
-    func aUserNameAloneInTheClearIsTold(broker: String, keys: String, codes: [String]) throws {
+    func aCleartextUserNameAloneIsReported(broker: String, keys: String, codes: [String]) throws {
         #expect(try Self.codes(Self.mqtt(broker, keys)) == codes)
     }
 
@@ -76,7 +78,7 @@ import Testing
             ("ws://localhost:8080/", "headers: { X-Token: { env: PASSWORD } }", []),
         ] as [(String, String, [String])]
     )
-    func aHeaderInTheClearIsTold(url: String, keys: String, codes: [String]) throws {
+    func aCleartextHeaderIsReported(url: String, keys: String, codes: [String]) throws {
         #expect(try Self.codes(Self.feed(url, keys)) == codes)
     }
 
@@ -85,18 +87,18 @@ import Testing
         ("mqtt", "broker: 'mqtts://broker.example', client_id: c, topics: [ { pattern: 'x/{action}' } ]"),
         ("feed", "url: 'wss://chat.example/'"), ("chat", "port: 0, absent_origin: allowed"),
     ])
-    func aKeyOfACertificateThatEverybodyCanReadIsTold(kind: String, keys: String) throws {
+    func aWorldReadableKeyOfACertificateIsReported(kind: String, keys: String) throws {
         let text = Self.text("{ \(kind): { \(keys), identity: { certificate: c.pem, key: k.pem } } }")
         for isOpen in [false, true] {
-            var surroundings = ConfigurationFixture.surroundings
-            surroundings.isOpenToOthers = { _ in isOpen }
+            var environment = ConfigurationFixture.environment
+            environment.isOpenToOthers = { _ in isOpen }
             let expected = isOpen ? ["readableSecret sources.in.\(kind).identity.key"] : []
-            #expect(try Self.codes(text, surroundings) == expected)
+            #expect(try Self.codes(text, environment) == expected)
         }
     }
 
     @Test(arguments: [(0o600, false), (0o640, false), (0o604, true), (0o644, true)])
-    func aSecretsFileThatEverybodyCanReadIsTold(mode: Int, isTold: Bool) throws {
+    func aWorldReadableSecretFileIsReported(mode: Int, isTold: Bool) throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("secret-\(UUID().uuidString)")
         try Data("canary-4711\n".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -178,8 +180,8 @@ import Testing
             let exposures = lines.filter { $0.contains(Self.words) }
             #expect(exposures.count == 2, "\(lines)")
             for code in ["credentialsInClear", "readableSecret"] {
-                let told = exposures.filter { $0.contains("code=\(code) key=sources.far.mqtt.password ") }
-                #expect(told.count == 1, "\(code): \(lines)")
+                let reported = exposures.filter { $0.contains("code=\(code) key=sources.far.mqtt.password ") }
+                #expect(reported.count == 1, "\(code): \(lines)")
             }
             let later = try await Self.reload(both.with { $0.options = "timeout: 20s" }.text, in: trial)
             #expect(later.last?.contains("pluginsChanged=log") == true, "\(later)")

@@ -100,7 +100,7 @@ import WebSocketChat
         ("{ url: 'ws://h', headers: { Upgrade: x } }", "sources.feed.feed: the header"),
         ("{ url: 'ws://h', headers: [a] }", "headers: expected a mapping of keys to values"),
     ])
-    func aMistakeIsToldWithItsPlace(_ feed: String, _ words: String) {
+    func anErrorIsReportedWithItsPosition(_ feed: String, _ words: String) {
         let found = ConfigurationFixture.problems(WebSocketFixture.feed(feed))
         #expect(found.count == 1 && found[0].contains(words), "found: \(found)")
     }
@@ -127,13 +127,13 @@ import WebSocketChat
         #expect(!found.joined().contains("canary"), "a URL of a variable that cannot be used is not repeated")
     }
 
-    @Test func anyCertificateIsDoubtful() {
+    @Test func trustingAnyCertificateCausesAWarning() {
         let findings = ConfigurationFixture.findings(WebSocketFixture.feed("{ url: 'wss://h', trust: anything }"))
         #expect(findings == ["warning uncheckedCertificate sources.feed.feed.trust"])
         #expect(ConfigurationFixture.problems(WebSocketFixture.feed("{ url: 'wss://h', trust: anything }")).isEmpty)
     }
 
-    @Test func filesThatAreNotThereAreTold() {
+    @Test func missingFilesAreReported() {
         let findings = ConfigurationFixture.findings(
             WebSocketFixture.feed(
                 "{ url: 'wss://h', trust: { authority: ca.pem }, identity: { certificate: here.js, key: folder } }"
@@ -152,7 +152,7 @@ import WebSocketChat
         ("{ source: feed, tls: true }", .origin("feed", .feed(tls: true))),
         ("{ source: feed, tls: false }", .origin("feed", .feed(tls: false))),
     ])
-    func aRuleMayAskForTLS(_ rule: String, _ expected: AccessSection) throws {
+    func aRuleMayRequireTLS(_ rule: String, _ expected: AccessSection) throws {
         #expect(try WebSocketFixture.rule(WebSocketFixture.feed("{ url: 'wss://h' }", rule: rule)) == expected)
     }
 
@@ -174,7 +174,7 @@ import WebSocketChat
         ("tls: true", ["warning sourceWithoutRule sources.feed", "warning unreachablePlugin plugins[0].action"]),
         ("tls: false", []),
     ])
-    func aRuleThatNoMessageMeetsIsDoubtful(_ part: String, _ expected: [String]) {
+    func aRuleThatNoMessageMatchesCausesAWarning(_ part: String, _ expected: [String]) {
         let text = WebSocketFixture.feed("{ url: 'ws://h' }", rule: "{ source: feed, \(part) }")
         #expect(ConfigurationFixture.findings(text) == expected)
     }

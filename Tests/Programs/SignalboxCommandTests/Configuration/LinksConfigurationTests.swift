@@ -38,8 +38,8 @@ import Testing
         #expect(section.standardInput)
         #expect(section.routes.fallback == "other")
         #expect(try section.routes.match("myapp://product/1").reading.get().name == "open")
-        #expect(section.places.schemes == ["myapp"])
-        #expect(section.places.hosts == ["shop.example"])
+        #expect(section.targets.schemes == ["myapp"])
+        #expect(section.targets.hosts == ["shop.example"])
     }
 
     @Test func whatIsNotWrittenHasTheDocumentedDefault() throws {
@@ -86,7 +86,7 @@ import Testing
         ("{ file: { env: NONE }, routes: \(routes) }", "links.file: the environment variable NONE is not set"),
         ("{ urls: [a], fallback: no name, routes: \(routes) }", "2:42: sources.links.links.fallback: a name is ASCII"),
     ])
-    func aMistakeIsToldWithItsPlace(_ links: String, _ words: String) {
+    func anErrorIsReportedWithItsPosition(_ links: String, _ words: String) {
         let found = ConfigurationFixture.problems(LinksConfigurationTests.file(links: links))
         #expect(found.count == 1, "found: \(found)")
         #expect(found.first?.contains(words) == true, "found: \(found)")
@@ -155,7 +155,7 @@ import Testing
     )
     func aFileMayHaveRoutesAlone(_ text: String, _ problem: String?) {
         let found = Result { () throws(ConfigurationError) in
-            try ConfigurationReader.routes(text, file: "r.yaml", surroundings: ConfigurationFixture.surroundings)
+            try ConfigurationReader.routes(text, file: "r.yaml", environment: ConfigurationFixture.environment)
         }
         switch (found, problem) {
         case (.success(.routes(let routes)), nil): #expect(routes.match("myapp://product/1").pattern != nil)
@@ -194,7 +194,7 @@ import Testing
         #expect(section.handlerDeadline == .milliseconds(500))
         #expect(section.fallback == .download)
         let names = ["scheme", "block", "homePage", "path", "cart", "deepLink", "browser", "host"]
-        #expect(try section.rehearsal().handlerNames == names)
+        #expect(try section.dryRun().handlerNames == names)
     }
 
     @Test func whatIsNotWrittenHasTheDocumentedDefault() throws {
@@ -243,7 +243,7 @@ import Testing
         ),
         ("7", "2:12: navigation.chain[0]: expected a mapping of keys to values, found the number 7"),
     ])
-    func aMistakeIsToldWithItsPlace(_ entry: String, _ words: String) {
+    func anErrorIsReportedWithItsPosition(_ entry: String, _ words: String) {
         let file = NavigationConfigurationTests.file(chain: entry)
         let found = ConfigurationFixture.problems(file, for: .navigation)
         #expect(found.count == 1, "found: \(found)")
@@ -259,7 +259,7 @@ import Testing
         ("fallback: maybe", "3:13: navigation.fallback: 'maybe' is not a decision; expected allow, cancel, download"),
         ("fallback: cancel\n  handler_deadline: 0s", "4:21: navigation.handler_deadline: expected 1ms to 1h"),
     ])
-    func aMistakeOfTheChainItselfIsToldToo(_ rest: String, _ problem: String) {
+    func anErrorOfTheChainItselfIsReportedToo(_ rest: String, _ problem: String) {
         let file = NavigationConfigurationTests.file(chain: "{ schemes: [https] }", rest: rest)
         let found = ConfigurationFixture.problems(file, for: .navigation)
         #expect(found.count == 1, "found: \(found)")

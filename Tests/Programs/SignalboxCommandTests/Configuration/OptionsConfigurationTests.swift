@@ -29,16 +29,16 @@ import Testing
 
     @Test func theBoundsOfASourceAreRead() throws {
         let text = OptionsConfigurationTests.file(
-            source: ", rate_limit: { per_second: 100, burst: 20 }, repeats: { count: 5, time: 1m, bytes: 1KiB }"
+            source: ", rate_limit: { per_second: 100, burst: 20 }, deduplication: { count: 5, time: 1m, bytes: 1KiB }"
         )
         let source = try #require(try ConfigurationFixture.read(text).sources.first)
         #expect(source.rateLimit == RateLimit(perSecond: 100, burst: 20))
-        #expect(source.repeats == .within(RepeatLimits(count: 5, time: .seconds(60), bytes: 1_024)))
+        #expect(source.deduplication == .within(DeduplicationLimits(count: 5, time: .seconds(60), bytes: 1_024)))
         let plain = try #require(try ConfigurationFixture.read(OptionsConfigurationTests.file()).sources.first)
         #expect(plain.rateLimit == nil)
-        #expect(plain.repeats == .automatic)
-        let never = try ConfigurationFixture.read(OptionsConfigurationTests.file(source: ", repeats: never"))
-        #expect(never.sources.first?.repeats == .never)
+        #expect(plain.deduplication == .automatic)
+        let never = try ConfigurationFixture.read(OptionsConfigurationTests.file(source: ", deduplication: never"))
+        #expect(never.sources.first?.deduplication == .never)
     }
 
     @Test func theOptionsOfAPluginAreRead() throws {
@@ -75,14 +75,14 @@ import Testing
     }
 
     @Test func theBoundsOfAllAreRead() throws {
-        let text = OptionsConfigurationTests.file(rest: "hold_limit: 20s\nlog_lines_per_second: 7")
+        let text = OptionsConfigurationTests.file(rest: "ack_deadline: 20s\nlog_lines_per_second: 7")
         let configuration = try ConfigurationFixture.read(text)
-        #expect(configuration.holdLimit == .seconds(20))
+        #expect(configuration.ackDeadline == .seconds(20))
         #expect(configuration.logLinesPerSecond == 7)
-        #expect(try ConfigurationFixture.read(OptionsConfigurationTests.file()).holdLimit == .seconds(5))
+        #expect(try ConfigurationFixture.read(OptionsConfigurationTests.file()).ackDeadline == .seconds(5))
     }
 
-    @Test func aFailureSaysWhetherAnotherCallMaySucceed() throws {
+    @Test func aFailureStatesWhetherItIsRetryable() throws {
         let uses = try ["", ", retryable: true", ", retryable: false"].map { more in
             try ConfigurationFixture.read(OptionsConfigurationTests.file(plugin: "use: fail\(more)")).plugins.first?.use
         }
@@ -127,7 +127,7 @@ import Testing
             "at most 16 deep"
         ),
     ])
-    func aRuleThatCannotBeMeantIsAMistake(_ from: String, _ words: String) {
+    func anImpossibleRuleIsAnError(_ from: String, _ words: String) {
         let found = ConfigurationFixture.problems(OptionsConfigurationTests.file(from: from))
         #expect(found.first?.contains(words) == true, "found: \(found)")
     }
@@ -135,8 +135,8 @@ import Testing
     @Test(arguments: [
         (", rate_limit: {}", "", "'per_second' is missing; say how many are let in"),
         (", rate_limit: { per_second: 0 }", "", "expected 1 to 10000000, found 0"),
-        (", repeats: always", "", "'always' is not a way with repeats"),
-        (", repeats: { time: 0s }", "", "expected 1ms to 30d"),
+        (", deduplication: always", "", "'always' is not a deduplication policy"),
+        (", deduplication: { time: 0s }", "", "expected 1ms to 30d"),
         ("", "order: sorce", "did you mean 'source'?"),
         ("", "order: { key: a..b }", "expected names of members with dots between them"),
         ("", "max_concurrent: 10001", "expected 1 to 10000, found 10001"),
@@ -237,7 +237,7 @@ import Testing
         ("2026-01-31", "11:12: plugins[0].value: expected text, found a date; write it in quotes"),
         ("{ a: 1, a: 2 }", "11:14: 'a' is written twice in one mapping"),
     ])
-    func whatHasNoOneMeaningInJSONIsToldWithItsPlace(_ value: String, _ problem: String) {
+    func ambiguousJSONIsReportedWithItsPosition(_ value: String, _ problem: String) {
         let found = ConfigurationFixture.problems(ReplyConfigurationTests.lines(value))
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix(problem) == true, "found: \(found)")

@@ -84,7 +84,7 @@ import Testing
             "2:19: sources.page.script: 'mqtt' and 'script' exclude each other; keep one of them"
         ),
     ])
-    func aMistakeIsToldWithItsPlace(_ script: String, _ problem: String) {
+    func anErrorIsReportedWithItsPosition(_ script: String, _ problem: String) {
         let found = ConfigurationFixture.problems(ScriptConfigurationTests.file(script: script))
         #expect(found.count == 1)
         #expect(found.first?.hasPrefix(problem) == true, "found: \(found)")
@@ -122,7 +122,7 @@ import Testing
         ("    mqttt:", ["3:5: sources.push.mqttt: unknown key 'mqttt'; did you mean 'mqtt'?"]),
         ("    window:", ["2:8: sources.push: 'mqtt', 'script', 'links', 'feed' or 'chat' is missing;"]),
     ])
-    func aSourceSaysWhatItIs(_ line: String, _ problems: [String]) {
+    func aSourceHasExactlyOneKind(_ line: String, _ problems: [String]) {
         let lines = ["sources:", "  push: ", line + " {}"] + ConfigurationFixture.lines[7...]
         let found = ConfigurationFixture.problems(lines.joined(separator: "\n"))
         #expect(found.count == problems.count, "found: \(found)")

@@ -38,14 +38,14 @@ enum ExplainFixture {
             from: [ { source: push, topic: push/+/loading, retained: false }, { source: page, origin: 'https://app.example' } ]
           - action: temperature
             use: file
-            path: ledger.jsonl
+            path: actions.jsonl
             from: [ { source: push } ]
           - action: open
             use: print
             from: [ { source: shop, scheme: myapp } ]
           - action: order
             use: file
-            path: ledger.jsonl
+            path: actions.jsonl
             from: [ { source: push }, { source: page } ]
             order: { key: order.customer }
             max_concurrent: 4

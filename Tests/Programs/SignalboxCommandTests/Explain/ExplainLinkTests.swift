@@ -28,7 +28,7 @@ import Testing
         #expect(line.json.hasPrefix(begin), "\(line.json)")
         let end =
             #","navigation":{"policy":"cancel","decider":"fallback","reason":"no handler decided","#
-            + #""trace":[{"handler":"deepLink","answer":"notMine"},{"handler":"host","answer":"notMine"}]}}"#
+            + #""trace":[{"handler":"deepLink","answer":"passed"},{"handler":"host","answer":"passed"}]}}"#
         #expect(line.json.hasSuffix(end), "\(line.json)")
     }
 
@@ -69,7 +69,7 @@ import Testing
         ("javascript:alert(1)", #"{"url":"javascript:alert(1)","source":"shop","#, "unknownAction"),
         ("a\u{1B}b\n", #"{"input":"a\u001bb\u000a","source":"shop","#, "malformed"),
     ])
-    func aNamedSourceSaysWhyALinkIsNotItsOwn(_ url: String, _ begin: String, _ code: String) async throws {
+    func aNamedSourceGivesTheReasonWhyALinkDoesNotMatch(_ url: String, _ begin: String, _ code: String) async throws {
         let line = try await ExplainFixture.line(url: url, of: "shop")
         #expect(line.json.hasPrefix(begin), "\(line.json)")
         #expect(try line.verdict()["code"] == code)
@@ -104,7 +104,7 @@ import Testing
         let line = try await ExplainFixture.explainer(text).line(about: "myapp://x", of: nil)
         #expect(try line.verdict()["detail"] == "no source of the configuration has links")
         #expect(try line.object()["navigation"] == nil)
-        await #expect(throws: CommandRefusal.self) {
+        await #expect(throws: CommandFailure.self) {
             try await ExplainFixture.explainer(text).line(about: "myapp://x", of: "push")
         }
     }
@@ -159,7 +159,7 @@ import Testing
         #expect(line.json.contains(#""clientOrigin":"https://app.example""#), "\(line.json)")
     }
 
-    @Test func framesSayWhatATextIs() throws {
+    @Test func framesDefineWhatATextIs() throws {
         #expect(try Self.line("anything", of: "open").isCalled)
         let event = #"{"specversion":"1.0","id":"1","source":"/a","type":"tick","data":1}"#
         #expect(try Self.line(event, of: "feed").isCalled)
@@ -202,9 +202,9 @@ import Testing
         Refused(source: "feed", change: { $0.frame = .main }, words: "--frame is about messages of another kind"),
     ]
 
-    @Test(arguments: refused.indices) func whatTheSourceWouldNotTakeIsSaid(_ number: Int) throws {
+    @Test(arguments: refused.indices) func whatTheSourceWouldNotAcceptIsReported(_ number: Int) throws {
         let one = Self.refused[number]
-        let error = #expect(throws: CommandRefusal.self) {
+        let error = #expect(throws: CommandFailure.self) {
             try Self.line(one.payload, of: one.source) { one.change(&$0) }
         }
         #expect(error?.status == .usage)

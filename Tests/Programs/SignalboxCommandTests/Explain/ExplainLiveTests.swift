@@ -22,8 +22,8 @@ import Testing
               file: nowhere.txt
               standard_input: true
         plugins:
-          - { action: file, use: file, path: ledger.jsonl, from: [ { source: push } ] }
-          - { action: keyed, use: file, path: ledger.jsonl, from: [ { source: push } ], order: { key: id } }
+          - { action: file, use: file, path: actions.jsonl, from: [ { source: push } ] }
+          - { action: keyed, use: file, path: actions.jsonl, from: [ { source: push } ], order: { key: id } }
           - { action: print, use: print, from: [ { source: push }, { source: page }, { source: links } ] }
           - { action: log, use: log, from: [ { source: push } ] }
           - { action: hang, use: suspend, from: [ { source: push } ] }
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func whatCannotBeAskedHasItsStatusAndALine() async throws {
+    @Test func invalidRequestsHaveTheirStatusAndALine() async throws {
         try await LinkTrial.with(["c.yaml": Self.configuration(port: 1)]) { trial in
             let rows: [(arguments: [String], status: CommandStatus, words: String)] = [
                 (

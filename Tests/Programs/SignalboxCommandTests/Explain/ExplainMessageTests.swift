@@ -21,7 +21,7 @@ import Testing
             "ok  envelope        route",
             "ok  plugin          served by FileLinePlugin",
             "ok  access          allowed by source push; the rule is any of (source push; source page)",
-            "ok  repeats         recognised by id; the sender gave none",
+            "ok  deduplication   by id; the sender gave none",
             "ok  deadline        none",
             "ok  rateLimit       5 a second, 10 at once",
             "ok  circuitBreaker  opens after 5 in a row for 30.0 seconds; closed, 0 failed in a row",
@@ -102,7 +102,8 @@ import Testing
             topic: "count/many",
             stops: "envelope",
             code: "malformed",
-            detail: "the filter of \"count/{n:int}\" brought it, but a level has not the form that a capture asks for"
+            detail: "the filter of \"count/{n:int}\" matches it, but a level does not have the form that its "
+                + "capture requires"
         ),
         Row(
             payload: "1",
@@ -135,7 +136,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: rows) func theStageThatStopsAMessageSaysWhy(_ row: Row) throws {
+    @Test(arguments: rows) func theStageThatStopsAMessageHasTheReason(_ row: Row) throws {
         let line = try ExplainFixture.line(row.payload, topic: row.topic)
         #expect(!line.isCalled)
         #expect(try line.stopping() == [row.stops])
@@ -210,7 +211,7 @@ import Testing
     @Test func anIDThatTheSenderGaveIsRecognisedAndNoOtherIsShown() throws {
         let named = try ExplainFixture.line(#"{"aps":{},"action":"temperature","id":"7"}"#, topic: "apple")
         #expect(named.json.contains(#""id":"7","#))
-        #expect(named.json.contains("recognised by id; not seen before"))
+        #expect(named.json.contains("by id; not seen before"))
         let nameless = try ExplainFixture.line(#"{"aps":{},"action":"temperature"}"#, topic: "apple")
         #expect(!nameless.json.contains("\"id\""))
         #expect(nameless.json == (try ExplainFixture.line(#"{"aps":{},"action":"temperature"}"#, topic: "apple").json))
@@ -222,14 +223,14 @@ import Testing
         ("psuh", nil, "there is no source 'psuh'; did you mean 'push'?"),
     ])
     func whatTheSourceDoesNotBringIsRefused(_ source: String, _ topic: String?, _ words: String) throws {
-        let error = #expect(throws: CommandRefusal.self) {
+        let error = #expect(throws: CommandFailure.self) {
             try ExplainFixture.line("1", of: source, topic: topic)
         }
         #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
     }
 
     @Test func aFactOfAPageIsNotOneOfABroker() throws {
-        let error = #expect(throws: CommandRefusal.self) {
+        let error = #expect(throws: CommandFailure.self) {
             try ExplainFixture.line("1", topic: "push/k/order") { $0.handler = "order" }
         }
         #expect(error?.status == .usage)

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func aCertificateThatIsNotTrustedIsToldBySeveralCommandsAlike() async throws {
+    @Test func anUntrustedCertificateIsReportedAlikeByAllCommands() async throws {
         try await Self.withTLS { broker, url, file in
             let other = "mqtts://127.0.0.1:\(broker.port)"
             for arguments in [
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func noCertificateIsCheckedWhereThatIsAskedForLoudly() async throws {
+    @Test func insecureDisablesCertificateChecksWithAWarning() async throws {
         try await Self.withTLS { broker, _, _ in
             let (published, seen) = try await BrokerTrial.roundTrip("mqtts://127.0.0.1:\(broker.port)", ["--insecure"])
             for finished in [published, seen] {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func aClientsCertificateIsAsked() async throws {
+    @Test func aClientCertificateIsRequested() async throws {
         try await Self.withTLS(["require_certificate true"]) { _, url, file in
             let trust = ["--tls-ca", file("ca.pem")]
             let identity = trust + ["--cert", file("server.pem"), "--key", file("server.key")]
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// Runs `body` with a broker that accepts the identity `me` with this key.
-    private static func withSharedKey(_ key: String, _ body: (_ url: String) async throws -> Void) async throws {
+    private static func withPreSharedKey(_ key: String, _ body: (_ url: String) async throws -> Void) async throws {
         try await TemporaryFolder.with { folder in
             let keys = folder.appendingPathComponent("keys")
             try "me:\(key)\n".write(to: keys, atomically: true, encoding: .utf8)
@@ -94,9 +94,9 @@ import Testing
         }
     }
 
-    @Test func aSharedKeyTakesThePlaceOfCertificates() async throws {
+    @Test func aPreSharedKeyReplacesCertificates() async throws {
         let key = "0123456789abcdef0123456789abcdef"
-        try await Self.withSharedKey(key) { url in
+        try await Self.withPreSharedKey(key) { url in
             let login = ["--psk-identity", "me", "--psk-env", "KEY"]
             let (published, seen) = try await BrokerTrial.roundTrip(url, login, environment: ["KEY": key])
             #expect(published.status == 0 && seen.output == ["hello"], "\(published) \(seen)")
@@ -109,16 +109,19 @@ import Testing
         }
     }
 
-    @Test func aShortSharedKeyIsRefusedUnlessItIsAllowed() async throws {
+    @Test func aShortPreSharedKeyIsRefusedUnlessItIsAllowed() async throws {
         let key = "0123456789abcdef0123456789abcd"
-        try await Self.withSharedKey(key) { url in
+        try await Self.withPreSharedKey(key) { url in
             let login = ["--psk-identity", "me", "--psk-env", "KEY"]
             let refused = try await BrokerTrial.roundTrip(url, login, environment: ["KEY": key])
             for finished in [refused.published, refused.seen] {
                 #expect(finished.status == CommandStatus.unavailable.rawValue, "\(finished)")
-                let told = finished.errors.joined()
-                #expect(told.contains("a pre-shared key of 15 bytes") && told.contains("allow short keys"), "\(told)")
-                #expect(!told.contains(key))
+                let reported = finished.errors.joined()
+                #expect(
+                    reported.contains("a pre-shared key of 15 bytes") && reported.contains("allow short keys"),
+                    "\(reported)"
+                )
+                #expect(!reported.contains(key))
             }
             let allowing = login + ["--psk-allow-short"]
             let (published, seen) = try await BrokerTrial.roundTrip(url, allowing, environment: ["KEY": key])
@@ -147,19 +150,19 @@ import Testing
 }
 
 @Suite struct BrokerArgumentsTests {
-    private static func login(_ url: String, _ arguments: String...) throws -> BrokerLogin {
-        try BrokerArguments.parse(arguments).login(at: url)
+    private static func options(_ url: String, _ arguments: String...) throws -> BrokerConnectionOptions {
+        try BrokerArguments.parse(arguments).connectionOptions(at: url)
     }
 
-    @Test func nothingSaidIsMQTT5WithoutALogin() throws {
-        let login = try Self.login("mqtt://h")
-        #expect(login.version == .v5 && login.security == .none && login.user == nil && login.password == nil)
-        #expect(!login.retries)
-        #expect(login.broker.port == 1_883)
+    @Test func theDefaultIsMQTT5WithoutALogin() throws {
+        let options = try Self.options("mqtt://h")
+        #expect(options.version == .v5 && options.security == .none && options.user == nil && options.password == nil)
+        #expect(!options.retries)
+        #expect(options.broker.port == 1_883)
     }
 
-    @Test func everythingSaidIsTakenOver() throws {
-        let login = try Self.login(
+    @Test func everySettingIsApplied() throws {
+        let options = try Self.options(
             "mqtts://h",
             "--user",
             "u",
@@ -174,16 +177,16 @@ import Testing
             "--v311",
             "--retry"
         )
-        #expect(login.version == .v311 && login.retries)
+        #expect(options.version == .v311 && options.retries)
         let identity = MQTTIdentity(certificateFile: "c", keyFile: "k")
-        #expect(login.security == .tls(.authority(file: "ca"), identity: identity))
-        #expect(login.user == "u" && login.password == .file("p"))
-        #expect(login.broker.usesTLS && login.broker.port == 8_883)
-        #expect(try Self.login("mqtts://h").security == .tls(.system))
-        #expect(try Self.login("mqtts://h", "--insecure").security == .tls(.insecure))
-        let key = try Self.login("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY")
+        #expect(options.security == .tls(.authority(file: "ca"), identity: identity))
+        #expect(options.user == "u" && options.password == .file("p"))
+        #expect(options.broker.usesTLS && options.broker.port == 8_883)
+        #expect(try Self.options("mqtts://h").security == .tls(.system))
+        #expect(try Self.options("mqtts://h", "--insecure").security == .tls(.insecure))
+        let key = try Self.options("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY")
         #expect(key.security == .preSharedKey(identity: "me", key: .environment("KEY"), allowsShort: false))
-        let short = try Self.login("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY", "--psk-allow-short")
+        let short = try Self.options("mqtts://h", "--psk-identity", "me", "--psk-env", "KEY", "--psk-allow-short")
         #expect(short.security == .preSharedKey(identity: "me", key: .environment("KEY"), allowsShort: true))
     }
 
@@ -201,13 +204,13 @@ import Testing
     ])
     func whatDoesNotGoTogetherIsRefused(_ words: [String]) throws {
         let arguments = try BrokerArguments.parse(Array(words.dropFirst()))
-        #expect(throws: ValidationError.self) { try arguments.login(at: words[0]) }
+        #expect(throws: ValidationError.self) { try arguments.connectionOptions(at: words[0]) }
     }
 
     @Test(arguments: [
-        (MQTTQuality?.some(.atMostOnce), 0), (.some(.atLeastOnce), 1), (.none, 2), (.none, -1),
+        (MQTTQoS?.some(.atMostOnce), 0), (.some(.atLeastOnce), 1), (.none, 2), (.none, -1),
     ])
-    func aQualityIsZeroOrOne(_ quality: MQTTQuality?, _ number: Int) {
-        #expect((try? QualityOption.quality(number)) == quality)
+    func aQoSIsZeroOrOne(_ qos: MQTTQoS?, _ number: Int) {
+        #expect((try? QoSOption.parse(number)) == qos)
     }
 }

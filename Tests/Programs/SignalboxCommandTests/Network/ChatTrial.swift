@@ -115,15 +115,15 @@ final class AnsweringPort: Sendable {
             guard LoopbackPort.connects(upstream, to: UInt16(server)) else { return }
             AnsweringPort.send(request, to: upstream)
             var answer: [UInt8] = []
-            var piece = [UInt8](repeating: 0, count: 4_096)
+            var chunk = [UInt8](repeating: 0, count: 4_096)
             while !answer.suffix(4).elementsEqual("\r\n\r\n".utf8) {
-                let count = read(upstream, &piece, 1)
+                let count = read(upstream, &chunk, 1)
                 guard count > 0 else { return }
-                answer += piece[..<count]
+                answer += chunk[..<count]
             }
             AnsweringPort.send(answer + frames, to: client)
             // Waits until the client has answered and closed.
-            while read(client, &piece, piece.count) > 0, !frames.isEmpty {}
+            while read(client, &chunk, chunk.count) > 0, !frames.isEmpty {}
         }
     }
 

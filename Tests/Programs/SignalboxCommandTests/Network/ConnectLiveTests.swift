@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func whatIsNotJSONIsTextAndBinaryMessagesSaySo() async throws {
+    @Test func whatIsNotJSONIsTextAndBinaryMessagesAreMarked() async throws {
         let frames = "frames: { text: { action: echo, payload: text }, binary: echo }"
         try await ChatTrial.with(ChatTrial.configuration("absent_origin: allowed, \(frames)")) { trial in
             let text = try await trial.connect("on\u{1B}e\n\n{\"a\" : 1}", "--count", "3")
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func twoClientsHearEachOther() async throws {
+    @Test func twoClientsReceiveEachOthersMessages() async throws {
         try await ChatTrial.with { trial in
             let first = try trial.start("--raw")
             try first.type(#"{"action":"echo","id":"1"}"#)
@@ -88,25 +88,25 @@ import Testing
     @Test func aRoomIsEnteredAndLeft() async throws {
         try await ChatTrial.with { trial in
             let client = try trial.start("--raw")
-            func ask(_ message: String, _ words: String) async throws {
+            func request(_ message: String, _ words: String) async throws {
                 try client.type(message)
                 let line = await client.output.line(with: #""id":"#)
                 #expect(line?.contains(words) == true, "\(message): \(line ?? "")")
             }
             let whisper = #"{"action":"whisper","id":"w","body":{"tag":"a"}}"#
-            try await ask(whisper, #""sent":0"#)
-            try await ask(#"{"action":"enter","id":"e","body":{"tag":"a"}}"#, #""outcome":"handled""#)
-            try await ask(whisper, #""sent":1"#)
-            try await ask(#"{"action":"exit","id":"x","body":{"tag":"a"}}"#, #""outcome":"handled""#)
-            try await ask(whisper, #""sent":0"#)
-            try await ask(#"{"action":"enter","id":"e","body":{}}"#, #""code":"invalidBody""#)
-            try await ask(#"{"action":"enter","id":"e","body":{"tag":""}}"#, #""code":"invalidBody""#)
+            try await request(whisper, #""sent":0"#)
+            try await request(#"{"action":"enter","id":"e","body":{"tag":"a"}}"#, #""outcome":"handled""#)
+            try await request(whisper, #""sent":1"#)
+            try await request(#"{"action":"exit","id":"x","body":{"tag":"a"}}"#, #""outcome":"handled""#)
+            try await request(whisper, #""sent":0"#)
+            try await request(#"{"action":"enter","id":"e","body":{}}"#, #""code":"invalidBody""#)
+            try await request(#"{"action":"enter","id":"e","body":{"tag":""}}"#, #""code":"invalidBody""#)
             client.signal(SIGTERM)
             await client.ends()
         }
     }
 
-    @Test func theEndOfStandardInputEndsItWhereThatIsAsked() async throws {
+    @Test func theEndOfStandardInputEndsItIfRequested() async throws {
         try await ChatTrial.with { trial in
             let left = try await trial.connect(#"{"action":"say","body":"bye"}"#, "--exit-after-input")
             #expect(left.status == 0 && left.errors.isEmpty, "\(left.errors)")
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func whatCannotBeSentIsToldAndTheRestIsSent() async throws {
+    @Test func unsendableLinesAreReportedAndTheRestIsSent() async throws {
         let frames = "frames: { text: { action: echo, payload: text } }"
         try await ChatTrial.with(ChatTrial.configuration("absent_origin: allowed, \(frames)")) { trial in
             let file = trial.folder.appendingPathComponent("bytes")
@@ -238,8 +238,8 @@ import Testing
             try errors.fileHandleForWriting.close()
             // With this copy closed, the terminal's output ends with the program.
             try terminal.device.close()
-            let told = LineStream(errors.fileHandleForReading)
-            #expect(await told.line(with: "connected to \(trial.url.dropLast())") != nil)
+            let reported = LineStream(errors.fileHandleForReading)
+            #expect(await reported.line(with: "connected to \(trial.url.dropLast())") != nil)
             try terminal.type(#"{"action":"say","id":"1","body":"\u001b[31mred"}"# + "\n")
             // The terminal itself echoes the typed line, without a time.
             let shown = await terminal.lines.line(with: #"Z  <  {"action":"say","body":"\u001b[31mred"}"#)

@@ -47,13 +47,13 @@ import Testing
         Self.expect(try await Self.connect("ws://127.0.0.1:\(server.port)/?token=canary-4711"), status, words)
     }
 
-    @Test func aServerThatSaysNothing() async throws {
+    @Test func aSilentServer() async throws {
         let server = try QuietListener()
         let finished = try await Self.connect("ws://127.0.0.1:\(server.port)/", "--timeout", "300ms")
         Self.expect(finished, .timeout, "0 of 1 messages came in time")
     }
 
-    @Test func aRefusalSaysWhich() async throws {
+    @Test func aRefusalIsReportedWithItsStatus() async throws {
         try await ChatTrial.with { trial in
             let page = try await Self.connect("\(trial.url)nowhere")
             Self.expect(page, .refused, "status 404. Check the path")
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func aBinaryMessageThatNobodyWantsIsTheEnd() async throws {
+    @Test func anUnexpectedBinaryMessageClosesTheConnection() async throws {
         let frames = "absent_origin: allowed, frames: { text: { action: echo, payload: text }, binary: echo }"
         try await ChatTrial.with(ChatTrial.configuration(frames)) { trial in
             let finished = try await Self.connect(trial, "", "--binary", "--message", "a")

@@ -35,7 +35,7 @@ import Testing
         #expect(try Self.request(again).plainFeed(to: url).reconnect == WebSocketReconnect())
     }
 
-    @Test func aSectionSaysWhatTheOptionsDoNot() throws {
+    @Test func aSectionProvidesWhatTheOptionsDoNot() throws {
         let section = try WebSocketFixture.feedSection(Self.section)
         var expected = section
         expected.reconnect = nil
@@ -130,19 +130,19 @@ import Testing
         _ recorder: Recorder,
         keepsConnections: Bool,
         showsAnswers: Bool,
-        isOver: Bool = false
+        discardsMessages: Bool = false
     ) -> ConnectIntake {
         let answered: @Sendable (Bytes) -> Void = { recorder.answered($0) }
         return ConnectIntake(
             intake: recorder,
             watch: ConnectionWatch(),
             keepsConnections: keepsConnections,
-            answers: showsAnswers ? answered : nil,
-            isOver: { isOver }
+            onAnswer: showsAnswers ? answered : nil,
+            discardsMessages: { discardsMessages }
         )
     }
 
-    @Test func whatIsOursIsSettledHereAndTheRestIsPassedOn() {
+    @Test func internalArrivalsAreSettledAndTheRestIsForwarded() {
         let recorder = Recorder(room: 10)
         let intake = Self.intake(recorder, keepsConnections: true, showsAnswers: true)
         #expect(intake.submit(Self.batch(), to: recorder) == 5)
@@ -150,7 +150,7 @@ import Testing
         #expect(recorder.answers == [#"{"id":"7","outcome":"handled"}"#])
     }
 
-    @Test func whatAPluginWantsIsPassedOnToo() {
+    @Test func whatAPluginHandlesIsForwardedToo() {
         let recorder = Recorder(room: 10)
         let intake = Self.intake(recorder, keepsConnections: false, showsAnswers: false)
         #expect(intake.submit(Self.batch(), to: recorder) == 5)
@@ -165,9 +165,9 @@ import Testing
         #expect(recorder.settled == settled)
     }
 
-    @Test func whatComesWhenNobodyReadsAnyMoreIsLetGoOf() async throws {
+    @Test func messagesWithoutAReaderAreDiscarded() async throws {
         let recorder = Recorder(room: 0, isClosed: true)
-        let intake = Self.intake(recorder, keepsConnections: true, showsAnswers: true, isOver: true)
+        let intake = Self.intake(recorder, keepsConnections: true, showsAnswers: true, discardsMessages: true)
         try await intake.room()
         #expect(intake.submit(Self.batch(), to: recorder) == 5)
         #expect(recorder.taken.isEmpty && recorder.settled == [0, 1, 2, 3, 4] && recorder.answers.isEmpty)
@@ -269,7 +269,7 @@ import Testing
             case .stopped: .stopped
             case .broken: .failed(Broken())
             }
-        let judgement = ConnectJudgement(
+        let result = ConnectResult(
             request: request,
             end: end,
             lost: one.lost,
@@ -278,13 +278,13 @@ import Testing
             unsent: one.unsent,
             notHandled: one.notHandled
         )
-        #expect(judgement.verdict.status == one.status)
-        #expect(judgement.verdict.words.isEmpty == (one.status == .done || one.unsent > 0))
+        #expect(result.verdict.status == one.status)
+        #expect(result.verdict.lines.isEmpty == (one.status == .done || one.unsent > 0))
     }
 }
 
 @Suite struct ConnectionWatchTests {
-    @Test func whoWaitsIsToldWhenTheTaskIsCancelled() async {
+    @Test func aWaiterIsNotifiedWhenTheTaskIsCancelled() async {
         let watch = ConnectionWatch()
         let found = await withTaskGroup(of: Bool.self) { group in
             group.addTask { await watch.connection() == nil }

@@ -7,7 +7,7 @@ import Testing
 
 /// Faults in the installed command, which has its own memory and descriptors.
 @Suite(.timeLimit(.minutes(10))) struct InstalledServerTests {
-    @Test func aServerWithoutDescriptorsGoesOnAndServesAgainWhenThereAreSome() async throws {
+    @Test func aServerWithoutDescriptorsContinuesAndServesAgainWhenThereAreSome() async throws {
         let program = try ServedProgram(descriptors: 64)
         let port = try #require(await program.port())
         var first = try await WireSide.openClient(port: port)
@@ -133,8 +133,8 @@ final class ServedProgram: Sendable {
     /// Waits for the port on which the server listens; `nil` if it ends first.
     func port() async -> UInt16? {
         let mark = "listening on ws://127.0.0.1:"
-        let told = await lines.wait { $0.contains { $0.contains(mark) || $0 == ServedProgram.end } }
-        let line = told.first { $0.contains(mark) }
+        let reported = await lines.wait { $0.contains { $0.contains(mark) || $0 == ServedProgram.end } }
+        let line = reported.first { $0.contains(mark) }
         return line?.firstRange(of: mark).flatMap { UInt16(line?[$0.upperBound...].prefix { $0.isNumber } ?? "") }
     }
 

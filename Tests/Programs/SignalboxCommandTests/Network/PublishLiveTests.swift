@@ -54,12 +54,12 @@ import Testing
         }
     }
 
-    @Test(arguments: ["0", "1"]) func eachLineIsAMessageInItsOrder(_ quality: String) async throws {
+    @Test(arguments: ["0", "1"]) func eachLineIsAMessageInItsOrder(_ qos: String) async throws {
         try await Broker.with { broker in
             let lines = (1...3_000).map { "\($0)" }
             let file = try Self.write((lines + ["", "end"]).joined(separator: "\n"), in: broker.folder)
             let watch = try await Self.subscriber(broker, "lines", "--count", "3001", "--raw")
-            let finished = try await Self.publish(broker, "-t", "lines", "--lines", "--qos", quality, input: file)
+            let finished = try await Self.publish(broker, "-t", "lines", "--lines", "--qos", qos, input: file)
             #expect(finished.status == 0, "\(finished)")
             let last = "signalbox: to \"lines\": published 3001, not published 0, empty lines 1"
             #expect(finished.errors == [last])
@@ -91,8 +91,8 @@ import Testing
         let one = try await CommandProcess.run(["publish", url, "-t", "a", "--payload", "b"])
         #expect(one.status == CommandStatus.unavailable.rawValue, "\(one)")
         #expect(one.errors.contains { $0.contains("not published to \"a\"") })
-        let asked = try await CommandProcess.run(["request", url, "-t", "a", "--payload", "b"])
-        #expect(asked.status == CommandStatus.unavailable.rawValue && asked.output.isEmpty, "\(asked)")
+        let requested = try await CommandProcess.run(["request", url, "-t", "a", "--payload", "b"])
+        #expect(requested.status == CommandStatus.unavailable.rawValue && requested.output.isEmpty, "\(requested)")
     }
 
     @Test func aSignalEndsLinesAndTheyAreCounted() async throws {
@@ -139,37 +139,37 @@ import Testing
 
 @Suite struct PublishReportTests {
     @Test func whatWasReadIsCountedWhateverBecameOfIt() {
-        let lines = LineCounts(taken: 0, refused: 2, empty: 1, isComplete: false)
+        let lines = LineCounts(accepted: 0, rejected: 2, empty: 1, isComplete: false)
         let report = PublishReport(topic: "a", lines: lines, published: 5, failed: 1)
         #expect(
-            report.words == ["to \"a\": published 5, not published 3, empty lines 1; stdin was not read to its end"]
+            report.messages == ["to \"a\": published 5, not published 3, empty lines 1; stdin was not read to its end"]
         )
         #expect(report.status == .notAsExpected)
     }
 
     @Test func stdinThatCannotBeReadHasItsOwnStatus() {
-        let report = PublishReport(topic: "a", lines: LineCounts(fault: "broken"))
-        #expect(report.words.first == "broken")
+        let report = PublishReport(topic: "a", lines: LineCounts(readError: "broken"))
+        #expect(report.messages.first == "broken")
         #expect(report.status == .unreadableFile)
     }
 
     @Test func allThatWasReadIsPublished() {
         let report = PublishReport(topic: "a", lines: LineCounts(isComplete: true))
-        #expect(report.words == ["to \"a\": published 0, not published 0"])
+        #expect(report.messages == ["to \"a\": published 0, not published 0"])
         #expect(report.status == .done)
     }
 
     @Test func whatTheBrokerDeniedDecidesTheStatus() {
         let lines = LineCounts(isComplete: true)
         let report = PublishReport(topic: "a", lines: lines, published: 1, failed: 2, denied: 2)
-        #expect(report.words.first?.hasPrefix("the broker denied 2 messages to \"a\": ") == true)
+        #expect(report.messages.first?.hasPrefix("the broker denied 2 messages to \"a\": ") == true)
         #expect(report.status == .refused)
         #expect(PublishReport(topic: "a", lines: lines, failed: 1).status == .notAsExpected)
     }
 
     @Test func aRateIsOfTheTimeThatReallyPassed() {
-        #expect(RateNotes.line(new: 300, within: .milliseconds(1_500), all: 900) == "200 messages/s, 900 in all")
-        #expect(RateNotes.line(new: 0, within: .zero, all: 0) == "0 messages/s, 0 in all")
+        #expect(RateReporter.line(new: 300, within: .milliseconds(1_500), all: 900) == "200 messages/s, 900 in all")
+        #expect(RateReporter.line(new: 0, within: .zero, all: 0) == "0 messages/s, 0 in all")
     }
 }
 

@@ -89,7 +89,7 @@ import FoundationNetworking
         }
     }
 
-    @Test func whereItListensIsSaidWhateverIsLogged() async throws {
+    @Test func theListenAddressIsReportedAtEveryLogLevel() async throws {
         try await TemporaryFolder.with { folder in
             try ChatTrial.write(ChatTrial.open, to: "c.yaml", in: folder)
             let server = try CommandProcess(["serve", "--config", "c.yaml", "--log-level", "critical"], folder: folder)
@@ -153,7 +153,7 @@ import FoundationNetworking
         }
     }
 
-    @Test func feedsOfOneConfigurationShareWhatAChatSays() async throws {
+    @Test func feedsOfOneConfigurationReceiveTheSameChat() async throws {
         try await ChatTrial.with { chat in
             let feed = { (name: String) in
                 "\(name): { feed: { url: '\(chat.url)', reconnect: { first: 10ms, cap: 20ms }, announce_connections: true } }"

@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func aRateIsToldOnStderr() async throws {
+    @Test func theRateIsReportedOnStderr() async throws {
         try await Broker.with { broker in
             let watch = try await BrokerTrial.subscriber(broker.url, "-t", "x", "--rate", "--raw")
             #expect(await watch.errors.line(with: "signalbox: 0 messages/s, 0 in all") != nil)
@@ -197,7 +197,7 @@ private final class SeenLines: Sendable {
 
 /// The options for versions, QoS and retained messages against a real broker.
 @Suite(.timeLimit(.minutes(10))) struct BrokerDeliveryTests {
-    @Test func whatIsStoredIsIgnoredWhereThatIsAskedFor() async throws {
+    @Test func retainedMessagesAreIgnoredOnRequest() async throws {
         try await Broker.with { broker in
             try await broker.publish("old", to: "x", retain: true)
             let ignoring = try await BrokerTrial.subscriber(
@@ -216,14 +216,14 @@ private final class SeenLines: Sendable {
         }
     }
 
-    @Test func theQualityIsTheLesserOfTwo() async throws {
+    @Test func theLowerQoSOfTwoApplies() async throws {
         try await Broker.with { broker in
             try await broker.publish("a", to: "x", retain: true)
-            for quality in ["0", "1"] {
+            for qos in ["0", "1"] {
                 let seen = try await CommandProcess.run(
-                    ["subscribe", broker.url, "-t", "x", "--qos", quality, "--count", "1"]
+                    ["subscribe", broker.url, "-t", "x", "--qos", qos, "--count", "1"]
                 )
-                #expect(seen.output.first?.contains("\"qos\":\(quality),") == true, "\(seen)")
+                #expect(seen.output.first?.contains("\"qos\":\(qos),") == true, "\(seen)")
             }
         }
     }
@@ -244,7 +244,7 @@ private final class SeenLines: Sendable {
 @Suite(.timeLimit(.minutes(10))) struct RawTerminalTests {
     /// Otherwise a publisher could change the terminal's title or type for the reader.
     @Test(arguments: [("--raw", #"\e]0;title"#), ("--raw=always", "\u{1B}]0;title\u{07}end")])
-    func whatAPublisherSendsControlsATerminalOnlyWhenAsked(option: String, shown: String) async throws {
+    func aPublishersPayloadControlsATerminalOnlyOnRequest(option: String, shown: String) async throws {
         try await Broker.with { broker in
             try await broker.publish("\u{1B}]0;title\u{07}end", to: "x", retain: true)
             let terminal = try Terminal()

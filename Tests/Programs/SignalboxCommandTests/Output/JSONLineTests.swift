@@ -23,7 +23,7 @@ import Testing
             withJSONObject: [text: [text, 1.5, NSNull()]],
             options: .prettyPrinted
         )
-        let compact = JSONText.compact(wrapped)
+        let compact = EscapedJSON.compact(wrapped)
         #expect(!String(decoding: compact, as: UTF8.self).unicodeScalars.contains { LineEscape.isUnsafe($0) })
         let read = try JSONSerialization.jsonObject(with: Data(compact)) as? NSDictionary
         #expect(read == [text: [text, 1.5, NSNull()] as [Any]] as NSDictionary)
@@ -31,7 +31,7 @@ import Testing
 
     @Test func compactingKeepsStringsAndNumbersAsWritten() {
         let json = " { \"a b\" : [ 1.50 , \"x \\\" y\" , 1e2 ] }\r\n"
-        #expect(String(decoding: JSONText.compact(json.utf8), as: UTF8.self) == #"{"a b":[1.50,"x \" y",1e2]}"#)
+        #expect(String(decoding: EscapedJSON.compact(json.utf8), as: UTF8.self) == #"{"a b":[1.50,"x \" y",1e2]}"#)
     }
 
     @Test func bytesThatAreNoTextAreBase64() {

@@ -44,17 +44,23 @@ import Testing
     private static func withTrial(
         _ window: WindowLimits,
         limit: Int? = nil,
-        enough: @escaping @Sendable () -> Void = {},
+        onCountReached: @escaping @Sendable () -> Void = {},
         _ body: (Trial) async throws -> Void
     ) async throws -> [String] {
         let pipe = Pipe.unshared()
         let output = StandardOutput(descriptor: OutputDescriptor(number: pipe.fileHandleForWriting.fileDescriptor))
-        let outcomes = OrderedOutcomes(window: window, output: output, recorded: nil, limit: limit, enough: enough)
+        let outcomes = OrderedOutcomes(
+            window: window,
+            output: output,
+            recorded: nil,
+            limit: limit,
+            onCountReached: onCountReached
+        )
         let (settled, teller) = AsyncStream.makeStream(of: Void.self)
         var bounds = SupervisorConfiguration()
         bounds.timeout = .seconds(600)
         bounds.onOutcome = { arrival in
-            outcomes.note(arrival)
+            outcomes.record(arrival)
             if arrival.plugin == "fast" { teller.yield() }
         }
         let supervisor = Supervisor(
@@ -161,7 +167,7 @@ import Testing
         let arrivals = batch.take()
         #expect(intake.submit(arrivals, to: IgnoringSink()) == 1)
         // The slots of the other two are free again, so these arrivals can be taken.
-        #expect(outcomes.take(Array(arrivals[1...])) == 2)
+        #expect(outcomes.reserveSlots(for: Array(arrivals[1...])) == 2)
     }
 }
 
@@ -174,7 +180,7 @@ import Testing
         }
         let arrival = try #require(batch.take().first)
         return OutcomeLine(
-            SettledArrival(arrival: arrival, plugin: nil, outcome: outcome, attempts: 1, isRepeat: false)
+            SettledArrival(arrival: arrival, plugin: nil, outcome: outcome, attempts: 1, isDuplicate: false)
         )
     }
 
@@ -237,7 +243,7 @@ import Testing
         #expect(RecordedRunTests.run(recorded, ["a", "b"]).differences == 0)
     }
 
-    @Test func aDifferenceSaysTheLineWhatWasExpectedAndWhatCame() {
+    @Test func aDifferenceHasTheLineTheExpectedAndTheActualText() {
         let run = RecordedRunTests.run("a\nb\nc\n", ["a", "x", "c"])
         #expect(run.differences == 1)
         #expect(run.shown.flatMap(\.lines) == ["line 2: expected b", "line 2: got      x"])

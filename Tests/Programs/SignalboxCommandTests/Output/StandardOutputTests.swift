@@ -27,7 +27,7 @@ import Testing
         #expect(try pipe.fileHandleForReading.read(upToCount: 3) == Data([1, 2, 3]))
     }
 
-    @Test func aReaderThatWentAwayIsToldOfAtTheEnd() async throws {
+    @Test func aReaderThatClosedIsReportedAtTheEnd() async throws {
         let pipe = Pipe.unshared()
         signal(SIGPIPE, SIG_IGN)
         let output = StandardOutputTests.output(pipe)
@@ -36,7 +36,7 @@ import Testing
         #expect(await output.finish(within: .seconds(600)) == .closed)
     }
 
-    @Test func aReaderThatStoppedAndWhatWasDroppedForItAreToldOf() async throws {
+    @Test func aStalledReaderAndTheDroppedLinesAreReported() async throws {
         let pipe = Pipe.unshared()
         let output = StandardOutputTests.output(pipe, limit: 10)
         // More than a pipe holds.
@@ -105,33 +105,33 @@ import Testing
         #expect(command.raw == raw && command.broker == "mqtt://a")
     }
 
-    @Test(arguments: ["--raw=alwasy", "--raw=never"]) func anotherWordIsRefused(option: String) {
+    @Test(arguments: ["--raw=alwasy", "--raw=never"]) func anotherKeywordIsRefused(option: String) {
         #expect(throws: (any Error).self) { try SubscribeCommand.parse(["mqtt://a", "-t", "b", option]) }
     }
 }
 
 @Suite struct LineSplitterTests {
-    /// Returns the lines of a text that arrives in pieces of `piece` bytes.
-    private static func lines(_ text: String, piece: Int, limit: Int = 8) -> [InputLine] {
+    /// Returns the lines of a text that arrives in chunks of `chunk` bytes.
+    private static func lines(_ text: String, chunk: Int, limit: Int = 8) -> [InputLine] {
         var splitter = LineSplitter(limit: limit)
         var rest = Array(text.utf8)[...]
         var lines: [InputLine] = []
         while !rest.isEmpty {
-            lines += splitter.lines(in: Array(rest.prefix(piece)))
-            rest = rest.dropFirst(piece)
+            lines += splitter.lines(in: Array(rest.prefix(chunk)))
+            rest = rest.dropFirst(chunk)
         }
         return lines + [splitter.lastLine()].compactMap { $0 }
     }
 
-    private static func line(_ text: String, isCut: Bool = false) -> InputLine {
-        InputLine(Array(text.utf8), isCut: isCut)
+    private static func line(_ text: String, isTruncated: Bool = false) -> InputLine {
+        InputLine(Array(text.utf8), isTruncated: isTruncated)
     }
 
-    @Test(arguments: 1...12) func linesAreTheSameInWhateverPiecesTheyCome(_ piece: Int) {
+    @Test(arguments: 1...12) func linesAreTheSameInWhateverChunksTheyCome(_ chunk: Int) {
         let line = LineSplitterTests.line
         let found = LineSplitterTests.lines(
             "a\n\nbc\r\n\r\n12345678\n12345678\r\n123456789\n1234567\r8\nlast",
-            piece: piece
+            chunk: chunk
         )
         let expected = [
             line("a", false), line("", false), line("bc", false), line("", false), line("12345678", false),
@@ -141,21 +141,21 @@ import Testing
     }
 
     @Test func theLastLineNeedsNoEnd() {
-        #expect(LineSplitterTests.lines("a\nb", piece: 9).map(\.bytes) == [Array("a".utf8), Array("b".utf8)])
-        #expect(LineSplitterTests.lines("a\nb\n", piece: 9).count == 2)
-        #expect(LineSplitterTests.lines("", piece: 9).isEmpty)
+        #expect(LineSplitterTests.lines("a\nb", chunk: 9).map(\.bytes) == [Array("a".utf8), Array("b".utf8)])
+        #expect(LineSplitterTests.lines("a\nb\n", chunk: 9).count == 2)
+        #expect(LineSplitterTests.lines("", chunk: 9).isEmpty)
     }
 
     @Test func aCarriageReturnIsOnlyTheEndOfALineBeforeALineFeed() {
-        #expect(LineSplitterTests.lines("a\rb\r", piece: 9) == [LineSplitterTests.line("a\rb\r")])
+        #expect(LineSplitterTests.lines("a\rb\r", chunk: 9) == [LineSplitterTests.line("a\rb\r")])
     }
 
     @Test func noMoreOfALineIsKeptThanItsLimit() {
-        let found = LineSplitterTests.lines(String(repeating: "x", count: 100_000) + "\ny\n", piece: 64)
-        #expect(found == [LineSplitterTests.line("xxxxxxxx", isCut: true), LineSplitterTests.line("y")])
+        let found = LineSplitterTests.lines(String(repeating: "x", count: 100_000) + "\ny\n", chunk: 64)
+        #expect(found == [LineSplitterTests.line("xxxxxxxx", isTruncated: true), LineSplitterTests.line("y")])
     }
 
-    @Test func aLineThatIsNotUTF8SaysWhere() {
+    @Test func aLineThatIsNotUTF8IsReportedWithThePosition() {
         let line = InputLine(Array("myapp://ü/".utf8) + [0xFF, 0x61])
         #expect(throws: URLTextError(.notUTF8, at: 11, "the line is not UTF-8")) {
             () throws(URLTextError) in try line.text()
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test func aLineThatWasCutInACharacterIsRepeatedWithoutIt() {
-        let line = InputLine(Array("a€".utf8.dropLast()), isCut: true)
+        let line = InputLine(Array("a€".utf8.dropLast()), isTruncated: true)
         #expect(line.content.text == "a")
         #expect(line.shown == "a…")
         #expect(throws: URLTextError(.tooLong, at: 3, "at most 3 bytes expected")) {
@@ -180,7 +180,9 @@ import Testing
         for value in UInt32(0)...0x10FFFF {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let isUnsafe = scalar.isUnsafeInLine
-            if LineText.isUnsafe(scalar) != isUnsafe { Issue.record("NavigationChain differs at \(scalar.lineEscape)") }
+            if NavigationLogText.isUnsafe(scalar) != isUnsafe {
+                Issue.record("NavigationChain differs at \(scalar.lineEscape)")
+            }
             if LineEscape.isUnsafe(scalar) != isUnsafe { Issue.record("the command differs at \(scalar.lineEscape)") }
         }
     }

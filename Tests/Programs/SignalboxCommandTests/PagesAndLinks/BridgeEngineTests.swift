@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func aScriptIsToldWhatItsEngineCannotDo() async throws {
+    @Test func theLimitationsOfAnEngineAreReported() async throws {
         try await Self.with { trial in
             try trial.write("signalbox.call('pay');", to: "page.js")
             let finished = try await trial.run(["bridge", "page.js", "--config", "c.yaml"])
@@ -88,7 +88,7 @@ import Testing
     }
 
     #if WebKitGTK
-    @Test func withoutADisplayAWebViewSaysWhatToDo() async throws {
+    @Test func withoutADisplayAWebViewExplainsWhatToDo() async throws {
         try await Self.with { trial in
             let finished = try await CommandProcess.run(
                 ["bridge", "page.html", "--engine", "webkitgtk"],
@@ -119,7 +119,7 @@ import Testing
         #expect(navigations.last?.contains(#""policy":"cancel""#) == true)
     }
 
-    @Test func aPageInAWebViewCallsPluginsAndIsAskedWhereItGoes() async throws {
+    @Test func aPageInAWebViewCallsPluginsAndItsNavigationIsDecided() async throws {
         guard Self.hasDisplay() else { return }
         try await Self.with { trial in
             let process = try trial.start(["bridge", "page.html", "--engine", "webkitgtk", "--config", "c.yaml"])
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func aPageInAWebViewEndsAfterAsManyMessagesAsWereAskedFor() async throws {
+    @Test func aPageInAWebViewEndsAfterTheRequestedNumberOfMessages() async throws {
         guard Self.hasDisplay() else { return }
         try await Self.with { trial in
             let page = Self.page.replacing("location.href = 'https://elsewhere.example/';", with: "")
@@ -146,7 +146,7 @@ import Testing
         }
     }
     #else
-    @Test func aCommandBuiltWithoutWebViewsSaysHowToHaveThem() async throws {
+    @Test func aCommandBuiltWithoutWebViewsExplainsHowToGetThem() async throws {
         try await Self.with { trial in
             let finished = try await trial.run(["bridge", "page.html", "--engine", "webkitgtk"])
             #expect(finished.status == CommandStatus.unavailable.rawValue)

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func anotherLineIsToldWithWhatWasExpected() async throws {
+    @Test func aDifferentLineIsReportedWithTheExpectedOne() async throws {
         try await PageTrial.with { trial in
             let line = #"{"source":"page","action":"show","body":1,"outcome":"handled"}"#
             try trial.write("\(line)\n\(line)\n", to: "recorded.jsonl")
@@ -66,9 +66,9 @@ import Testing
             let finished = try await trial.bridge(script, "--expect", "recorded.jsonl")
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
             #expect(finished.output.count == 3)
-            let told = finished.errors.filter { $0.hasPrefix("signalbox: line") }
+            let reported = finished.errors.filter { $0.hasPrefix("signalbox: line") }
             #expect(
-                told == [
+                reported == [
                     "signalbox: line 2: expected \(line)", "signalbox: line 2: got      \(finished.output[1])",
                     "signalbox: line 3: expected no line", "signalbox: line 3: got      \(finished.output[2])",
                     "signalbox: lines that are not as in recorded.jsonl: 2",
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func aPageThatDoesNotEndIsEndedAfterTheTimeSaid() async throws {
+    @Test func aPageThatDoesNotEndIsEndedAfterTheTimeout() async throws {
         try await PageTrial.with { trial in
             let script = "window.webkit.messageHandlers.show.postMessage(1); setInterval(() => {}, 10);"
             let finished = try await trial.bridge(script, "--timeout", "500ms")

@@ -28,12 +28,12 @@ import Testing
         return try #require(finished)
     }
 
-    @Test func aVerdictSaysWhoDecidedAndWhoWasAsked() async throws {
+    @Test func aVerdictNamesTheDeciderAndTheHandlersCalled() async throws {
         let finished = try await NavigateLiveTests.navigate("HTTPS://shop.example/cart")
         #expect(finished.status == 0)
         #expect(finished.errors.isEmpty)
         let passed = ["scheme", "deepLink", "homePage", "screens", "externalBrowser", "files"].map {
-            "{\"handler\":\"\($0)\",\"answer\":\"notMine\"}"
+            "{\"handler\":\"\($0)\",\"answer\":\"passed\"}"
         }
         let expected =
             #"{"url":"https://shop.example/cart","policy":"allow","decider":"host","reason":"the host is listed","trace":["#
@@ -51,7 +51,7 @@ import Testing
             "would be opened in the browser: other.example is not one of our"
         ),
     ])
-    func whatWouldBeOpenedIsSaidAndNotDone(_ url: String, _ decider: String, _ reason: String) async throws {
+    func whatWouldBeOpenedIsReportedAndNotOpened(_ url: String, _ decider: String, _ reason: String) async throws {
         let finished = try await NavigateLiveTests.navigate(url)
         #expect(finished.status == CommandStatus.notAsExpected.rawValue)
         let words = "\"policy\":\"cancel\",\"decider\":\"\(decider)\",\"reason\":\"\(reason)"
@@ -71,7 +71,7 @@ import Testing
         (" https://shop.example/cart", #""decider":"url","reason":"surroundingSpace at byte 0:"#),
         ("http://shop.example/cart", #""decider":"scheme","reason":"the scheme http is not allowed""#),
     ])
-    func aHostileURLIsCancelledAndTheVerdictSaysWhy(_ url: String, _ words: String) async throws {
+    func aHostileURLIsCancelledAndTheVerdictHasTheReason(_ url: String, _ words: String) async throws {
         for finished in [
             try await NavigateLiveTests.navigate(url),
             try await NavigateLiveTests.navigate("--stdin", input: "\(url)\n"),
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func kindAndFrameAreWhatTheChainIsTold() async throws {
+    @Test func kindAndFrameArePassedToTheChain() async throws {
         let product = "https://shop.example/product/7"
         #expect(try await NavigateLiveTests.navigate(product, "--kind", "form").status == 0)
         #expect(try await NavigateLiveTests.navigate(product, "--kind", "redirect").status == 1)

@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func routesSayWhatWouldBeCalledAndNothingIs() async throws {
+    @Test func routesShowWhatWouldBeCalledAndNothingIsCalled() async throws {
         try await LinkTrial.with(["r.yaml": ParseLiveTests.routes]) { trial in
             let finished = try await trial.run(["parse", "myapp://product/42", "myapp://cart", "--routes", "r.yaml"])
             #expect(finished.status == CommandStatus.notAsExpected.rawValue)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func routesThatAreNotRightAreToldWithTheirPlaces() async throws {
+    @Test func invalidRoutesAreReportedWithTheirPositions() async throws {
         try await LinkTrial.with(["r.yaml": "routes: [ { pattern: 'myapp://{x' }, { action: 7 } ]"]) { trial in
             let finished = try await trial.run(["parse", "myapp:b", "--routes", "r.yaml"])
             #expect(finished.status == CommandStatus.invalidConfiguration.rawValue)
@@ -177,13 +177,13 @@ import Testing
     ])
     func aURLIsShownWithThePartsItHas(_ text: String, _ expected: String) throws {
         let parsed = try ParsedURLTests.parsed(text)
-        #expect(parsed.isGood)
+        #expect(parsed.isValid)
         #expect(ParsedURLTests.line(parsed) == expected)
     }
 
-    @Test func aURLThatIsRefusedSaysWhyAndWhere() throws {
+    @Test func aRefusedURLHasTheReasonAndThePosition() throws {
         let parsed = try ParsedURLTests.parsed("https:\\\\evil\u{1}")
-        #expect(!parsed.isGood)
+        #expect(!parsed.isValid)
         let expected =
             #"{"input":"https:\\\\evil\u0001","error":{"reason":"controlCharacter","offset":12,"#
             + #""detail":"the byte 1 must be escaped"}}"#
@@ -192,7 +192,7 @@ import Testing
 
     @Test func aQueryThatCannotBeReadIsAnErrorBesideTheOtherParts() throws {
         let parsed = try ParsedURLTests.parsed("https://a.example/x?q=%zz")
-        #expect(!parsed.isGood)
+        #expect(!parsed.isValid)
         let expected =
             #"{"url":"https://a.example/x?q=%zz","scheme":"https","host":"a.example","path":"/x","segments":["x"],"#
             + #""origin":"https://a.example","error":{"reason":"invalidEscape","offset":22,"#
@@ -208,8 +208,8 @@ import Testing
         )
     }
 
-    @Test func aLineThatWasCutSaysSo() {
-        let parsed = ParsedURL(InputLine(Array("myapp:".utf8), isCut: true), base: nil, routes: nil)
+    @Test func aTruncatedLineIsMarked() {
+        let parsed = ParsedURL(InputLine(Array("myapp:".utf8), isTruncated: true), base: nil, routes: nil)
         #expect(
             ParsedURLTests.line(parsed)
                 == #"{"input":"myapp:","inputCut":true,"error":{"reason":"tooLong","offset":6,"detail":"at most 6 bytes expected"}}"#
@@ -228,7 +228,7 @@ import Testing
                 #""host":"evil.example""#
             )
         )
-        #expect(!(try ParsedURLTests.parsed("../x").isGood))
+        #expect(!(try ParsedURLTests.parsed("../x").isValid))
     }
 
     private static func routes(fallback: Bool = false) throws -> AppRoutes {
@@ -249,13 +249,13 @@ import Testing
         ),
         ("myapp://do/dance/7", #""route":"myapp://do/{action}/{id}","action":"dance","id":"7","body":{}}"#),
     ])
-    func withRoutesItSaysWhatWouldBeCalled(_ text: String, _ end: String) throws {
+    func withRoutesItShowsWhatWouldBeCalled(_ text: String, _ end: String) throws {
         let parsed = try ParsedURLTests.parsed(text, routes: ParsedURLTests.routes())
-        #expect(parsed.isGood)
+        #expect(parsed.isValid)
         #expect(ParsedURLTests.line(parsed).hasSuffix(end), "\(ParsedURLTests.line(parsed))")
     }
 
-    @Test func theIDOfALinkThatCountsOnceDoesNotTellIt() throws {
+    @Test func theIDOfALinkThatCountsOnceDoesNotRevealIt() throws {
         let line = ParsedURLTests.line(
             try ParsedURLTests.parsed("myapp://login/canary", routes: ParsedURLTests.routes())
         )
@@ -273,13 +273,13 @@ import Testing
     ])
     func whatHasNoRouteIsRejected(_ text: String, _ words: String) throws {
         let parsed = try ParsedURLTests.parsed(text, routes: ParsedURLTests.routes())
-        #expect(!parsed.isGood)
+        #expect(!parsed.isValid)
         #expect(ParsedURLTests.line(parsed).contains(words), "\(ParsedURLTests.line(parsed))")
     }
 
     @Test func theFallbackIsAnAction() throws {
         let parsed = try ParsedURLTests.parsed("myapp://cart", routes: ParsedURLTests.routes(fallback: true))
-        #expect(parsed.isGood)
+        #expect(parsed.isValid)
         #expect(ParsedURLTests.line(parsed).hasSuffix(#""action":"unknown","body":{"url":"myapp://cart"}}"#))
     }
 

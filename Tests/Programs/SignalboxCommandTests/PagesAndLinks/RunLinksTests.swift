@@ -78,7 +78,7 @@ import Testing
         #expect(finished.errors.last == "signalbox: handled 0, rejected 1, failed 0, abandoned 0, dead letters 1")
     }
 
-    @Test func deadLettersThatNothingWroteDownAreCountedAndTheStatusTells() async throws {
+    @Test func deadLettersThatWereNotWrittenAreCountedAndTheStatusShowsIt() async throws {
         let configuration = RunLinksTests.configuration("urls: ['myapp://nowhere', 'myapp://u@x', 'myapp://product/1']")
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
             let finished = try await trial.run(["run", "c.yaml"])
@@ -111,7 +111,7 @@ import Testing
         #expect(!(finished.output + finished.errors).joined().contains("canary-4711"))
     }
 
-    @Test func aRejectedLinkIsToldInTheLogWithoutItsText() async throws {
+    @Test func aRejectedLinkIsLoggedWithoutItsText() async throws {
         let finished = try await RunLinksTests.run(RunLinksTests.configuration("urls: ['myapp://u@login/canary-4711']"))
         #expect(finished.errors.contains { $0.contains("malformed") })
         #expect(!finished.errors.joined().contains("canary-4711"))
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [("nowhere.txt", "No such file or directory"), (".", "it is a folder")])
-    func aFileThatCannotBeReadIsToldBeforeAnythingStarts(_ file: String, _ words: String) async throws {
+    func anUnreadableFileIsReportedBeforeAnythingStarts(_ file: String, _ words: String) async throws {
         let finished = try await RunLinksTests.run(
             RunLinksTests.configuration("urls: ['myapp://product/1']\n      file: \(file)")
         )
@@ -182,9 +182,9 @@ import Testing
         try await LinkTrial.with(["c.yaml": configuration]) { trial in
             let command = try PipedCommand(["run", "c.yaml", "--log-level", "error"], folder: trial.folder)
             let link = "myapp://nowhere/" + String(repeating: "x", count: 60_000) + "\n"
-            // Each piece produces one line of output, so that output never pauses for long on a busy machine.
-            let piece = Array((String(repeating: link, count: 10) + "myapp://product/1\n").utf8)
-            command.write { number in number < 50 ? piece : nil }
+            // Each chunk produces one line of output, so that output never pauses for long on a busy machine.
+            let chunk = Array((String(repeating: link, count: 10) + "myapp://product/1\n").utf8)
+            command.write { number in number < 50 ? chunk : nil }
             #expect(await command.lines(50) == 50)
             let peak = try #require(command.peakMemory)
             #expect(peak < PipedCommand.memoryLimit, "VmHWM \(peak) KiB")

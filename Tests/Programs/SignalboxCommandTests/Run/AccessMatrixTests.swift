@@ -101,7 +101,7 @@ import Testing
                 if isAllowed { expected.insert("rule\(number) \(one.name)") }
                 let code = codes[number * Self.origins.count + position]
                 #expect(code == (isAllowed ? "handled" : "sourceNotAllowed"), "\(one.name) by \(rule.rule)")
-                #expect(rule.rule.answer(to: one.origin).isAllowed == isAllowed, "\(one.name) by \(rule.rule)")
+                #expect(rule.rule.decision(for: one.origin).isAllowed == isAllowed, "\(one.name) by \(rule.rule)")
             }
         }
         #expect(called.withLock { $0 } == expected)

@@ -12,11 +12,12 @@ import Testing
               client_id: disk-test
               topics: [ { pattern: 'push/{action}/{id}' } ]
         plugins:
-          - { action: keep, use: file, path: ledger.jsonl, timeout: 5m, from: [ { source: push } ] }
-        hold_limit: 5m
+          - { action: keep, use: file, path: actions.jsonl, timeout: 5m, from: [ { source: push } ] }
+        ack_deadline: 5m
         """
 
-    /// Runs the configuration with a ledger too small for all published messages, until it has returned some of them.
+    /// Runs the configuration with an append log too small for all published messages, until it has returned some of
+    /// them.
     private static func withFullDisk(_ body: (Broker, CommandProcess, URL) async throws -> Void) async throws {
         try await Broker.with { broker in
             try await TemporaryFolder.with { folder in
@@ -43,17 +44,17 @@ import Testing
         try #require(try await RunningProgram("prlimit", arguments).status() == 0)
     }
 
-    private static func numbers(in ledger: URL) throws -> [Int] {
-        let text = try String(contentsOf: ledger, encoding: .utf8)
+    private static func numbers(in log: URL) throws -> [Int] {
+        let text = try String(contentsOf: log, encoding: .utf8)
         return try text.split(separator: "\n").map { line in
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
             return try #require((object?["id"] as? String).flatMap { Int($0) })
         }
     }
 
-    @Test func whatTheDiskHasNoRoomForComesAgainAndIsKeptWhenThereIsRoom() async throws {
+    @Test func messagesAreRedeliveredWhileTheDiskIsFullAndStoredAfterwards() async throws {
         try await FullDiskTests.withFullDisk { _, process, folder in
-            let ledger = folder.appendingPathComponent("ledger.jsonl")
+            let log = folder.appendingPathComponent("actions.jsonl")
             try await FullDiskTests.limitFiles(of: process, to: "unlimited")
             // The broker redelivers messages in order, so the last one arrives last.
             let last = await process.output.line(with: "\"id\":\"12\"", "\"outcome\":\"handled\"")
@@ -63,7 +64,7 @@ import Testing
             // Returned messages are not lost.
             await process.ends()
             #expect(errors.last?.contains("failed 0,") == true && errors.last?.contains("dead letters 0") == true)
-            #expect(try Set(FullDiskTests.numbers(in: ledger)) == Set(1...12))
+            #expect(try Set(FullDiskTests.numbers(in: log)) == Set(1...12))
         }
     }
 
@@ -73,8 +74,8 @@ import Testing
             _ = await process.errors.rest()
             // Returned messages are not lost.
             await process.ends()
-            let ledger = folder.appendingPathComponent("ledger.jsonl")
-            let kept = try Set(FullDiskTests.numbers(in: ledger))
+            let log = folder.appendingPathComponent("actions.jsonl")
+            let kept = try Set(FullDiskTests.numbers(in: log))
             #expect(kept.count < 12)
             let next = try CommandProcess(
                 ["run", "signalbox.yaml", "--outcomes"],
@@ -84,7 +85,7 @@ import Testing
             try #require(await next.output.line(with: "\"id\":\"12\"", "\"outcome\":\"handled\"") != nil)
             next.signal(SIGTERM)
             await next.ends()
-            #expect(try Set(FullDiskTests.numbers(in: ledger)) == Set(1...12))
+            #expect(try Set(FullDiskTests.numbers(in: log)) == Set(1...12))
         }
     }
 }
@@ -189,7 +190,7 @@ import Testing
     }
 
     @Test(.enabled(if: mayHaveCoreFiles, "the hard limit of core files is 0"))
-    func theSystemsLimitHoldsWhereThatIsAskedFor() async throws {
+    func theSystemsLimitAppliesIfRequested() async throws {
         let found = try await Self.limits(ofCommandWith: ["SIGNALBOX_CORE_FILES": "1"])
         let own = try Self.limits(of: "self")
         #expect(found.first != "0" && found.last == own.last, "\(found)")

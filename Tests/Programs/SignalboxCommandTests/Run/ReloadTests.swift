@@ -13,7 +13,7 @@ import Testing
     private static let steps: [(change: @Sendable (inout ReloadConfiguration) -> Void, words: String)] = [
         ({ $0.options = "timeout: 20s" }, "pluginsChanged=log"),
         ({ $0.plugins = ["action: show, use: print, from: [ { source: push } ]"] }, "pluginsAdded=show"),
-        ({ $0.rule = "{ source: push, topic: push/ledger/log }" }, "pluginsChanged=log"),
+        ({ $0.rule = "{ source: push, topic: push/numbers/log }" }, "pluginsChanged=log"),
         ({ $0.topics.append("{ pattern: 'more/{action}' }") }, "sourcesChanged=push"),
         ({ $0.rest = ["timout: 3s"] }, "refused"),
         ({ $0.rest = ["timeout: 4s"] }, "pluginsChanged=show"),
@@ -42,8 +42,8 @@ import Testing
             }
             publisher.stop()
             let count = try await published
-            try await trial.broker.publish("{\"number\":\"\(count + 1)\"}", to: "push/ledger/log")
-            try await trial.untilHandled(1, "\"topic\":\"push/ledger/log\"")
+            try await trial.broker.publish("{\"number\":\"\(count + 1)\"}", to: "push/numbers/log")
+            try await trial.untilHandled(1, "\"topic\":\"push/numbers/log\"")
             await ReloadLiveTests.expect(count + 1, in: trial)
             let end = await trial.end()
             #expect(end.status == 0)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Waits until the ledger ends with the last message.
+    /// Waits until the append log ends with the last message.
     private static func expect(_ last: Int, in trial: ReloadTrial) async {
         while (try? trial.numbers(in: "handled.jsonl").last) != last {
             guard await trial.process.output.line(with: "\"outcome\"") != nil else { return }
@@ -84,8 +84,8 @@ import Testing
             let removed = try await trial.reload(first.text, until: ReloadLiveTests.taken)
             #expect(removed.contains("sourcesRemoved=urgent") && removed.contains("pluginsRemoved=show"))
             try await trial.broker.publish("{}", to: "urgent/show")
-            try await trial.broker.publish("{\"number\":\"1\"}", to: "push/ledger/log")
-            try await trial.untilHandled(1, "\"topic\":\"push/ledger/log\"")
+            try await trial.broker.publish("{\"number\":\"1\"}", to: "push/numbers/log")
+            try await trial.untilHandled(1, "\"topic\":\"push/numbers/log\"")
             try await trial.reload(both.text, until: ReloadLiveTests.taken)
             try await trial.untilHandled(1, "\"topic\":\"urgent/show\"")
             let end = await trial.end()
@@ -99,14 +99,14 @@ import Testing
         ("timeout: [", ["at=signalbox.yaml:"]),
         ("limits: { depth: 0 }\nnavigation: 5", ["at=signalbox.yaml:1:18 ", "at=signalbox.yaml:2:13 "]),
     ])
-    func aConfigurationThatIsNotRightLeavesTheOldOne(_ lines: String, _ places: [String]) async throws {
+    func aConfigurationThatIsNotRightLeavesTheOldOne(_ lines: String, _ locations: [String]) async throws {
         try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
             try trial.request("\(lines)\n\(first.text)")
-            for place in places {
-                let line = try #require(await trial.process.errors.line(with: "error configuration refused", place))
+            for location in locations {
+                let line = try #require(await trial.process.errors.line(with: "error configuration refused", location))
                 #expect(line.contains("advice="))
             }
-            try await trial.broker.publish("{\"number\":\"1\"}", to: "push/ledger/log")
+            try await trial.broker.publish("{\"number\":\"1\"}", to: "push/numbers/log")
             try await trial.untilHandled()
             let line = try await trial.reload(first.text, until: ReloadLiveTests.taken)
             #expect(line.contains("nothing has changed"))
@@ -130,7 +130,7 @@ import Testing
             trial.process.signal(SIGHUP)
             let line = try #require(await trial.process.errors.line(with: "error configuration refused"))
             #expect(line.contains("cannot be read"))
-            try await trial.broker.publish("{\"number\":\"1\"}", to: "push/ledger/log")
+            try await trial.broker.publish("{\"number\":\"1\"}", to: "push/numbers/log")
             try await trial.untilHandled()
             let end = await trial.end()
             #expect(end.status == 0)
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func whatNeedsARestartIsToldAndTheRestIsDone() async throws {
+    @Test func deferredChangesAreReportedAndTheRestIsApplied() async throws {
         try await ReloadTrial.with({ ReloadConfiguration(broker: $0.url) }) { trial, first in
             let next = first.with { configuration in
                 configuration.rest = ["dead_letters: { count: 7 }", "drain_limit: 3s"]
@@ -218,7 +218,7 @@ import Testing
         let actions = [
             ("+", change.plugins.added), ("~", change.plugins.changed), ("-", change.plugins.removed),
         ].map { sign, names in names.map { "\(sign)\($0)" } }
-        return (names + actions + [change.waiting.map { "!\($0.key)" }]).joined().joined(separator: " ")
+        return (names + actions + [change.deferred.map { "!\($0.key)" }]).joined().joined(separator: " ")
     }
 
     @Test(arguments: [
@@ -231,11 +231,11 @@ import Testing
         ("pattern: 'push/{action}'", "pattern: 'pull/{action}'", "~push"),
         ("topics: [", "keepalive: 10s, topics: [", "~push"),
         ("files: [here.js] }", "files: [here.js] }, window: { arrivals: 5 }", "~page"),
-        ("files: [here.js] }", "files: [here.js] }, repeats: never", "~page"),
+        ("files: [here.js] }", "files: [here.js] }, deduplication: never", "~page"),
         ("push", "pull", "+pull -push ~loading"),
         ("plugins:", "timeout: 4s\nplugins:", "~loading"),
         ("plugins:", "limits: { depth: 9 }\nplugins:", "~push ~page"),
-        ("plugins:", "hold_limit: 9s\nplugins:", "!hold_limit"),
+        ("plugins:", "ack_deadline: 9s\nplugins:", "!ack_deadline"),
         ("plugins:", "drain_limit: 9s\nlog_lines_per_second: 9\nplugins:", "!drain_limit !log_lines_per_second"),
         ("plugins:", "dead_letters: { count: 9, bytes: 9 }\nplugins:", "!dead_letters.count !dead_letters.bytes"),
         ("plugins:", "navigation: { chain: [ { schemes: [https] } ], fallback: cancel }\nplugins:", ""),
@@ -248,21 +248,21 @@ import Testing
         #expect(change.isEmpty == (expected.isEmpty || expected.hasPrefix("!")))
     }
 
-    @Test func theOrderOfTheFileSaysNothing() throws {
+    @Test func theOrderInTheFileIsIrrelevant() throws {
         let lines = Self.base.split(separator: "\n")
         let new = [0, 2, 1, 3, 5, 4].map { String(lines[$0]) }.joined(separator: "\n")
         #expect(try Self.change(to: new).isEmpty)
     }
 
-    @Test func whatNeedsARestartIsToldAgainUntilThen() throws {
-        let new = Self.base.replacing("plugins:", with: "hold_limit: 9s\nplugins:")
+    @Test func deferredChangesAreReportedUntilTheRestart() throws {
+        let new = Self.base.replacing("plugins:", with: "ack_deadline: 9s\nplugins:")
         let first = try Self.change(to: new)
-        #expect(first.next.holdLimit == .seconds(5))
+        #expect(first.next.ackDeadline == .seconds(5))
         let again = ConfigurationChange(from: first.next, to: try ConfigurationFixture.read(new), hasReadInput: false)
-        #expect(Self.text(of: again) == "!hold_limit")
+        #expect(Self.text(of: again) == "!ack_deadline")
     }
 
-    @Test func whatIsTakenOverIsNotToldAgain() throws {
+    @Test func appliedChangesAreNotReportedAgain() throws {
         let new = Self.base.replacing("timeout: 1s", with: "timeout: 2s")
         let first = try Self.change(to: new)
         let again = ConfigurationChange(from: first.next, to: try ConfigurationFixture.read(new), hasReadInput: false)

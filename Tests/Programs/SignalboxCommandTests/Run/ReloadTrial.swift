@@ -35,8 +35,8 @@ struct ReloadTrial: Sendable {
     }
 
     private static func write(_ text: String, in folder: URL) throws {
-        let place = folder.appendingPathComponent(file)
-        try text.write(to: place, atomically: true, encoding: .utf8)
+        let url = folder.appendingPathComponent(file)
+        try text.write(to: url, atomically: true, encoding: .utf8)
     }
 
     /// Rewrites the configuration, sends SIGHUP and waits for a line on stderr.
@@ -86,9 +86,9 @@ struct ReloadTrial: Sendable {
         return (await process.status(), errors)
     }
 
-    /// Returns the numbers in a ledger of actions `{"number":"N"}`, in order.
-    func numbers(in ledger: String) throws -> [Int] {
-        let bytes = try Data(contentsOf: folder.appendingPathComponent(ledger))
+    /// Returns the numbers in an append log of actions `{"number":"N"}`, in order.
+    func numbers(in log: String) throws -> [Int] {
+        let bytes = try Data(contentsOf: folder.appendingPathComponent(log))
         return try bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let object = try JSONSerialization.jsonObject(with: line) as? [String: Any]
             return ((object?["body"] as? [String: Any])?["number"] as? String).flatMap(Int.init)
@@ -104,7 +104,7 @@ struct ReloadConfiguration: Sendable {
     var source = ""
     /// Further sources, each a line with its indentation.
     var sources: [String] = []
-    /// The keys of the plugin `log` other than its action, ledger and rule.
+    /// The keys of the plugin `log` other than its action, path and rule.
     var options = "timeout: 30s"
     var rule = "{ source: push }"
     /// Further plugins.
@@ -128,7 +128,7 @@ struct ReloadConfiguration: Sendable {
     }
 }
 
-/// Publishes numbered messages to `push/ledger/log` continuously, in order, with QoS 1.
+/// Publishes numbered messages to `push/numbers/log` continuously, in order, with QoS 1.
 final class NumberPublisher: Sendable {
     private let trial: ReloadTrial
     private let isDone = Atomic(false)
@@ -145,11 +145,11 @@ final class NumberPublisher: Sendable {
         var next = 1
         while !isDone.load(ordering: .relaxed), !Task.isCancelled {
             let program = try RunningProgram(
-                BuiltProgram.path("LedgerPublisher"),
+                BuiltProgram.path("RecordingPublisher"),
                 [
-                    "--port", "\(trial.broker.port)", "--topic", "push/ledger/log", "--in-flight", "20",
+                    "--port", "\(trial.broker.port)", "--topic", "push/numbers/log", "--in-flight", "20",
                     "--payload", #"{"number":"{n}"}"#, "--first", "\(next)", "--count", "\(NumberPublisher.atOnce)",
-                    "--ledger", trial.folder.appendingPathComponent("sent-\(next).txt").path,
+                    "--log", trial.folder.appendingPathComponent("sent-\(next).txt").path,
                 ]
             )
             try #require(await program.status() == 0)

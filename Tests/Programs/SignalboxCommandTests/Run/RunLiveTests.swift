@@ -16,7 +16,7 @@ import Testing
               topics: [ { pattern: 'push/{device}/{action}' } ]
         plugins:
           - { action: show, use: print, from: [ { source: push, topic: push/+/show } ] }
-          - { action: keep, use: file, path: ledger.jsonl, timeout: 5m, from: [ { source: push } ] }
+          - { action: keep, use: file, path: actions.jsonl, timeout: 5m, from: [ { source: push } ] }
           - { action: closed, use: log, from: [ { source: push, topic: push/control/closed } ] }
           - { action: broken, use: fail, from: [ { source: push } ] }
           - { action: hang, use: suspend, timeout: 300ms, from: [ { source: push } ] }
@@ -74,10 +74,10 @@ import Testing
             #expect(output.isEmpty)
             #expect(errors.last == "signalbox: handled 2, rejected 4, failed 1, abandoned 0, dead letters 5")
             #expect(!errors.joined().contains("canary-4711"))
-            let ledger = try String(contentsOf: folder.appendingPathComponent("ledger.jsonl"), encoding: .utf8)
-            #expect(ledger.split(separator: "\n").count == 1)
-            #expect(ledger.hasSuffix(",\"body\":{\"a\":2}}\n"))
-            let deliveries = folder.appendingPathComponent("ledger.jsonl.deliveries.push")
+            let log = try String(contentsOf: folder.appendingPathComponent("actions.jsonl"), encoding: .utf8)
+            #expect(log.split(separator: "\n").count == 1)
+            #expect(log.hasSuffix(",\"body\":{\"a\":2}}\n"))
+            let deliveries = folder.appendingPathComponent("actions.jsonl.deliveries.push")
             #expect(FileManager.default.fileExists(atPath: deliveries.path))
         }
     }
@@ -109,7 +109,7 @@ import Testing
         plugins:
           - { action: show, use: print, from: [ { source: push } ] }
           - { action: hang, use: suspend, timeout: 5m, from: [ { source: push } ] }
-        hold_limit: 5m
+        ack_deadline: 5m
         """
 
     private static func run(_ broker: Broker, _ folder: URL) throws -> CommandProcess {
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test func itEndsByItselfAndSaysThatLinesWereLost() async throws {
+    @Test func itEndsByItselfAndReportsThatLinesWereLost() async throws {
         try await UnreadOutputTests.withDrained { process in
             let errors = await process.errors.rest()
             await process.ends(with: CommandStatus.outputFailed.rawValue)

@@ -93,7 +93,7 @@ import Testing
         #expect(finished.errors.contains { $0.contains("it has more than 100 bytes") })
     }
 
-    @Test func aCallThatHangsIsWaitedForAsLongAsSaid() async throws {
+    @Test func aCallThatHangsIsAwaitedForTheConfiguredTime() async throws {
         let finished = try await SendTests.send("hang", "--timeout", "50ms")
         #expect(finished.status == CommandStatus.timeout.rawValue)
         #expect(finished.errors.contains("signalbox: the time passed before the action had an outcome"))

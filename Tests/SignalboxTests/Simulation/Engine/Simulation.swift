@@ -29,13 +29,13 @@ final class Simulation: Sendable {
         let simulation = Simulation(scenario)
         let supervisor = WeakSupervisor()
         simulation.start(supervisor)
-        let faults = simulation.work()
+        let errors = simulation.work()
         simulation.world.add(.released(supervisor: supervisor.isFreed, held: simulation.world.heldRegistrations))
         return SimulationRun(
             scenario: scenario,
             registrations: simulation.world.registrations,
             events: simulation.world.events,
-            faults: faults
+            errors: errors
         )
     }
 
@@ -54,19 +54,19 @@ final class Simulation: Sendable {
         configuration.tick = Simulation.tick
         configuration.timeout = Simulation.tick * scenario.timeout
         configuration.drainLimit = Simulation.tick * scenario.drainLimit
-        configuration.holdLimit = Simulation.tick * scenario.holdLimit
+        configuration.ackDeadline = Simulation.tick * scenario.ackDeadline
         configuration.deadLetters = scenario.deadLetters
         return Supervisor(
             configuration: configuration,
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() },
             clock: world.clock,
-            determinism: Determinism(executor: executor, seed: scenario.seed)
+            simulation: SimulationEnvironment(executor: executor, seed: scenario.seed)
         )
     }
 
     /// Runs jobs and advances the clock until no work is left.
     ///
-    /// - Returns: The faults of the run itself.
+    /// - Returns: The errors of the run itself.
     private func work() -> [String] {
         var ticks = 0
         var jobs = 0

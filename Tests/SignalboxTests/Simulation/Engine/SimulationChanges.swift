@@ -164,7 +164,7 @@ extension Simulation {
                     features: source.features,
                     window: source.window,
                     rateLimit: source.rateLimit,
-                    repeats: source.repeatPolicy
+                    deduplication: source.deduplicationPolicy
                 )
                 world.noteAdded(mark)
                 let observed = ObservedIntake(intake, mark, world: world)
@@ -187,7 +187,7 @@ extension Simulation {
             ObservedAdapter(adapter: adapter, mark: mark, world: world),
             window: source.window,
             rateLimit: source.rateLimit,
-            repeats: source.repeatPolicy
+            deduplication: source.deduplicationPolicy
         )
         world.noteAdded(mark)
     }

@@ -1,19 +1,19 @@
-/// The events of one run, and its faults.
+/// The events of one run, and its errors.
 struct SimulationRun: Sendable {
     let scenario: Scenario
     let registrations: [PluginScenario]
     let events: [SimulationEvent]
-    /// Faults of the run itself, for example that it does not end.
-    let faults: [String]
+    /// Errors of the run itself, for example that it does not end.
+    let errors: [String]
 
-    /// The violations of all invariants, or the faults of the run itself.
+    /// The violations of all invariants, or the errors of the run itself.
     var findings: [Violation] {
-        let faults = faults.map { Violation(invariant: "theRunEnds", at: events.count, text: $0) }
+        let errors = errors.map { Violation(invariant: "theRunEnds", at: events.count, text: $0) }
         // In an aborted run, most invariants fail only because it was aborted.
-        guard faults.isEmpty else { return faults }
-        let ledger = Ledger(scenario, registrations: registrations, events: events)
+        guard errors.isEmpty else { return errors }
+        let history = History(scenario, registrations: registrations, events: events)
         let findings = Invariant.all.flatMap { invariant in
-            invariant.check(ledger).map { Violation(invariant: invariant.name, at: $0.at, text: $0.text) }
+            invariant.check(history).map { Violation(invariant: invariant.name, at: $0.at, text: $0.text) }
         }
         return findings.sorted { ($0.at, $0.description) < ($1.at, $1.description) }
     }

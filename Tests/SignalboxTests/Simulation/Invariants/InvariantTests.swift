@@ -2,31 +2,32 @@ import Signalbox
 import SignalboxCore
 import Testing
 
-/// Each invariant can fail. The log of a run in which all hold is spoiled, and the intended invariant finds the fault.
+/// Each invariant can fail. The log of a run in which all hold is mutated, and the intended invariant finds the
+/// anomaly.
 @Suite struct InvariantTests {
-    @Test func aRunThatIsNotSpoiledKeepsThemAll() {
-        let run = SpoiledRun()
-        for invariant in Invariant.all { #expect(run.faults(of: invariant).map(\.text) == [], "\(invariant.name)") }
+    @Test func aRunWithoutMutationKeepsAllInvariants() {
+        let run = MutatedRun()
+        for invariant in Invariant.all { #expect(run.anomalies(of: invariant).map(\.text) == [], "\(invariant.name)") }
     }
 
-    @Test func eachHasAWayToBreakItAndANameOfItsOwn() {
-        #expect(Set(Spoiling.all.map(\.invariant)) == Set(Invariant.all.map(\.name)))
+    @Test func everyInvariantHasAMutationAndAUniqueName() {
+        #expect(Set(Mutation.all.map(\.invariant)) == Set(Invariant.all.map(\.name)))
         #expect(Set(Invariant.all.map(\.name)).count == Invariant.all.count)
     }
 
-    @Test(arguments: Spoiling.all) func whatIsSpoiledIsFound(_ spoiling: Spoiling) throws {
-        var run = SpoiledRun()
-        spoiling.spoil(&run)
-        let invariant = try #require(Invariant.all.first { $0.name == spoiling.invariant })
-        #expect(!run.faults(of: invariant).isEmpty)
+    @Test(arguments: Mutation.all) func everyMutationIsDetected(_ mutation: Mutation) throws {
+        var run = MutatedRun()
+        mutation.mutate(&run)
+        let invariant = try #require(Invariant.all.first { $0.name == mutation.invariant })
+        #expect(!run.anomalies(of: invariant).isEmpty)
     }
 }
 
-/// The log of a small correct run, to be spoiled.
+/// The log of a small correct run, to be mutated.
 ///
 /// Source 0 sends two messages. Three ticks later it sends a third, together with the message of source 1. A serial
 /// plugin returns at once.
-struct SpoiledRun: Sendable {
+struct MutatedRun: Sendable {
     var scenario: Scenario
     var registrations: [PluginScenario]
     var events: [SimulationEvent]
@@ -49,15 +50,15 @@ struct SpoiledRun: Sendable {
         events = run.events
     }
 
-    /// Returns the faults that an invariant finds in the log.
-    func faults(of invariant: Invariant) -> [Ledger.Fault] {
-        invariant.check(Ledger(scenario, registrations: registrations, events: events))
+    /// Returns the anomalies that an invariant finds in the log.
+    func anomalies(of invariant: Invariant) -> [History.Anomaly] {
+        invariant.check(History(scenario, registrations: registrations, events: events))
     }
 }
 
-// MARK: - Spoiling
+// MARK: - Mutation
 
-extension SpoiledRun {
+extension MutatedRun {
     /// Returns the position of the first matching event. The log must contain one.
     func position(_ isMeant: (SimulationEvent) -> Bool) -> Int {
         events.firstIndex(where: isMeant) ?? events.endIndex
@@ -84,8 +85,8 @@ extension SpoiledRun {
     }
 
     /// Replaces the outcome of an arrival, for the observers too.
-    mutating func tell(_ outcome: Outcome, of mark: ArrivalMark, isRepeat: Bool = false) {
-        events[observing(mark)] = .observed(mark, outcome, attempts: isRepeat ? 0 : 1, isRepeat: isRepeat)
+    mutating func setOutcome(_ outcome: Outcome, of mark: ArrivalMark, isDuplicate: Bool = false) {
+        events[observing(mark)] = .observed(mark, outcome, attempts: isDuplicate ? 0 : 1, isDuplicate: isDuplicate)
         events[settling(mark)] = .settled(mark, outcome)
     }
 

@@ -6,53 +6,55 @@ extension Invariant {
         "removalIsKept",
         """
         Removing a source ends within the drain limit, and when it does everything of it is settled but calls that go on, \
-        and repeats of them.
+        and duplicates of them.
         """
-    ) { ledger in
-        ledger.removals.flatMap { removal -> [Ledger.Fault] in
+    ) { history in
+        history.removals.flatMap { removal -> [History.Anomaly] in
             guard removal.isRemoved, let intake = removal.intake, let until = removal.until else { return [] }
-            var faults: [Ledger.Fault] = []
-            let limit = ledger.scenario.drainLimit
-            let isRunning = ledger.began.map { $0 < removal.from } ?? false
-            let ticks = ledger.ticks[until] - ledger.ticks[removal.from]
+            var anomalies: [History.Anomaly] = []
+            let limit = history.scenario.drainLimit
+            let isRunning = history.began.map { $0 < removal.from } ?? false
+            let ticks = history.ticks[until] - history.ticks[removal.from]
             if isRunning, ticks > limit + 2 {
-                faults.append(
-                    Ledger.Fault(at: until, text: "the removal of \(intake) took \(ticks) ticks, of \(limit)")
+                anomalies.append(
+                    History.Anomaly(at: until, text: "the removal of \(intake) took \(ticks) ticks, of \(limit)")
                 )
             }
-            for passage in ledger.passages where passage.intake == intake && !passage.isSettled(before: until) {
-                if ledger.isInCall(passage, until) { continue }
+            for arrival in history.arrivals where arrival.intake == intake && !arrival.isSettled(before: until) {
+                if history.isInCall(arrival, until) { continue }
                 // A duplicate of an arrival in a call waits for that call.
-                if ledger.passages.contains(where: { $0.isTwin(of: passage) && ledger.isInCall($0, until) }) {
+                if history.arrivals.contains(where: { $0.isTwin(of: arrival) && history.isInCall($0, until) }) {
                     continue
                 }
-                faults.append(Ledger.Fault(at: until, text: "\(intake) is removed, and \(passage.mark) waits"))
+                anomalies.append(History.Anomaly(at: until, text: "\(intake) is removed, and \(arrival.mark) waits"))
             }
-            return faults
+            return anomalies
         }
     }
 
     static let namesAreFree = Invariant(
         "namesAreFree",
         "A source can be added where none of its name is there, until the supervisor drains."
-    ) { ledger in
+    ) { history in
         // A source that ends by itself may be the last, and then the supervisor drains.
-        guard !ledger.scenario.sources.contains(where: { $0.kind == .endingAdapter }) else { return [] }
-        return ledger.events.enumerated().compactMap { position, event in
-            guard case .notAdded(let source) = event, position < min(ledger.stopped ?? .max, ledger.ended?.at ?? .max)
+        guard !history.scenario.sources.contains(where: { $0.kind == .endingAdapter }) else { return [] }
+        return history.events.enumerated().compactMap { position, event in
+            guard case .notAdded(let source) = event, position < min(history.stopped ?? .max, history.ended?.at ?? .max)
             else { return nil }
-            let lives = ledger.intakes.filter { $0.key.source == source && $0.value < position }.keys
-            let left = ledger.removals.filter { $0.isRemoved && $0.until.map { $0 < position } ?? false }
-            guard lives.allSatisfy({ life in left.contains { $0.intake == life } }) else { return nil }
-            return Ledger.Fault(at: position, text: "s\(source) was not added, and there is none of its name")
+            let generations = history.intakes.filter { $0.key.source == source && $0.value < position }.keys
+            let left = history.removals.filter { $0.isRemoved && $0.until.map { $0 < position } ?? false }
+            guard generations.allSatisfy({ generation in left.contains { $0.intake == generation } }) else {
+                return nil
+            }
+            return History.Anomaly(at: position, text: "s\(source) was not added, and there is none of its name")
         }
     }
 }
 
-extension Ledger {
-    fileprivate func isInCall(_ passage: Passage, _ position: Int) -> Bool {
-        isInBatchCall(passage, position)
-            || attempts(of: passage).contains { attempt in
+extension History {
+    fileprivate func isInCall(_ arrival: ArrivalHistory, _ position: Int) -> Bool {
+        isInBatchCall(arrival, position)
+            || attempts(of: arrival).contains { attempt in
                 // In the tick of the removal's end an attempt may begin, or fail so that a retry would follow.
                 let isNow = [attempt.began, attempt.ended].contains { $0.map { ticks[$0] } == ticks[position] }
                 return attempt.isRunning(at: position) || isNow
@@ -60,8 +62,8 @@ extension Ledger {
     }
 }
 
-extension Passage {
-    fileprivate func isTwin(of other: Passage) -> Bool {
+extension ArrivalHistory {
+    fileprivate func isTwin(of other: ArrivalHistory) -> Bool {
         mark != other.mark && message == other.message && intake == other.intake
     }
 }
@@ -73,100 +75,103 @@ extension Invariant {
         No more of a source is inside than its window holds; one arrival may reach over the bytes while \
         a quarter is free.
         """
-    ) { ledger in
-        ledger.takings.compactMap { taking in
+    ) { history in
+        history.takings.compactMap { taking in
             guard taking.count > 0 else { return nil }
-            let limits = ledger.scenario.sources[taking.intake.source].window
-            let own = ledger.passages.filter { $0.intake == taking.intake }
+            let limits = history.scenario.sources[taking.intake.source].window
+            let own = history.arrivals.filter { $0.intake == taking.intake }
             let earlier = own.filter { $0.taken < taking.at && !$0.isSettled(before: taking.from) }
             var count = earlier.count
-            var bytes = earlier.reduce(0) { $0 + ledger.length(of: $1) }
-            for passage in own where passage.taken == taking.at {
+            var bytes = earlier.reduce(0) { $0 + history.length(of: $1) }
+            for arrival in own where arrival.taken == taking.at {
                 let isRoomy = bytes <= limits.bytes - max(1, limits.bytes / 4)
-                bytes += ledger.length(of: passage)
+                bytes += history.length(of: arrival)
                 count += 1
                 if count > limits.arrivals || (bytes > limits.bytes && !isRoomy) {
                     let text = "\(taking.intake): \(count) arrivals and \(bytes) bytes inside, of \(limits)"
-                    return Ledger.Fault(at: taking.at, text: text)
+                    return History.Anomaly(at: taking.at, text: text)
                 }
             }
             return nil
         }
     }
 
-    static let roomIsRoom = Invariant(
-        "roomIsRoom",
+    static let signalledRoomExists = Invariant(
+        "signalledRoomExists",
         """
         After `room()` has returned, `submit` takes something: else an adapter would ask in vain for \
         ever.
         """
-    ) { ledger in
-        ledger.intakes.keys.flatMap { intake -> [Ledger.Fault] in
-            guard !ledger.scenario.isDeliveredThrough(intake.source) else { return [] }
+    ) { history in
+        history.intakes.keys.flatMap { intake -> [History.Anomaly] in
+            guard !history.scenario.isDeliveredThrough(intake.source) else { return [] }
             var hasRoom = false
             var inVain: Int?
-            var faults: [Ledger.Fault] = []
-            for (position, event) in ledger.events.enumerated() {
+            var anomalies: [History.Anomaly] = []
+            for (position, event) in history.events.enumerated() {
                 switch event {
                 case .hasRoom(intake):
                     if let inVain {
-                        let text = "\(intake) was told that there is room, and submit took nothing"
-                        faults.append(Ledger.Fault(at: inVain, text: text))
+                        let text = "\(intake) was notified of room, and submit took nothing"
+                        anomalies.append(History.Anomaly(at: inVain, text: text))
                     }
                     inVain = nil
                     hasRoom = true
                 case .isClosed(intake): inVain = nil
-                case .took(let number, let count) where ledger.offers[number]?.intake == intake:
+                case .took(let number, let count) where history.offers[number]?.intake == intake:
                     if hasRoom, count == 0 { inVain = position }
                     hasRoom = false
                 default: break
                 }
             }
-            return faults
+            return anomalies
         }
     }
 
-    static let roomIsTold = Invariant(
-        "roomIsTold",
-        "Who waits for room is told as soon as a quarter of the window is free, and of what a rate limit allows."
-    ) { ledger in
+    static let roomIsSignalled = Invariant(
+        "roomIsSignalled",
+        "Whoever waits for room is notified as soon as a quarter of the window and of the rate limit is free."
+    ) { history in
         var asking: Set<IntakeMark> = []
-        var faults: [Ledger.Fault] = []
-        for (position, event) in ledger.events.enumerated() {
+        var anomalies: [History.Anomaly] = []
+        for (position, event) in history.events.enumerated() {
             switch event {
-            case .asksForRoom(let intake): asking.insert(intake)
+            case .waitsForRoom(let intake): asking.insert(intake)
             case .hasRoom(let intake), .isClosed(let intake): asking.remove(intake)
             case .tick:
-                for intake in asking where ledger.hasRoom(intake, at: position) {
-                    faults.append(
-                        Ledger.Fault(at: position, text: "\(intake) has room, and who waits for it is not told")
+                for intake in asking where history.hasRoom(intake, at: position) {
+                    anomalies.append(
+                        History.Anomaly(
+                            at: position,
+                            text: "\(intake) has room, and whoever waits for it is not notified"
+                        )
                     )
                     asking.remove(intake)
                 }
             default: break
             }
         }
-        return faults
+        return anomalies
     }
 
     static let closedTakesNothing = Invariant(
         "closedTakesNothing",
         """
-        A source that was told that it is closed, and any source when `run()` has returned, has nothing \
+        A source that was notified that it is closed, and any source when `run()` has returned, has nothing \
         taken any more.
         """
-    ) { ledger in
+    ) { history in
         var closed: [IntakeMark: Int] = [:]
-        for (position, event) in ledger.events.enumerated() {
+        for (position, event) in history.events.enumerated() {
             if case .isClosed(let intake) = event { closed[intake] = min(closed[intake] ?? position, position) }
         }
-        for removal in ledger.removals {
+        for removal in history.removals {
             if let intake = removal.intake { closed[intake] = min(closed[intake] ?? removal.from, removal.from) }
         }
-        return ledger.takings.compactMap { taking in
-            let end = min(closed[taking.intake] ?? .max, ledger.ended?.at ?? .max)
+        return history.takings.compactMap { taking in
+            let end = min(closed[taking.intake] ?? .max, history.ended?.at ?? .max)
             guard taking.count > 0, taking.from > end else { return nil }
-            return Ledger.Fault(
+            return History.Anomaly(
                 at: taking.at,
                 text: "\(taking.intake) is closed, and \(taking.count) arrivals were taken"
             )
@@ -174,19 +179,19 @@ extension Invariant {
     }
 }
 
-extension Ledger {
+extension History {
     fileprivate func hasRoom(_ intake: IntakeMark, at position: Int) -> Bool {
         // Several callers may wait for room, and each is notified separately.
         guard !scenario.isDeliveredThrough(intake.source) else { return false }
         let source = scenario.sources[intake.source]
-        let inside = passages.filter { $0.intake == intake && $0.taken < position && !$0.isSettled(before: position) }
+        let inside = arrivals.filter { $0.intake == intake && $0.taken < position && !$0.isSettled(before: position) }
         let bytes = inside.reduce(0) { $0 + length(of: $1) }
         guard inside.count <= source.window.arrivals - max(1, source.window.arrivals / 4),
             bytes <= source.window.bytes - max(1, source.window.bytes / 4)
         else { return false }
         guard source.isSlowed, let limit = source.rateLimit else { return true }
         // The bucket is full again after this many ticks without an arrival.
-        let latest = passages.last { $0.intake == intake && $0.taken < position }.map { supervisorTick($0.taken) } ?? 0
+        let latest = arrivals.last { $0.intake == intake && $0.taken < position }.map { supervisorTick($0.taken) } ?? 0
         return supervisorTick(position) - latest > 10 * limit.burst / limit.perSecond + 2
     }
 }

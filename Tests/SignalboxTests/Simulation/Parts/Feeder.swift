@@ -11,13 +11,13 @@ final class Feeder: SettlementSink {
         var tokens: UInt64 = 0
         var isDone = false
 
-        func isEmpty(_ life: Int) -> Bool { !inside.values.contains { $0.life == life } }
+        func isEmpty(_ generation: Int) -> Bool { !inside.values.contains { $0.generation == generation } }
     }
 
     private struct Inside: Sendable {
         let message: Int
-        /// The life of the intake to which the message was submitted.
-        let life: Int
+        /// The generation of the intake to which the message was submitted.
+        let generation: Int
     }
 
     private let scenario: SourceScenario
@@ -34,9 +34,9 @@ final class Feeder: SettlementSink {
     /// Sends all messages and waits until they are settled. Stops sending when the task is cancelled or the intake
     /// closes.
     func feed(into intake: ObservedIntake) async {
-        let life = intake.mark.life
-        await sendAll(into: intake, life)
-        await state.untilUncancelled { $0.isEmpty(life) }
+        let generation = intake.mark.generation
+        await sendAll(into: intake, generation)
+        await state.untilUncancelled { $0.isEmpty(generation) }
         finish()
     }
 
@@ -50,25 +50,25 @@ final class Feeder: SettlementSink {
         state.change { $0.isDone = true }
     }
 
-    private func sendAll(into intake: any Intake, _ life: Int) async {
+    private func sendAll(into intake: any Intake, _ generation: Int) async {
         for feed in scenario.feeds {
             await world.wait(feed.pause)
-            guard await send(feed.messages, into: intake, life) else { return }
+            guard await send(feed.messages, into: intake, generation) else { return }
         }
-        while await state.until({ $0.isEmpty(life) || !$0.again.isEmpty }) {
+        while await state.until({ $0.isEmpty(generation) || !$0.again.isEmpty }) {
             let again = state.change { state in
                 defer { state.again = [] }
                 return state.again
             }
             guard !again.isEmpty else { return }
             await world.wait(1)
-            guard await send(again, into: intake, life) else { return }
+            guard await send(again, into: intake, generation) else { return }
         }
     }
 
     /// - Returns: Whether to continue.
-    private func send(_ messages: [Int], into intake: any Intake, _ life: Int) async -> Bool {
-        var rest = arrivals(messages, life)[...]
+    private func send(_ messages: [Int], into intake: any Intake, _ generation: Int) async -> Bool {
+        var rest = arrivals(messages, generation)[...]
         while !Task.isCancelled {
             rest = rest.dropFirst(intake.submit(Array(rest), to: self))
             if rest.isEmpty { return true }
@@ -80,12 +80,12 @@ final class Feeder: SettlementSink {
         return false
     }
 
-    private func arrivals(_ messages: [Int], _ life: Int) -> [Arrival] {
+    private func arrivals(_ messages: [Int], _ generation: Int) -> [Arrival] {
         var batch = ArrivalBatch(pool: ArrivalPool())
         for message in messages {
             let token = state.change { state in
                 state.tokens += 1
-                state.inside[state.tokens] = Inside(message: message, life: life)
+                state.inside[state.tokens] = Inside(message: message, generation: generation)
                 return state.tokens
             }
             batch.append(world.scenario.messages[message], token: token, origin: origin)
@@ -98,10 +98,10 @@ extension Feeder {
     func mayAcknowledge(_ token: UInt64) {}
 
     func settle(_ token: UInt64, _ outcome: Outcome) {
-        var comesAgain = false
-        if case .abandoned = outcome { comesAgain = scenario.features.contains(.redelivers) }
-        state.change { [comesAgain] state in
-            guard let inside = state.inside.removeValue(forKey: token), comesAgain else { return }
+        var isRedelivered = false
+        if case .abandoned = outcome { isRedelivered = scenario.features.contains(.redelivers) }
+        state.change { [isRedelivered] state in
+            guard let inside = state.inside.removeValue(forKey: token), isRedelivered else { return }
             state.again.append(inside.message)
         }
     }

@@ -29,7 +29,7 @@ final class ObservedIntake: Intake {
     }
 
     func room() async throws(SourceClosed) {
-        world.add(.asksForRoom(mark))
+        world.add(.waitsForRoom(mark))
         do throws(SourceClosed) {
             try await intake.room()
             world.add(.hasRoom(mark))

@@ -126,7 +126,7 @@ struct SimulatedObserver: OutcomeObserver, ReportObserver {
         let source = world.scenario.sources.firstIndex { $0.name == arrival.arrival.origin.source } ?? 0
         let mark = ArrivalMark(source: source, token: arrival.arrival.token)
         world.add(
-            .observed(mark, arrival.outcome, attempts: arrival.attempts, isRepeat: arrival.isRepeat)
+            .observed(mark, arrival.outcome, attempts: arrival.attempts, isDuplicate: arrival.isDuplicate)
         )
         guard SimulationWorld.isOwn(mark.token) else { return }
         if case .abandoned = arrival.outcome {} else { world.add(.acknowledged(mark)) }

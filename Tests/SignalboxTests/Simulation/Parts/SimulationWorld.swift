@@ -17,7 +17,7 @@ final class SimulationWorld: Sendable {
         var holds: [WeakHold] = []
         var intakes: [Int: ObservedIntake] = [:]
         /// The number of times that each source was added.
-        var lives: [Int: Int] = [:]
+        var generations: [Int: Int] = [:]
         var removals = 0
         var ownTokens: UInt64 = 0
     }
@@ -98,12 +98,12 @@ extension SimulationWorld {
 
     /// Returns the mark of a source's next intake.
     func nextIntake(of source: Int) -> IntakeMark {
-        IntakeMark(source: source, life: state.withLock { $0.lives[source, default: 0] })
+        IntakeMark(source: source, generation: state.withLock { $0.generations[source, default: 0] })
     }
 
     /// Records that the intake was added.
     func noteAdded(_ intake: IntakeMark) {
-        state.withLock { $0.lives[intake.source] = intake.life + 1 }
+        state.withLock { $0.generations[intake.source] = intake.generation + 1 }
         add(.added(intake))
     }
 

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Logging
 import SignalboxCore
 
@@ -27,7 +27,7 @@ final class HeadlessPage {
     private var failure: JSBridgeError?
     private var drainRounds = 0
     /// The maximum number of `drain` rounds after everything else has settled, for a page that calls again each time.
-    private static let mostDrainRounds = 100
+    private static let maximumDrainRounds = 100
 
     /// - Throws: `noResources` if the library has no memory left.
     init(_ parts: Parts) throws(JSBridgeError) {
@@ -74,15 +74,15 @@ final class HeadlessPage {
     private func deliver() {
         let answers = calls.takeRefused()
         control.exchange(&settlements)
-        for (token, outcome) in settlements where calls.settle(token) && !mustEnd { tell(token, outcome) }
+        for (token, outcome) in settlements where calls.settle(token) && !mustEnd { settle(token, outcome) }
         settlements.removeAll(keepingCapacity: true)
-        for number in answers where !mustEnd { tell(number, .abandoned(.drain)) }
+        for number in answers where !mustEnd { settle(number, .abandoned(.drain)) }
         for message in mailbox.takeMessages() where !mustEnd { receive(message) }
         let now = ContinuousClock.now
         let last = timers.lastSerial
         while !mustEnd, let id = timers.take(dueAt: now, setBy: last) { fire(id) }
         calls.submit()
-        log.tellWithheld(at: now)
+        log.reportWithheld(at: now)
         if !mustEnd && heap.isOver(context, at: now) { failForMemory() }
     }
 
@@ -93,7 +93,7 @@ final class HeadlessPage {
         if case .threw(let value) = work(), !context.limit.hasEnded, let functions {
             log.failed(functions.describe(value))
         }
-        context.forgetEnding()
+        context.clearTermination()
         control.countTurn()
         heap.scriptRan()
         if context.limit.wasReached || control.hasOverrun {
@@ -118,7 +118,7 @@ final class HeadlessPage {
 
     private func pause() {
         var limit: Duration?
-        if let next = [timers.nextDue(), heap.nextLook].compactMap(\.self).min() { limit = max(.zero, next - .now) }
+        if let next = [timers.nextDue(), heap.nextCheck].compactMap(\.self).min() { limit = max(.zero, next - .now) }
         // Answers refused calls soon, but throttles a page that keeps calling again.
         if calls.hasRefused { limit = .milliseconds(1) }
         if log.hasWithheld { limit = min(limit ?? .seconds(1), .seconds(1)) }
@@ -138,7 +138,7 @@ final class HeadlessPage {
         guard calls.unsettled == 0 else { return false }
         if control.isStopping {
             drainRounds += 1
-            return !calls.hasRefused || drainRounds > HeadlessPage.mostDrainRounds
+            return !calls.hasRefused || drainRounds > HeadlessPage.maximumDrainRounds
         }
         return configuration.endsWhenIdle && timers.isEmpty && mailbox.isIdle
     }
@@ -152,7 +152,7 @@ final class HeadlessPage {
         functions = nil
         mailbox.detach(control, hasFailed: failure != nil)
         context.release()
-        log.tellWithheld(isLast: true)
+        log.reportWithheld(isLast: true)
         while calls.unsettled > 0 {
             control.exchange(&settlements)
             for (token, _) in settlements { _ = calls.settle(token) }
@@ -164,7 +164,7 @@ final class HeadlessPage {
 
 extension HeadlessPage {
     /// Settles one of the page's calls with its outcome.
-    func tell(_ number: UInt64, _ outcome: Outcome) {
+    func settle(_ number: UInt64, _ outcome: Outcome) {
         guard let functions else { return }
         turn { functions.settle(number, outcome) }
     }
@@ -187,7 +187,7 @@ extension HeadlessPage {
 
     private func answer(_ kind: String, _ text: consuming ScriptText?) -> Result<Bytes?, PageCallError> {
         guard kind == "returned" else {
-            return .failure(PageCallError(answered: kind, text?.text(atMost: PageCallError.longestDetail) ?? ""))
+            return .failure(PageCallError(answerKind: kind, text?.text(atMost: PageCallError.longestDetail) ?? ""))
         }
         guard let text else { return .success(nil) }
         let limit = configuration.limits.bytes
@@ -196,8 +196,8 @@ extension HeadlessPage {
     }
 
     /// Ends the script that called a native function if the page must end immediately.
-    func heedClose() {
-        if control.isClosing && !context.limit.isLastTurn { context.endSoon() }
+    func endScriptIfClosing() {
+        if control.isClosing && !context.limit.isLastTurn { context.terminateSoon() }
     }
 }
 

@@ -47,30 +47,32 @@ public struct JavaScriptCoreConfiguration: Sendable {
 extension JavaScriptCoreConfiguration {
     /// Validates the range of every value.
     ///
-    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first fault, with its remedy.
+    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first invalid value, with its remedy.
     public func validate() throws(JSBridgeError) {
         guard executionTimeLimit > .zero, executionTimeLimit <= .seconds(3_600) else {
-            throw fault("the execution time limit is above zero and at most 1 h")
+            throw invalid("the execution time limit is above zero and at most 1 h")
         }
-        guard heapLimit >= 1_048_576 else { throw fault("the heap limit is at least 1 MiB") }
-        guard (1...1_000_000).contains(timerLimit) else { throw fault("the timer limit is 1 to 1000000") }
-        guard (1...1_000_000).contains(messagesToPage) else { throw fault("the messages to the page are 1 to 1000000") }
+        guard heapLimit >= 1_048_576 else { throw invalid("the heap limit is at least 1 MiB") }
+        guard (1...1_000_000).contains(timerLimit) else { throw invalid("the timer limit is 1 to 1000000") }
+        guard (1...1_000_000).contains(messagesToPage) else {
+            throw invalid("the messages to the page are 1 to 1000000")
+        }
         guard (1...1_000_000).contains(messagesWithoutListener) else {
-            throw fault("the messages without a listener are 1 to 1000000")
+            throw invalid("the messages without a listener are 1 to 1000000")
         }
-        guard (1...1_000).contains(batchMessages) else { throw fault("the messages of a batch are 1 to 1000") }
+        guard (1...1_000).contains(batchMessages) else { throw invalid("the messages of a batch are 1 to 1000") }
         if let process {
             guard process.program.hasPrefix("/") else {
-                throw fault("the program of the page's process must be an absolute path")
+                throw invalid("the program of the page's process must be an absolute path")
             }
             guard process.memoryLimit >= 64 << 20 else {
-                throw fault("the memory limit of a process must be at least 64 MiB")
+                throw invalid("the memory limit of a process must be at least 64 MiB")
             }
         }
-        guard consoleLinesPerSecond >= 1 else { throw fault("the console lines a second are at least 1") }
+        guard consoleLinesPerSecond >= 1 else { throw invalid("the console lines a second are at least 1") }
     }
 
-    private func fault(_ detail: String) -> JSBridgeError {
+    private func invalid(_ detail: String) -> JSBridgeError {
         JSBridgeError(.invalidConfiguration, detail, source: source)
     }
 }

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 public import Logging
 public import SignalboxCore
 
@@ -78,7 +78,7 @@ public final class JavaScriptCoreEngine: Adapter {
         guard !Task.isCancelled else { return }
         let control: PageControl
         let thread: OwnedThread
-        do throws(NoSystemResource) {
+        do throws(SystemResourceError) {
             control = try PageControl()
             thread = try OwnedThread { [self] in runPage(control, intake) }
         } catch {
@@ -88,7 +88,7 @@ public final class JavaScriptCoreEngine: Adapter {
         let watch = Task { [configuration, endProcess] in
             let limit = configuration.executionTimeLimit
             if let endProcess {
-                await control.untilOverrun(limit)
+                await control.waitForOverrun(limit)
                 if !Task.isCancelled { endProcess(JSBridgeError.overrun(limit, source: configuration.source)) }
             } else if configuration.process == nil {
                 // A separate process has its own watch, and can be killed.
@@ -155,8 +155,8 @@ public final class JavaScriptCoreEngine: Adapter {
                 thread.join()
                 if let error { throw error }
                 return
-            case .leftBehind:
-                thread.leave()
+            case .detach:
+                thread.detach()
                 mailbox.detach(control, hasFailed: true)
                 let detail = "a script runs without end and cannot be stopped; its thread is left behind"
                 throw JSBridgeError(.executionTimeLimit, detail, source: source)

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 
 /// The page's calls without an outcome, and the batch of messages to submit next. Confined to the page's thread.
@@ -104,7 +104,7 @@ final class PageCalls {
         control.expect(arrivals.count)
         var taken = take(arrivals)
         while taken < arrivals.count {
-            guard untilRoom() else {
+            guard waitForRoom() else {
                 control.expect(taken - arrivals.count)
                 for arrival in arrivals[taken...] {
                     inFlight.remove(arrival.token)
@@ -122,7 +122,7 @@ final class PageCalls {
     }
 
     /// - Returns: Whether to submit again; `false` when the page ends.
-    private func untilRoom() -> Bool {
+    private func waitForRoom() -> Bool {
         guard !control.isStopping, !control.isClosing else { return false }
         control.wantRoom()
         // Wake-ups consumed here may have announced other work.

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 import Synchronization
 
@@ -12,7 +12,7 @@ final class PageControl: SettlementSink, MailboxReader {
         /// The thread is about to return, so joining it does not block.
         case ended(JSBridgeError?)
         /// The thread is in a turn that cannot be ended; everything it submitted has settled.
-        case leftBehind
+        case detach
     }
 
     /// The task's answer to a request for room.
@@ -22,7 +22,7 @@ final class PageControl: SettlementSink, MailboxReader {
         var settlements: [(token: UInt64, outcome: Outcome)] = []
         /// The number of arrivals that are submitted and not settled.
         var outstanding = 0
-        var isLeftBehind = false
+        var isDetaching = false
         var room = Room.unknown
         var event: Event?
         var waiter: CheckedContinuation<Event, Never>?
@@ -40,7 +40,7 @@ final class PageControl: SettlementSink, MailboxReader {
     let processorTime = ThreadTime()
     private let state = Mutex(State())
 
-    init() throws(NoSystemResource) {
+    init() throws(SystemResourceError) {
         wake = try WakeSignal()
     }
 
@@ -84,7 +84,7 @@ final class PageControl: SettlementSink, MailboxReader {
         wake.wake()
     }
 
-    func mailArrived() {
+    func messagesArrived() {
         wake.wake()
     }
 
@@ -95,12 +95,12 @@ final class PageControl: SettlementSink, MailboxReader {
     }
 
     /// Detaches the thread once everything it submitted has settled.
-    func leaveBehind() {
+    func detachThread() {
         let isSettled = state.withLock { state in
-            state.isLeftBehind = true
+            state.isDetaching = true
             return state.outstanding == 0
         }
-        if isSettled { post(.leftBehind) }
+        if isSettled { post(.detach) }
     }
 
     // MARK: - SettlementSink
@@ -111,10 +111,10 @@ final class PageControl: SettlementSink, MailboxReader {
         let (isFirst, isLast) = state.withLock { state in
             state.settlements.append((token, outcome))
             state.outstanding -= 1
-            return (state.settlements.count == 1, state.isLeftBehind && state.outstanding == 0)
+            return (state.settlements.count == 1, state.isDetaching && state.outstanding == 0)
         }
         if isFirst { wake.wake() }
-        if isLast { post(.leftBehind) }
+        if isLast { post(.detach) }
     }
 
     // MARK: - Called by the thread
@@ -174,14 +174,14 @@ extension PageControl {
             guard now % 2 == 1, used - seen.used > limit * 1.5 else { continue }
             endOverrun()
             // A long call within the library, such as a regular expression, ends by itself.
-            if used - seen.used > limit * 1.5 + max(limit, .seconds(1)) { return leaveBehind() }
+            if used - seen.used > limit * 1.5 + max(limit, .seconds(1)) { return detachThread() }
         }
     }
 
     /// Returns when a turn exceeds the limit by a second, which the library normally prevents, or upon cancellation.
     ///
     /// - Parameter limit: The maximum processor time of a turn, checked every tenth of it, at most ten times a second.
-    func untilOverrun(_ limit: Duration) async {
+    func waitForOverrun(_ limit: Duration) async {
         var seen = (turn: 0, used: Duration.zero)
         while (try? await Task.sleep(for: max(limit / 10, .milliseconds(100)))) != nil {
             guard let used = processorTime.used else { continue }

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Logging
 import SignalboxCore
 
@@ -62,7 +62,7 @@ struct PageFunctions {
 
     func settle(_ number: UInt64, _ outcome: Outcome) -> ScriptResult {
         guard case .handled(let answer) = outcome else {
-            let refusal = OutcomeRefusal(outcome, to: "page")
+            let refusal = ErrorReply(outcome, to: "page")
             return context.call(
                 refuse,
                 .number(Double(number)),
@@ -98,7 +98,7 @@ struct PageFunctions {
         guard case .returned(let value) = context.call(describing, .value(thrown)) else {
             return "an error without text"
         }
-        return context.text(of: value, atMost: LineText.longest) ?? "an error without text"
+        return context.text(of: value, atMost: PageLogText.maximumLength) ?? "an error without text"
     }
 }
 
@@ -122,7 +122,7 @@ extension PageFunctions {
             guard let id = call.number(0).flatMap(Int.init(exactly:)), let delay = call.number(1), delay.isFinite
             else { return }
             page.timers.schedule(id, due: .now + .milliseconds(min(max(delay, 0), longestDelay)))
-            page.heedClose()
+            page.endScriptIfClosing()
         }
         page.context.set("cancel", of: natives) { [unowned page] call in
             guard let id = call.number(0).flatMap(Int.init(exactly:)) else { return }
@@ -135,19 +135,20 @@ extension PageFunctions {
 
     private static func addLog(_ natives: ScriptObject, _ page: HeadlessPage) {
         page.context.set("log", of: natives) { [unowned page] call in
-            let text = call.text(1)?.text(atMost: LineText.longest) ?? ""
+            let text = call.text(1)?.text(atMost: PageLogText.maximumLength) ?? ""
             page.log.console(level(call.text(0)?.text() ?? ""), text)
-            page.heedClose()
+            page.endScriptIfClosing()
         }
         page.context.set("failed", of: natives) { [unowned page] call in
             // Rejections caused by the page's end are not script errors.
-            guard !page.context.limit.isLastTurn, let text = call.text(0)?.text(atMost: LineText.longest) else {
+            guard !page.context.limit.isLastTurn, let text = call.text(0)?.text(atMost: PageLogText.maximumLength)
+            else {
                 return
             }
             page.log.failed(text)
         }
         page.context.set("warn", of: natives) { [unowned page] call in
-            guard let text = call.text(0)?.text(atMost: LineText.longest) else { return }
+            guard let text = call.text(0)?.text(atMost: PageLogText.maximumLength) else { return }
             page.log.warn(text)
         }
     }
@@ -156,7 +157,7 @@ extension PageFunctions {
         page.context.set("post", of: natives) { [unowned page] call in
             guard let json = call.text(1), let number = call.number(2).flatMap(UInt64.init(exactly:)) else { return }
             page.calls.post(call.text(0)?.text(atMost: 256), json, number: number, timeout: call.number(3) ?? 0)
-            page.heedClose()
+            page.endScriptIfClosing()
         }
         page.context.set("answer", of: natives) { [unowned page] call in
             guard let number = call.number(0).flatMap(UInt64.init(exactly:)) else { return }
@@ -164,8 +165,8 @@ extension PageFunctions {
         }
     }
 
-    private static func level(_ word: String) -> Logger.Level {
-        switch word {
+    private static func level(_ name: String) -> Logger.Level {
+        switch name {
         case "debug": .debug
         case "warn": .warning
         case "error": .error

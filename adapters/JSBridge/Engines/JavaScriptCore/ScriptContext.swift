@@ -79,7 +79,7 @@ final class ScriptContext {
     }
 
     /// Makes JavaScript callable after its termination. A termination in a microtask also ends the next call.
-    func forgetEnding() {
+    func clearTermination() {
         if limit.hasEnded { _ = evaluate("0", name: "") }
     }
 

@@ -4,7 +4,7 @@ import JavaScriptCore
 // The functions that this requires are private on Apple platforms.
 extension ScriptContext {
     func watch(slice: Double) {}
-    func endSoon() {}
+    func terminateSoon() {}
     func callOnRejection(_ function: ScriptObject) {}
     func memoryInUse() -> ScriptMemory? { nil }
     func collectGarbage() {}
@@ -21,7 +21,7 @@ extension ScriptContext {
     }
 
     /// Makes the library call the turn limit as soon as JavaScript continues; for native functions.
-    func endSoon() {
+    func terminateSoon() {
         watch(slice: 0)
     }
 
@@ -134,7 +134,7 @@ struct HeapWatch {
     }
 
     /// The time of the next check, or `nil` if nothing can have changed.
-    var nextLook: ContinuousClock.Instant? { isDue ? next : nil }
+    var nextCheck: ContinuousClock.Instant? { isDue ? next : nil }
 
     /// Returns whether the objects exceed the limit after garbage is freed.
     ///

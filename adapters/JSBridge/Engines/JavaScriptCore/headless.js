@@ -65,7 +65,7 @@
   }
 
   // Skips the bridge's frames: an error that it throws belongs to the page's script that called it.
-  function place(error) {
+  function locationOf(error) {
     const isOurs = (text) => indexOf(text, 'signalbox:') >= 0;
     let frame;
     forEachLine(String(error.stack), (line) => {
@@ -78,7 +78,7 @@
   // The text of a thrown value, after its location if it has one. Reading the value may itself throw.
   function describe(thrown) {
     try {
-      return isInstance(Error, thrown) ? place(thrown) + thrown : 'thrown: ' + shown(thrown);
+      return isInstance(Error, thrown) ? locationOf(thrown) + thrown : 'thrown: ' + shown(thrown);
     } catch {
       return 'thrown: a value without text';
     }

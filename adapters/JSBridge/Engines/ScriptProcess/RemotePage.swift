@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Logging
 import SignalboxCore
 
@@ -24,13 +24,13 @@ final class RemotePage {
     /// The bytes to write.
     private var pending: [UInt8] = []
     private var settlements: [(token: UInt64, outcome: Outcome)] = []
-    private var hasSaidStop = false
+    private var hasSentStop = false
     private var hasEnded = false
     private var failure: JSBridgeError?
-    private var lastLook = ContinuousClock.now
+    private var lastCheck = ContinuousClock.now
 
     /// The interval between checks of the memory.
-    private static let lookInterval: Duration = .milliseconds(50)
+    private static let checkInterval: Duration = .milliseconds(50)
 
     private var control: PageControl { parts.control }
     private var configuration: JavaScriptCoreConfiguration { parts.configuration }
@@ -55,13 +55,13 @@ final class RemotePage {
     ///   submitted has settled.
     func run() throws(JSBridgeError) {
         var begin = WorkerFrame(kind: .begin)
-        begin.texts = [Array((try? BodyWriter.write(WorkerOrder(configuration))) ?? Bytes([]))]
+        begin.texts = [Array((try? BodyWriter.write(WorkerConfiguration(configuration))) ?? Bytes([]))]
         pending += begin.bytes
         while !hasEnded, failure == nil, !control.isClosing {
             send()
             takeFrames()
             calls.submit()
-            look()
+            checkLimits()
             wait()
         }
         finish()
@@ -72,22 +72,22 @@ final class RemotePage {
 
     private func send() {
         control.exchange(&settlements)
-        for (token, outcome) in settlements where calls.settle(token) { tell(token, outcome) }
+        for (token, outcome) in settlements where calls.settle(token) { sendOutcome(token, outcome) }
         settlements.removeAll(keepingCapacity: true)
-        for token in calls.takeRefused() { tell(token, .abandoned(.drain)) }
+        for token in calls.takeRefused() { sendOutcome(token, .abandoned(.drain)) }
         for message in parts.mailbox.takeMessages() {
             var frame = WorkerFrame(kind: .message, number: message.number)
             frame.texts = [Array(message.action.bytes), Array((message.id?.text ?? "").utf8), Array(message.body)]
             pending += frame.bytes
         }
-        if control.isStopping, !hasSaidStop {
-            hasSaidStop = true
+        if control.isStopping, !hasSentStop {
+            hasSentStop = true
             pending += WorkerFrame(kind: .stop).bytes
         }
         flush()
     }
 
-    private func tell(_ token: UInt64, _ outcome: Outcome) {
+    private func sendOutcome(_ token: UInt64, _ outcome: Outcome) {
         var frame = WorkerFrame(kind: .settled, number: token)
         frame.texts = WorkerOutcome.texts(outcome)
         pending += frame.bytes
@@ -95,7 +95,7 @@ final class RemotePage {
 
     private func flush() {
         while !pending.isEmpty {
-            let count = pending.withUnsafeBytes { child.offer($0) }
+            let count = pending.withUnsafeBytes { child.trySend($0) }
             if count < 0 && errno == EINTR { continue }
             // If the process has ended, the next read detects it.
             guard count > 0 else { return }
@@ -117,7 +117,7 @@ final class RemotePage {
             ),
             pollfd(fd: control.wake.readEnd, events: Int16(POLLIN), revents: 0),
         ]
-        let limit = holdsFrames && !calls.isFull ? 0 : RemotePage.lookInterval.pollMilliseconds
+        let limit = holdsFrames && !calls.isFull ? 0 : RemotePage.checkInterval.pollMilliseconds
         guard poll(&entries, nfds_t(entries.count), limit) > 0 else { return }
         if entries[1].revents != 0 { control.wake.drain() }
         if entries[0].revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { readSome() }
@@ -161,7 +161,7 @@ final class RemotePage {
         guard frame.text(0) == "returned" else {
             let error =
                 frame.text(0) == "closed"
-                ? PageCallError(.closed, detail) : PageCallError(answered: frame.text(0), detail)
+                ? PageCallError(.closed, detail) : PageCallError(answerKind: frame.text(0), detail)
             return parts.mailbox.finish(frame.number, .failure(error))
         }
         guard frame.texts.count > 1 else { return parts.mailbox.finish(frame.number, .success(nil)) }
@@ -185,11 +185,11 @@ final class RemotePage {
 
     // MARK: - Limits and end
 
-    private func look() {
+    private func checkLimits() {
         let now = ContinuousClock.now
-        guard now - lastLook >= RemotePage.lookInterval else { return }
-        lastLook = now
-        parts.log.tellWithheld(at: now)
+        guard now - lastCheck >= RemotePage.checkInterval else { return }
+        lastCheck = now
+        parts.log.reportWithheld(at: now)
         if let memory = child.memory, memory > limits.memoryLimit {
             fail(.heapLimit, "its process takes more than \(limits.memoryLimit) bytes; raise the limit or keep less")
         } else if pending.count > 64 << 20 {
@@ -206,7 +206,7 @@ final class RemotePage {
         calls.submit(isLast: true)
         child.end()
         parts.mailbox.detach(control, hasFailed: failure != nil)
-        parts.log.tellWithheld(isLast: true)
+        parts.log.reportWithheld(isLast: true)
         while calls.unsettled > 0 {
             control.exchange(&settlements)
             for (token, _) in settlements { _ = calls.settle(token) }
@@ -218,8 +218,8 @@ final class RemotePage {
 
 extension JSBridgeError.Code {
     /// Creates the reason with which a page's process ended, or `nil` for an orderly end.
-    fileprivate init?(ofPage word: String) {
-        switch word {
+    fileprivate init?(ofPage code: String) {
+        switch code {
         case "": return nil
         case JSBridgeError.Code.executionTimeLimit.description: self = .executionTimeLimit
         case JSBridgeError.Code.heapLimit.description: self = .heapLimit

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 
 #if canImport(Darwin)
 import Darwin
@@ -42,7 +42,7 @@ final class ChildProcess {
 
     /// Starts the program with one end of a socket pair as its descriptor 3.
     ///
-    /// - Throws: ``NoSystemResource`` `descriptor` when the system has no socket left; ``ProcessNotStarted``.
+    /// - Throws: ``SystemResourceError`` `descriptor` when the system has no socket left; ``ProcessNotStarted``.
     init(_ process: ScriptProcess) throws {
         var ends: [Int32] = [-1, -1]
         #if os(Linux)
@@ -50,7 +50,7 @@ final class ChildProcess {
         #else
         let kind = SOCK_STREAM
         #endif
-        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw NoSystemResource.descriptor }
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw SystemResourceError.descriptor }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[1]) }
         guard let id = ChildProcess.start(process, socket: ends[1]) else {
@@ -64,7 +64,7 @@ final class ChildProcess {
         var isQuiet: Int32 = 1
         setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &isQuiet, socklen_t(MemoryLayout<Int32>.size))
         #endif
-        ChildProcess.preferInShortage(id)
+        ChildProcess.raiseOOMScore(id)
     }
 
     deinit {
@@ -88,14 +88,14 @@ final class ChildProcess {
             posix_spawn_file_actions_addclose(&actions, descriptor)
         }
         let settings = variables.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }
-        let words = [process.program] + process.arguments
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        let command = [process.program] + process.arguments
+        var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         var environment: [UnsafeMutablePointer<CChar>?] = settings.map { strdup($0) } + [nil]
         var id: pid_t = 0
-        let fault = posix_spawn(&id, process.program, &actions, nil, &arguments, &environment)
+        let error = posix_spawn(&id, process.program, &actions, nil, &arguments, &environment)
         for text in arguments + environment { free(text) }
-        errno = fault
-        return fault == 0 ? id : nil
+        errno = error
+        return error == 0 ? id : nil
     }
 
     private static var openDescriptors: [Int32] {
@@ -117,7 +117,7 @@ final class ChildProcess {
     }
 
     /// Makes the system kill the page, not the program, when memory runs out.
-    private static func preferInShortage(_ id: pid_t) {
+    private static func raiseOOMScore(_ id: pid_t) {
         #if os(Linux)
         let file = open("/proc/\(id)/oom_score_adj", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
@@ -129,7 +129,7 @@ final class ChildProcess {
     /// Writes as many bytes as the socket accepts without blocking.
     ///
     /// - Returns: The result of send(2).
-    func offer(_ bytes: UnsafeRawBufferPointer) -> Int {
+    func trySend(_ bytes: UnsafeRawBufferPointer) -> Int {
         #if canImport(Darwin)
         // The socket itself has SO_NOSIGPIPE.
         let flags: Int32 = 0
@@ -167,8 +167,8 @@ final class ChildProcess {
             while waitpid(id, &found, 0) < 0 && errno == EINTR {}
             status = found
         }
-        let ending = status ?? 0
-        return ending & 0x7F == 0 ? "with status \(ending >> 8 & 0xFF)" : "by signal \(ending & 0x7F)"
+        let waitStatus = status ?? 0
+        return waitStatus & 0x7F == 0 ? "with status \(waitStatus >> 8 & 0xFF)" : "by signal \(waitStatus & 0x7F)"
     }
 
     /// Gives a process that closed its socket a second to exit by itself, then kills it.

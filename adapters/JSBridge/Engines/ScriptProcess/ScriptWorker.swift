@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Logging
 import SignalboxCore
 import Synchronization
@@ -16,25 +16,25 @@ public enum ScriptWorker {
     /// Serves one page over descriptor 3, and exits when the page ends. The program that ``ScriptProcess`` names calls
     /// it first, while no other thread runs.
     public static func serve() async -> Never {
-        boundResources()
+        limitResources()
         let socket = WorkerSocket()
         let page = WorkerPage(socket)
-        do throws(NoSystemResource) {
+        do throws(SystemResourceError) {
             let thread = try OwnedThread {
                 // The program's first frame may hold scripts of any length.
                 socket.readAll(limit: 1 << 30) { page.take($0) }
                 // The program has ended.
                 _exit(0)
             }
-            thread.leave()
+            thread.detach()
         } catch {
             _exit(1)
         }
-        leave(socket, await page.run())
+        terminate(socket, await page.run())
     }
 
     /// Reports how the page ended, and ends the process.
-    fileprivate static func leave(_ socket: WorkerSocket, _ failure: JSBridgeError?) -> Never {
+    fileprivate static func terminate(_ socket: WorkerSocket, _ failure: JSBridgeError?) -> Never {
         var end = WorkerFrame(kind: .ended)
         end.texts = [Array((failure?.code.description ?? "").utf8), Array((failure?.detail ?? "").utf8)]
         socket.send(end)
@@ -42,22 +42,22 @@ public enum ScriptWorker {
     }
 
     /// Limits files and core dumps: a page needs no files, and its memory must not end up in a core file.
-    private static func boundResources() {
-        bound(RLIMIT_CORE, to: 0)
-        bound(RLIMIT_FSIZE, to: 0)
-        bound(RLIMIT_NOFILE, to: 64)
+    private static func limitResources() {
+        setLimit(RLIMIT_CORE, to: 0)
+        setLimit(RLIMIT_FSIZE, to: 0)
+        setLimit(RLIMIT_NOFILE, to: 64)
         signal(SIGPIPE, SIG_IGN)
         // Standard error may be a file, to which RLIMIT_FSIZE applies.
         signal(SIGXFSZ, SIG_IGN)
     }
 
     #if canImport(Glibc)
-    private static func bound(_ resource: __rlimit_resource, to value: rlim_t) {
+    private static func setLimit(_ resource: __rlimit_resource, to value: rlim_t) {
         var limit = rlimit(rlim_cur: value, rlim_max: value)
         setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
     }
     #else
-    private static func bound(_ resource: Int32, to value: rlim_t) {
+    private static func setLimit(_ resource: Int32, to value: rlim_t) {
         var limit = rlimit(rlim_cur: value, rlim_max: value)
         setrlimit(resource, &limit)
     }
@@ -131,11 +131,11 @@ private final class WorkerPage: Sendable {
         let json = Bytes(frame.texts.first ?? [])
         // Its own length is the limit, because the program is trusted.
         let limits = MessageLimits(bytes: max(json.count, 1))
-        guard let order = try? Body(json: json, limits: limits).decode(WorkerOrder.self) else { _exit(1) }
+        guard let received = try? Body(json: json, limits: limits).decode(WorkerConfiguration.self) else { _exit(1) }
         let logger = Logger(label: "page") { [socket] _ in WorkerLog(socket) }
         do throws(JSBridgeError) {
-            let engine = try JavaScriptCoreEngine(order.configuration, logger: logger) { [socket] error in
-                ScriptWorker.leave(socket, error)
+            let engine = try JavaScriptCoreEngine(received.configuration, logger: logger) { [socket] error in
+                ScriptWorker.terminate(socket, error)
             }
             // Set before it runs, because the program's next frame may be a message for the page.
             state.withLock { $0.engine = engine }
@@ -228,7 +228,7 @@ final class WorkerIntake: Intake {
             }
         case .failure(let rejection):
             if let error = rejection.bodyError {
-                // A third text marks a truncated message. The program finds every other fault itself.
+                // A third text marks a truncated message. The program finds every other error itself.
                 if error.code == .tooLarge { frame.texts.append([]) }
             } else {
                 // Neither the handler's name nor this one names an action.

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 
 /// A message between the program and a page's process: a kind, two numbers, and up to four texts with their lengths.
@@ -40,8 +40,8 @@ struct WorkerFrame: Equatable {
     }
 
     /// Returns the text at an index, or an empty text if the index is out of range.
-    func text(_ place: Int) -> String {
-        texts.indices.contains(place) ? String(decoding: texts[place], as: UTF8.self) : ""
+    func text(_ position: Int) -> String {
+        texts.indices.contains(position) ? String(decoding: texts[position], as: UTF8.self) : ""
     }
 }
 
@@ -85,19 +85,19 @@ struct WorkerFrameReader {
         var frame = WorkerFrame(kind: kind)
         frame.number = littleEndian(range.lowerBound, bytes: 8)
         frame.value = littleEndian(range.lowerBound + 8, bytes: 8)
-        var place = range.lowerBound + 17
+        var position = range.lowerBound + 17
         for _ in 0..<min(buffer[range.lowerBound + 16], 4) {
-            guard range.upperBound - place >= 4 else { throw WorkerFrameError() }
-            let length = Int(littleEndian(place, bytes: 4))
-            guard range.upperBound - place - 4 >= length else { throw WorkerFrameError() }
-            frame.texts.append(Array(buffer[place + 4..<place + 4 + length]))
-            place += 4 + length
+            guard range.upperBound - position >= 4 else { throw WorkerFrameError() }
+            let length = Int(littleEndian(position, bytes: 4))
+            guard range.upperBound - position - 4 >= length else { throw WorkerFrameError() }
+            frame.texts.append(Array(buffer[position + 4..<position + 4 + length]))
+            position += 4 + length
         }
         return frame
     }
 
-    private func littleEndian(_ place: Int, bytes count: Int) -> UInt64 {
-        buffer[place..<place + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    private func littleEndian(_ position: Int, bytes count: Int) -> UInt64 {
+        buffer[position..<position + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 }
 
@@ -111,7 +111,7 @@ extension [UInt8] {
 }
 
 /// The configuration that a page's process receives.
-struct WorkerOrder: Codable, Equatable {
+struct WorkerConfiguration: Codable, Equatable {
     struct Script: Codable, Equatable {
         let name: String
         let source: String
@@ -174,14 +174,14 @@ enum WorkerOutcome {
         if case .handled(let reply) = outcome {
             return [Array("handled".utf8)] + (reply.map { [Array($0)] } ?? [])
         }
-        let refusal = OutcomeRefusal(outcome, to: "page")
+        let refusal = ErrorReply(outcome, to: "page")
         return [refusal.outcome, refusal.code, refusal.message, refusal.path ?? ""].map { Array($0.utf8) }
     }
 
     /// Returns an outcome with the same result for the page. Texts in any other form are a failure.
     static func outcome(_ texts: [[UInt8]]) -> Outcome {
-        func text(_ place: Int) -> String {
-            texts.indices.contains(place) ? String(decoding: texts[place], as: UTF8.self) : ""
+        func text(_ position: Int) -> String {
+            texts.indices.contains(position) ? String(decoding: texts[position], as: UTF8.self) : ""
         }
         switch text(0) {
         case "handled": return .handled(reply: texts.count > 1 ? Bytes(texts[1]) : nil)

@@ -1,5 +1,5 @@
 #if canImport(WebKit)
-import AdapterThreads
+import AdapterSupport
 import Foundation
 public import Logging
 public import NavigationChain
@@ -29,9 +29,9 @@ public final class WKWebViewEngine: Adapter {
     private let counters = WebViewCounters()
     private let logger: Logger
     /// The commands of the current run.
-    private let wishes = Mutex<PageWishes?>(nil)
-    @MainActor private var made: WKWebView?
-    @MainActor private var shown: WebViewPage?
+    private let commands = Mutex<PageCommands?>(nil)
+    @MainActor private var storedView: WKWebView?
+    @MainActor private var currentPage: WebViewPage?
 
     /// Creates an engine and validates its configuration.
     ///
@@ -63,7 +63,7 @@ public final class WKWebViewEngine: Adapter {
     /// Replies to each call, pushes from the program, and verdicts on each navigation.
     public var features: AdapterFeatures { [.replies, .pushes, .navigates] }
 
-    /// The faults counted since the engine was created.
+    /// The failures counted since the engine was created.
     public var counts: WebViewCounts { counters.value }
 
     /// The number of uncaught script errors since the engine was created.
@@ -72,7 +72,7 @@ public final class WKWebViewEngine: Adapter {
     /// The view, the same for all runs, with the configured size. The program adds it to a view hierarchy. A running
     /// engine owns its delegates and content controller. Website data stays in memory as long as the engine exists.
     @MainActor public var view: WKWebView {
-        if let made { return made }
+        if let storedView { return storedView }
         let (width, height) =
             switch configuration.display {
             case .offscreen(let width, let height), .window(let width, let height): (width, height)
@@ -81,7 +81,7 @@ public final class WKWebViewEngine: Adapter {
         settings.websiteDataStore = .nonPersistent()
         if let suffix = configuration.page.userAgentSuffix { settings.applicationNameForUserAgent = suffix }
         let view = WKWebView(frame: CGRect(x: 0, y: 0, width: width, height: height), configuration: settings)
-        made = view
+        storedView = view
         return view
     }
 
@@ -100,7 +100,7 @@ public final class WKWebViewEngine: Adapter {
         defer { mailbox.end() }
         // A run cancelled before it starts sends nothing.
         guard !Task.isCancelled else { return }
-        let wishes = PageWishes(bound: configuration.navigationsWaiting)
+        let commands = PageCommands(bound: configuration.navigationsWaiting)
         let run = WebViewRun(
             WebViewRun.Parts(
                 configuration: configuration,
@@ -108,19 +108,19 @@ public final class WKWebViewEngine: Adapter {
                 mailbox: mailbox,
                 handle: page,
                 intake: intake,
-                surface: wishes,
+                surface: commands,
                 counters: counters,
                 logger: logger
             )
         )
-        self.wishes.withLock { $0 = wishes }
-        defer { self.wishes.withLock { $0 = nil } }
+        self.commands.withLock { $0 = commands }
+        defer { self.commands.withLock { $0 = nil } }
         // An unstructured task, because it must continue while this one is cancelled.
-        let service = Task { await show(run, wishes) }
+        let service = Task { await servePage(run, commands) }
         let result = await withTaskCancellationHandler {
             await outcome(of: run)
         } onCancel: {
-            wishes.stop()
+            commands.stop()
         }
         await service.value
         try result.get()
@@ -134,21 +134,21 @@ public final class WKWebViewEngine: Adapter {
         }
     }
 
-    @MainActor private func show(_ run: WebViewRun, _ wishes: PageWishes) async {
+    @MainActor private func servePage(_ run: WebViewRun, _ commands: PageCommands) async {
         let page = WebViewPage(
             WebViewPage.Parts(
                 view: view,
                 run: run,
-                wishes: wishes,
+                commands: commands,
                 gate: gate,
                 configuration: configuration,
                 counters: counters,
                 log: AdapterLog(logger, source: source)
             )
         )
-        shown = page
+        currentPage = page
         await page.serve()
-        shown = nil
+        currentPage = nil
     }
 
     // MARK: - Requests from the program
@@ -156,12 +156,12 @@ public final class WKWebViewEngine: Adapter {
     /// Reloads the current or last page from its server with a new request, which is subject to the navigation chain.
     /// Has no effect without a run. Returns immediately.
     public func reload() {
-        wishes.withLock { $0 }?.load(.reload)
+        commands.withLock { $0 }?.load(.reload)
     }
 
     /// Replaces the current page if the navigation chain allows it. Has no effect without a run. Returns immediately.
     public func load(_ url: URLText) {
-        wishes.withLock { $0 }?.load(.load(url))
+        commands.withLock { $0 }?.load(.load(url))
     }
 
     /// Captures an image of the page.
@@ -169,8 +169,8 @@ public final class WKWebViewEngine: Adapter {
     /// - Returns: A PNG (ISO/IEC 15948) with the view's size in pixels of its screen.
     /// - Throws: ``JSBridgeError`` `notRunning`; `snapshotFailed` if WebKit returned no image.
     public func snapshot() async throws(JSBridgeError) -> [UInt8] {
-        guard let page = await shown else { throw notRunning }
-        guard let picture = await page.picture() else {
+        guard let page = await currentPage else { throw notRunning }
+        guard let picture = await page.takeSnapshot() else {
             throw JSBridgeError(.snapshotFailed, "the web view gave no picture of the page", source: source)
         }
         return picture
@@ -181,7 +181,7 @@ public final class WKWebViewEngine: Adapter {
     /// - Returns: The script's value as text.
     /// - Throws: The error from WebKit; ``JSBridgeError`` `notRunning` without a page.
     package func evaluate(_ script: String) async throws -> String {
-        guard let page = await shown else { throw notRunning }
+        guard let page = await currentPage else { throw notRunning }
         return try await page.evaluate(script)
     }
 

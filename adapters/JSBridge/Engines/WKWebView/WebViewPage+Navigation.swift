@@ -1,5 +1,5 @@
 #if canImport(WebKit)
-import AdapterThreads
+import AdapterSupport
 import Foundation
 import Logging
 import NavigationChain
@@ -15,7 +15,7 @@ extension WebViewPage: WKNavigationDelegate {
         guard let text = navigationAction.request.url?.absoluteString else { return .cancel }
         guard let target = navigationAction.targetFrame else {
             // A new window's URL needs a verdict and is shown in this view; there is no second view.
-            ask(toOpen: text)
+            requestNewWindow(text)
             return .cancel
         }
         let frame = target.isMainFrame ? FrameRole.main : .sub
@@ -58,8 +58,8 @@ extension WebViewPage: WKNavigationDelegate {
         processEnded()
     }
 
-    private func ask(toOpen text: String) {
-        guard isOpen, !parts.wishes.open(PageWishes.Popup(text: text, page: url)) else { return }
+    private func requestNewWindow(_ text: String) {
+        guard isOpen, !parts.commands.open(PageCommands.Popup(text: text, page: url)) else { return }
         parts.counters.add(to: \.navigationsUndecided)
     }
 
@@ -79,14 +79,14 @@ extension WebViewPage: WKNavigationDelegate {
     }
 
     /// Opens a page's new window in this view. The load is subject to the navigation chain like any other.
-    func open(_ popup: PageWishes.Popup) async {
+    func open(_ popup: PageCommands.Popup) async {
         guard let verdict = await verdict(about: popup.text, kind: .newWindow, frame: .main, page: popup.page) else {
             return
         }
         guard verdict.policy == .allow, let url = verdict.url else { return refused(verdict) }
         guard url.scheme == "http" || url.scheme == "https" else {
             let line = "only pages of the web are loaded in place of a new window: \(verdict)"
-            parts.log.say(.warning, "window", line)
+            parts.log.writeLimited(.warning, "window", line)
             return
         }
         load(url.text)
@@ -99,16 +99,20 @@ extension WebViewPage: WKNavigationDelegate {
         frame: FrameRole,
         page: URLText?
     ) async -> NavigationVerdict? {
-        guard isOpen, !parts.wishes.isStopping else { return nil }
+        guard isOpen, !parts.commands.isStopping else { return nil }
         let verdict = await parts.gate.decide(text, kind: kind, frame: frame, page: page)
-        return isOpen && !parts.wishes.isStopping ? verdict : nil
+        return isOpen && !parts.commands.isStopping ? verdict : nil
     }
 
     private func refused(_ verdict: NavigationVerdict) {
         if verdict.policy != .cancel {
-            parts.log.say(.warning, "download", "something was to be stored, which this engine does not: \(verdict)")
+            parts.log.writeLimited(
+                .warning,
+                "download",
+                "something was to be stored, which this engine does not: \(verdict)"
+            )
         } else if url == nil {
-            parts.log.say(.warning, "first", "the first page may not be loaded: \(verdict)")
+            parts.log.writeLimited(.warning, "first", "the first page may not be loaded: \(verdict)")
         }
     }
 
@@ -127,8 +131,8 @@ extension WebViewPage: WKNavigationDelegate {
         guard let response = response as? HTTPURLResponse,
             let value = response.value(forHTTPHeaderField: "Content-Disposition")
         else { return false }
-        let words = value.lowercased().split(separator: ";", omittingEmptySubsequences: false)
-        let type = words.first?.split(separator: " ").first ?? ""
+        let fields = value.lowercased().split(separator: ";", omittingEmptySubsequences: false)
+        let type = fields.first?.split(separator: " ").first ?? ""
         return !type.isEmpty && type != "inline"
     }
 }
@@ -141,7 +145,7 @@ extension WebViewPage: WKUIDelegate {
         for navigationAction: WKNavigationAction,
         windowFeatures: WKWindowFeatures
     ) -> WKWebView? {
-        if let url = navigationAction.request.url { ask(toOpen: url.absoluteString) }
+        if let url = navigationAction.request.url { requestNewWindow(url.absoluteString) }
         return nil
     }
 }

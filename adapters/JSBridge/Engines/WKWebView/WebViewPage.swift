@@ -1,5 +1,5 @@
 #if canImport(WebKit)
-import AdapterThreads
+import AdapterSupport
 import Foundation
 import Logging
 import SignalboxCore
@@ -17,7 +17,7 @@ import AppKit
     struct Parts {
         let view: WKWebView
         let run: WebViewRun
-        let wishes: PageWishes
+        let commands: PageCommands
         let gate: NavigationGate
         let configuration: WebViewConfiguration
         let counters: WebViewCounters
@@ -26,7 +26,7 @@ import AppKit
 
     let parts: Parts
     private let world = WKContentWorld.world(name: WebViewScripts.world)
-    private var plan: ReloadPlan
+    private var reloadPolicy: CrashReloadPolicy
     /// The page committed last, which is the requesting page of later navigations.
     private(set) var url: URLText?
     /// The last URL loaded in place of a text that was not in normal form.
@@ -38,7 +38,7 @@ import AppKit
 
     init(_ parts: Parts) {
         self.parts = parts
-        plan = ReloadPlan(parts.configuration)
+        reloadPolicy = CrashReloadPolicy(parts.configuration)
         super.init()
     }
 
@@ -47,7 +47,7 @@ import AppKit
         begin()
         await withDiscardingTaskGroup { group in
             while true {
-                switch await parts.wishes.next() {
+                switch await parts.commands.next() {
                 case .evaluate: evaluateScripts()
                 case .load(let url): load(url.text)
                 case .reload: reload()
@@ -125,9 +125,13 @@ import AppKit
     func received(_ text: String, isMainFrame: Bool, from origin: WKSecurityOrigin) {
         guard isOpen else { return }
         let claim = ClaimedOrigin(in: text)
-        guard isMainFrame, claim.isThat(ofScheme: origin.protocol, host: origin.host, port: origin.port) else {
+        guard isMainFrame, claim.matches(scheme: origin.protocol, host: origin.host, port: origin.port) else {
             parts.counters.add(to: \.malformedTexts)
-            parts.log.say(.warning, "claimed origin", "a text was dropped: its frame is not of the origin that it says")
+            parts.log.writeLimited(
+                .warning,
+                "claimed origin",
+                "a text was dropped: its frame is not of the origin that it says"
+            )
             return
         }
         parts.run.received(text)
@@ -138,7 +142,7 @@ import AppKit
     func load(_ text: String) {
         guard isOpen else { return }
         guard let url = URL(string: text) else {
-            parts.log.say(.warning, "load", "a URL cannot be loaded: the system does not take it as one")
+            parts.log.writeLimited(.warning, "load", "a URL cannot be loaded: the system does not take it as one")
             return
         }
         parts.view.load(URLRequest(url: url))
@@ -163,15 +167,15 @@ import AppKit
         reload()
     }
 
-    private func loadAgain(_ reason: String) {
+    private func scheduleReload(_ reason: String) {
         guard !isRecovering else { return }
-        guard let wait = plan.ended(at: .now, share: .random(in: 0...1)) else {
+        guard let wait = reloadPolicy.failed(at: .now, jitter: .random(in: 0...1)) else {
             let times = parts.configuration.reloads
             let detail = "\(reason), and was begun again \(times) times in a row; raise `reloads` or mend the page"
             return parts.run.fail(JSBridgeError(.pageFailed, detail, source: parts.configuration.source))
         }
         isRecovering = true
-        parts.wishes.load(.recover(after: wait))
+        parts.commands.load(.recover(after: wait))
     }
 
     // MARK: - View events
@@ -180,7 +184,7 @@ import AppKit
         guard isOpen else { return }
         url = parts.view.url.flatMap { try? URLText($0.absoluteString) }
         replacement = nil
-        plan.lives(at: .now)
+        reloadPolicy.loadCommitted(at: .now)
         parts.run.committed()
         titleChanged()
     }
@@ -193,8 +197,8 @@ import AppKit
     func processEnded() {
         guard isOpen else { return }
         parts.run.processEnded()
-        parts.log.say(.warning, "process", "the page's process has ended")
-        loadAgain("the page's process ended")
+        parts.log.writeLimited(.warning, "process", "the page's process has ended")
+        scheduleReload("the page's process ended")
     }
 
     func failed(_ error: any Error) {
@@ -203,15 +207,15 @@ import AppKit
         let isStopped = error.domain == NSURLErrorDomain && error.code == NSURLErrorCancelled
         let isRefused = error.domain == "WebKitErrorDomain" && error.code == 102
         guard isOpen, !isStopped, !isRefused else { return }
-        let reason = "error \(error.code) of \(LineText.escaped(error.domain))"
-        parts.log.say(.warning, "load", "a page cannot be loaded: \(reason)")
-        if url == nil { loadAgain("the first page cannot be loaded: \(reason)") }
+        let reason = "error \(error.code) of \(PageLogText.escaped(error.domain))"
+        parts.log.writeLimited(.warning, "load", "a page cannot be loaded: \(reason)")
+        if url == nil { scheduleReload("the first page cannot be loaded: \(reason)") }
     }
 }
 
 extension WebViewPage {
     /// Returns an image of the view as PNG, or `nil`.
-    func picture() async -> [UInt8]? {
+    func takeSnapshot() async -> [UInt8]? {
         await withCheckedContinuation { waiting in
             parts.view.takeSnapshot(with: nil) { image, _ in
                 waiting.resume(returning: image.flatMap(WebViewPage.png).map { [UInt8]($0) })

@@ -1,5 +1,5 @@
 #if WebKitGTK
-import AdapterThreads
+import AdapterSupport
 import CWebKitGTK
 import Synchronization
 
@@ -8,7 +8,7 @@ import Synchronization
 @globalActor
 actor GLibThread {
     /// An error that prevents the thread or the display from opening.
-    enum Fault: Error {
+    enum StartError: Error {
         /// The system has no thread left.
         case noThread
         /// Another part of the process, such as a GTK program, runs GLib's default main context.
@@ -19,8 +19,8 @@ actor GLibThread {
 
     private enum State {
         case none
-        case beginning([CheckedContinuation<Fault?, Never>])
-        case runs
+        case beginning([CheckedContinuation<StartError?, Never>])
+        case running
     }
 
     static let shared = GLibThread()
@@ -31,8 +31,8 @@ actor GLibThread {
     nonisolated var unownedExecutor: UnownedSerialExecutor { GLibThread.executor.asUnownedSerialExecutor() }
 
     /// Starts the thread if necessary, and opens the display. Call it before any other function of this type.
-    static func begin() async throws(Fault) {
-        if let fault = await withCheckedContinuation({ beginThread($0) }) { throw fault }
+    static func begin() async throws(StartError) {
+        if let error = await withCheckedContinuation({ beginThread($0) }) { throw error }
         guard await openDisplay() else { throw .noDisplay }
     }
 
@@ -53,7 +53,7 @@ actor GLibThread {
         return withoutActuallyEscaping(work) { unsafeBitCast($0, to: (() -> Value).self)() }
     }
 
-    private static func beginThread(_ waiter: CheckedContinuation<Fault?, Never>) {
+    private static func beginThread(_ waiter: CheckedContinuation<StartError?, Never>) {
         let isFirst = state.withLock { state -> Bool? in
             switch state {
             case .none:
@@ -62,7 +62,7 @@ actor GLibThread {
             case .beginning(let waiters):
                 state = .beginning(waiters + [waiter])
                 return false
-            case .runs:
+            case .running:
                 return nil
             }
         }
@@ -70,8 +70,8 @@ actor GLibThread {
         case nil: waiter.resume(returning: nil)
         case false?: break
         case true?:
-            do throws(NoSystemResource) {
-                try OwnedThread { runLoop() }.leave()
+            do throws(SystemResourceError) {
+                try OwnedThread { runLoop() }.detach()
             } catch {
                 began(.noThread)
             }
@@ -84,13 +84,13 @@ actor GLibThread {
         g_main_loop_run(g_main_loop_new(nil, 0))
     }
 
-    private static func began(_ fault: Fault?) {
-        let waiters = state.withLock { state -> [CheckedContinuation<Fault?, Never>] in
+    private static func began(_ error: StartError?) {
+        let waiters = state.withLock { state -> [CheckedContinuation<StartError?, Never>] in
             guard case .beginning(let waiters) = state else { return [] }
-            state = fault == nil ? .runs : .none
+            state = error == nil ? .running : .none
             return waiters
         }
-        for waiter in waiters { waiter.resume(returning: fault) }
+        for waiter in waiters { waiter.resume(returning: error) }
     }
 
     /// Opens the display; may be retried. Every other GTK function exits the process if there is no display.
@@ -179,9 +179,9 @@ final class GLibTimer {
         source = g_timeout_add_full(
             G_PRIORITY_DEFAULT,
             guint(time.pollMilliseconds),
-            timerIsDue,
+            timerFired,
             timer,
-            letTimerGo
+            releaseTimer
         )
     }
 
@@ -200,13 +200,13 @@ final class GLibTimer {
     }
 }
 
-private func timerIsDue(_ timer: gpointer?) -> gboolean {
+private func timerFired(_ timer: gpointer?) -> gboolean {
     guard let timer else { return 0 }
     let object = Unmanaged<GLibTimer>.fromOpaque(timer).takeUnretainedValue()
     return GLibThread.assumeIsolated { object.fire() } ? 1 : 0
 }
 
-private func letTimerGo(_ timer: gpointer?) {
+private func releaseTimer(_ timer: gpointer?) {
     guard let timer else { return }
     Unmanaged<GLibTimer>.fromOpaque(timer).release()
 }

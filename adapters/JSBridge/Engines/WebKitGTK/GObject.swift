@@ -60,8 +60,8 @@ struct OpenObjects: Sendable, Hashable {
 
     /// The library's web views.
     var views = 0
-    /// Navigation questions that await an answer.
-    var questions = 0
+    /// Policy requests that await an answer.
+    var policyRequests = 0
     /// Promises of pages that await an answer.
     var replies = 0
     /// Scripts whose end the library has not reported.

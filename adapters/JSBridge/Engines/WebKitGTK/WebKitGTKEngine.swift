@@ -1,5 +1,5 @@
 #if WebKitGTK
-import AdapterThreads
+import AdapterSupport
 public import Logging
 public import NavigationChain
 public import SignalboxCore
@@ -73,7 +73,7 @@ public final class WebKitGTKEngine: Adapter {
     /// The number of uncaught errors of the page's scripts since the engine was created.
     public var scriptErrors: Int { counters.value.scriptErrors }
 
-    /// The faults counted since the engine was created.
+    /// The failures counted since the engine was created.
     public var counts: WebViewCounts { counters.value }
 
     /// Shows the page until its task is cancelled, the page or its window is closed, or the page fails too often.
@@ -111,13 +111,13 @@ public final class WebKitGTKEngine: Adapter {
         current.withLock { $0 = page }
         defer { current.withLock { $0 = nil } }
         let gate = NavigationGate(configuration, counters: counters, observer: navigations)
-        async let navigation: Void = page.answerQuestions(gate)
+        async let navigation: Void = page.answerPolicyRequests(gate)
         try await run.serve()
         await navigation
     }
 
     private func openDisplay() async throws(JSBridgeError) {
-        do throws(GLibThread.Fault) {
+        do throws(GLibThread.StartError) {
             try await GLibThread.begin()
         } catch {
             switch error {
@@ -152,17 +152,17 @@ public final class WebKitGTKEngine: Adapter {
 
     private func isSandboxed() async throws(JSBridgeError) -> Bool {
         guard sandbox != .off else {
-            log.tell(.warning, "the page's process is not shut in, as the program asks for: show trusted pages only")
+            log.write(.warning, "the page's process is not shut in, as the program asks for: show trusted pages only")
             return false
         }
-        guard let fault = await SandboxProbe.fault() else { return true }
+        guard let problem = await SandboxProbe.problem() else { return true }
         guard sandbox == .whereAllowed else {
-            let detail = "the page's process cannot be shut in: \(fault)"
+            let detail = "the page's process cannot be shut in: \(problem)"
             throw JSBridgeError(.noSandbox, detail, source: source)
         }
-        log.tell(
+        log.write(
             .warning,
-            "THE PAGE'S PROCESS IS NOT SHUT IN: \(fault). A page that takes it over can do what this user can"
+            "THE PAGE'S PROCESS IS NOT SHUT IN: \(problem). A page that takes it over can do what this user can"
         )
         return false
     }
@@ -213,8 +213,8 @@ extension WebKitPage {
         await wait(ended: nil) { view, end in view.takeSnapshot(end) }
     }
 
-    fileprivate func evaluate(_ script: String) async -> Result<String, ScriptFault> {
-        await wait(ended: .failure(ScriptFault(description: "the page has gone"))) { view, end in
+    fileprivate func evaluate(_ script: String) async -> Result<String, ScriptError> {
+        await wait(ended: .failure(ScriptError(description: "the page has gone"))) { view, end in
             view.evaluate(script, world: nil, end)
         }
     }

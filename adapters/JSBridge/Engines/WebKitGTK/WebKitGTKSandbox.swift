@@ -19,14 +19,14 @@ enum SandboxProbe {
     private static var known: String??
 
     /// Returns the reason why no sandbox is available, or `nil`. The first call takes tens of milliseconds.
-    static func fault() -> String? {
+    static func problem() -> String? {
         if let known { return known }
-        let found = look()
+        let found = probe()
         known = found
         return found
     }
 
-    private static func look() -> String? {
+    private static func probe() -> String? {
         if g_getenv("WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS") != nil {
             return "the environment variable WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS turns it off"
         }
@@ -39,11 +39,11 @@ enum SandboxProbe {
             }
             g_free(path)
         }
-        return tryToShutIn()
+        return runBubblewrap()
     }
 
     /// Runs the same command as the library's own check.
-    private static func tryToShutIn() -> String? {
+    private static func runBubblewrap() -> String? {
         var (output, errors): (UnsafeMutablePointer<gchar>?, UnsafeMutablePointer<gchar>?)
         var status: gint = 0
         let command = "bwrap --ro-bind / / --proc /proc --dev /dev --unshare-all true"
@@ -53,8 +53,8 @@ enum SandboxProbe {
             g_free(errors)
         }
         if hasRun && g_spawn_check_wait_status(status, nil) != 0 { return nil }
-        let said = errors.map { String(cString: $0) } ?? ""
-        let line = said.split(whereSeparator: \.isNewline).first.map { LineText.escaped(String($0)) }
+        let message = errors.map { String(cString: $0) } ?? ""
+        let line = message.split(whereSeparator: \.isNewline).first.map { PageLogText.escaped(String($0)) }
         return "bwrap cannot make namespaces here (\(line ?? "it gives no reason"))"
     }
 }

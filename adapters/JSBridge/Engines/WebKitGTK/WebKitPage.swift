@@ -1,11 +1,11 @@
 #if WebKitGTK
-import AdapterThreads
+import AdapterSupport
 import Logging
 import NavigationChain
 import SignalboxRoutes
 import Synchronization
 
-/// The page of one run: its view, navigation questions and reloads. Its last action is to notify the run of its end.
+/// The page of one run: its view, policy requests and reloads. Its last action is to notify the run of its end.
 @GLibThread
 final class WebKitPage: WebViewSurface {
     /// The dependencies of a page.
@@ -18,22 +18,22 @@ final class WebKitPage: WebViewSurface {
     }
 
     let parts: Parts
-    /// The questions for the run's task to answer; those beyond the bound are refused.
-    nonisolated let questions: AsyncStream<PolicyQuestion>
-    let asking: AsyncStream<PolicyQuestion>.Continuation
+    /// The requests for the run's task to answer; those beyond the bound are refused.
+    nonisolated let policyRequests: AsyncStream<PolicyRequest>
+    let requestContinuation: AsyncStream<PolicyRequest>.Continuation
     private(set) var view: WebKitView?
     private(set) var run: WebViewRun?
     /// The URL of the current document, if any.
     var current: String?
-    var reloadPlan: ReloadPlan
+    var reloadPolicy: CrashReloadPolicy
     var reloadTimer: GLibTimer?
     var liveness: Liveness
     var processesEnded = 0
-    var rawBudget = RawBudget()
+    var rawRateLimit = RawRateLimit()
     /// Whether there is a process whose responsiveness can be checked.
     var hasProcess = true
     private var livenessTimer: GLibTimer?
-    private var open: [ObjectIdentifier: PolicyQuestion] = [:]
+    private var open: [ObjectIdentifier: PolicyRequest] = [:]
     private var waiters: [UInt64: @GLibThread () -> Void] = [:]
     private var lastWaiter: UInt64 = 0
     private let isAwake = Atomic(false)
@@ -41,8 +41,8 @@ final class WebKitPage: WebViewSurface {
     init(_ parts: Parts) {
         self.parts = parts
         let bound = parts.configuration.navigationsWaiting
-        (questions, asking) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(bound))
-        reloadPlan = ReloadPlan(parts.configuration)
+        (policyRequests, requestContinuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(bound))
+        reloadPolicy = CrashReloadPolicy(parts.configuration)
         liveness = Liveness(limit: parts.configuration.unresponsiveLimit)
         OpenObjects.add(1, to: \.pages)
     }
@@ -57,7 +57,7 @@ final class WebKitPage: WebViewSurface {
         let view = WebKitView(parts.settings, listener: self)
         self.view = view
         showTitle()
-        livenessTimer = GLibTimer(after: liveness.interval, repeats: true) { [weak self] in self?.lookWhetherItReacts()
+        livenessTimer = GLibTimer(after: liveness.interval, repeats: true) { [weak self] in self?.checkLiveness()
         }
         view.load(parts.configuration.page.url.text)
     }
@@ -66,23 +66,23 @@ final class WebKitPage: WebViewSurface {
 
     nonisolated func wake() {
         guard !isAwake.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        GLibThread.post { self.evaluateWhatWaits() }
+        GLibThread.post { self.evaluatePendingScripts() }
     }
 
     nonisolated func end() {
         GLibThread.post { self.close() }
     }
 
-    private func evaluateWhatWaits() {
+    private func evaluatePendingScripts() {
         isAwake.store(false, ordering: .releasing)
         guard let run, let view else { return }
         while let script = run.nextScript() {
             view.evaluate(script, world: WebViewScripts.world) { [weak self, processesEnded] _ in
                 // The run has already discarded the scripts of an ended process.
                 guard let self, let run = self.run, self.processesEnded == processesEnded else { return }
-                self.liveness.reacted()
+                self.liveness.responded()
                 run.scriptDone()
-                self.evaluateWhatWaits()
+                self.evaluatePendingScripts()
             }
         }
     }
@@ -92,8 +92,8 @@ final class WebKitPage: WebViewSurface {
         self.run = nil
         livenessTimer?.stop()
         reloadTimer?.stop()
-        asking.finish()
-        refuseOpenQuestions()
+        requestContinuation.finish()
+        refusePendingRequests()
         view?.close()
         view = nil
         for waiter in waiters.values { waiter() }
@@ -101,29 +101,29 @@ final class WebKitPage: WebViewSurface {
         run.surfaceEnded()
     }
 
-    // MARK: - Questions
+    // MARK: - Policy requests
 
-    func ask(_ question: PolicyQuestion) {
-        open[ObjectIdentifier(question)] = question
-        switch asking.yield(question) {
+    func enqueue(_ request: PolicyRequest) {
+        open[ObjectIdentifier(request)] = request
+        switch requestContinuation.yield(request) {
         case .enqueued: break
-        case .dropped(let question):
+        case .dropped(let request):
             parts.counters.add(to: \.navigationsUndecided)
-            answer(question, .refuse)
-        case .terminated: answer(question, .refuse)
-        @unknown default: answer(question, .refuse)
+            answer(request, .refuse)
+        case .terminated: answer(request, .refuse)
+        @unknown default: answer(request, .refuse)
         }
     }
 
-    func answer(_ question: PolicyQuestion, _ answer: PolicyQuestion.Answer) {
-        open[ObjectIdentifier(question)] = nil
-        question.answer(answer)
+    func answer(_ request: PolicyRequest, _ answer: PolicyRequest.Answer) {
+        open[ObjectIdentifier(request)] = nil
+        request.answer(answer)
     }
 
-    func refuseOpenQuestions() {
-        let questions = open.values
+    func refusePendingRequests() {
+        let policyRequests = open.values
         open = [:]
-        for question in questions { question.answer(.refuse) }
+        for request in policyRequests { request.answer(.refuse) }
     }
 
     // MARK: - Callbacks
@@ -156,37 +156,37 @@ extension WebKitPage: WebKitViewListener {
         // The library shows the empty document when it has nothing else to show.
         if url != "about:blank" { current = url }
         hasProcess = true
-        liveness.reacted()
-        reloadPlan.lives(at: .now)
+        liveness.responded()
+        reloadPolicy.loadCommitted(at: .now)
         run?.committed()
     }
 
     func loadFailed(_ url: String, _ message: String, isRefusal: Bool) {
         // A refused load is not a failure of the page.
         guard !isRefusal else { return }
-        let line = LineText.escaped(message)
-        parts.log.say(.warning, "load", "a page cannot be loaded: \(line)")
-        if current == nil { loadAgain("the first page cannot be loaded: \(line)") }
+        let line = PageLogText.escaped(message)
+        parts.log.writeLimited(.warning, "load", "a page cannot be loaded: \(line)")
+        if current == nil { scheduleReload("the first page cannot be loaded: \(line)") }
     }
 
     func received(_ text: String) {
-        liveness.reacted()
+        liveness.responded()
         run?.received(text)
     }
 
     func receivedRaw(_ post: RawPost, _ reply: RawReply) {
         guard let run else { return }
-        if !rawBudget.take(post.json?.utf8.count ?? 0, in: post.time, at: .now) {
+        if !rawRateLimit.take(post.json?.utf8.count ?? 0, in: post.time, at: .now) {
             // Posted, because handlers must not be closed within one of their signals.
             GLibThread.post { self.view?.closeRawHandlers() }
             let text = "a frame, or a page of another origin, posts too much to handlers; they are closed to it"
-            parts.log.say(.warning, "flood", text)
+            parts.log.writeLimited(.warning, "flood", text)
         }
         run.receivedRaw(post.handler, post.json) { answer in GLibThread.post { reply.settle(answer) } }
     }
 
-    func asked(_ question: PolicyQuestion) {
-        ask(question)
+    func policyRequested(_ request: PolicyRequest) {
+        enqueue(request)
     }
 
     func titleChanged(_ title: String?) {
@@ -197,10 +197,10 @@ extension WebKitPage: WebKitViewListener {
     func processEnded(_ reason: String) {
         hasProcess = false
         processesEnded += 1
-        liveness.reacted()
+        liveness.responded()
         run?.processEnded()
-        parts.log.say(.warning, "process", "the page's process has ended: \(reason)")
-        loadAgain("the page's process ended: \(reason)")
+        parts.log.writeLimited(.warning, "process", "the page's process has ended: \(reason)")
+        scheduleReload("the page's process ended: \(reason)")
     }
 
     func dialogOpened() {
@@ -211,18 +211,18 @@ extension WebKitPage: WebKitViewListener {
         parts.handle.close()
     }
 
-    func refused(_ wish: String) {
-        parts.log.say(.info, wish, "the page wanted \(wish), which pages are not given")
+    func denied(_ request: String) {
+        parts.log.writeLimited(.info, request, "the page wanted \(request), which pages are not given")
     }
 
     /// Sets the window's title to the page's.
     func showTitle() {
-        view?.entitle(parts.handle.title ?? "")
+        view?.setTitle(parts.handle.title ?? "")
     }
 
-    private func loadAgain(_ reason: String) {
+    private func scheduleReload(_ reason: String) {
         guard run != nil, reloadTimer == nil else { return }
-        guard let wait = reloadPlan.ended(at: .now, share: .random(in: 0...1)) else {
+        guard let wait = reloadPolicy.failed(at: .now, jitter: .random(in: 0...1)) else {
             let times = parts.configuration.reloads
             let detail = "\(reason), and was begun again \(times) times in a row; raise `reloads` or mend the page"
             run?.fail(JSBridgeError(.pageFailed, detail, source: parts.configuration.source))
@@ -241,73 +241,87 @@ extension WebKitPage: WebKitViewListener {
         reloadTimer?.stop()
         reloadTimer = nil
         hasProcess = true
-        liveness.reacted()
+        liveness.responded()
         view?.load(url)
     }
 
     /// Checks whether the process responds, and ends it after the time limit.
-    func lookWhetherItReacts() {
+    func checkLiveness() {
         guard hasProcess, let view else { return }
-        switch liveness.look(at: .now) {
+        switch liveness.check(at: .now) {
         case .wait: break
-        case .ask: view.evaluate("0", world: WebViewScripts.world) { [weak self] _ in self?.liveness.reacted() }
-        case .end:
+        case .ping: view.evaluate("0", world: WebViewScripts.world) { [weak self] _ in self?.liveness.responded() }
+        case .terminate:
             let limit = parts.configuration.unresponsiveLimit
-            parts.log.say(.warning, "unresponsive", "the page did not react for \(limit); its process is ended")
-            view.endProcess()
+            parts.log.writeLimited(
+                .warning,
+                "unresponsive",
+                "the page did not react for \(limit); its process is ended"
+            )
+            view.terminateProcess()
         }
     }
 }
 
 extension WebKitPage {
-    /// Answers the library's questions concurrently until the page or the task ends, then refuses the rest.
-    nonisolated func answerQuestions(_ gate: NavigationGate) async {
+    /// Answers the library's policy requests concurrently until the page or the task ends, then refuses the rest.
+    nonisolated func answerPolicyRequests(_ gate: NavigationGate) async {
         await withDiscardingTaskGroup { group in
-            for await question in questions {
-                group.addTask { await self.answer(question, gate) }
+            for await request in policyRequests {
+                group.addTask { await self.answer(request, gate) }
             }
             group.cancelAll()
         }
-        await stopAsking()
+        await finishRequests()
     }
 
-    /// Answers a question outside the library's thread, because handlers and observers of the chain may take time.
-    nonisolated private func answer(_ question: PolicyQuestion, _ gate: NavigationGate) async {
+    /// Answers a request outside the library's thread, because handlers and observers of the chain may take time.
+    nonisolated private func answer(_ request: PolicyRequest, _ gate: NavigationGate) async {
         let page = await currentURL
-        let verdict = await gate.decide(question.text, kind: question.kind, frame: question.frame, page: page)
-        await settle(question, verdict)
+        let verdict = await gate.decide(request.text, kind: request.kind, frame: request.frame, page: page)
+        await settle(request, verdict)
     }
 
     private var currentURL: URLText? { current.flatMap { try? URLText($0) } }
 
-    private func settle(_ question: PolicyQuestion, _ verdict: NavigationVerdict) {
-        switch (verdict.policy, question.kind) {
+    private func settle(_ request: PolicyRequest, _ verdict: NavigationVerdict) {
+        switch (verdict.policy, request.kind) {
         case (.cancel, _):
-            if current == nil { parts.log.say(.warning, "first", "the first page may not be loaded: \(verdict)") }
-            answer(question, .refuse)
+            if current == nil {
+                parts.log.writeLimited(.warning, "first", "the first page may not be loaded: \(verdict)")
+            }
+            answer(request, .refuse)
         case (.download, _), (.allow, .download):
-            parts.log.say(.warning, "download", "something was to be stored, which this engine does not: \(verdict)")
-            answer(question, .refuse)
+            parts.log.writeLimited(
+                .warning,
+                "download",
+                "something was to be stored, which this engine does not: \(verdict)"
+            )
+            answer(request, .refuse)
         case (.allow, .newWindow):
-            answer(question, .refuse)
-            openHere(verdict)
+            answer(request, .refuse)
+            loadInThisView(verdict)
         case (.allow, _):
-            answer(question, .load)
+            answer(request, .load)
         }
     }
 
     /// Opens a page's new window in this view. The load is subject to the navigation chain like any other.
-    private func openHere(_ verdict: NavigationVerdict) {
+    private func loadInThisView(_ verdict: NavigationVerdict) {
         guard let url = verdict.url, url.scheme == "http" || url.scheme == "https" else {
-            parts.log.say(.warning, "window", "only pages of the web are loaded in place of a new window: \(verdict)")
+            parts.log.writeLimited(
+                .warning,
+                "window",
+                "only pages of the web are loaded in place of a new window: \(verdict)"
+            )
             return
         }
         view?.load(url.text)
     }
 
-    private func stopAsking() {
-        asking.finish()
-        refuseOpenQuestions()
+    private func finishRequests() {
+        requestContinuation.finish()
+        refusePendingRequests()
     }
 }
 #endif

@@ -2,13 +2,13 @@
 import CWebKitGTK
 
 /// An error of a script without a value.
-struct ScriptFault: Error, CustomStringConvertible {
+struct ScriptError: Error, CustomStringConvertible {
     let description: String
 }
 
 extension WebKitView {
     /// A closure called when a script has ended.
-    typealias ScriptEnd = @GLibThread (Result<String, ScriptFault>) -> Void
+    typealias ScriptEnd = @GLibThread (Result<String, ScriptError>) -> Void
 
     /// Evaluates a script in the main frame of the document that is current when it runs.
     ///
@@ -51,7 +51,7 @@ private final class ScriptCallback {
         OpenObjects.add(-1, to: \.scripts)
     }
 
-    func finish(_ result: Result<String, ScriptFault>) {
+    func finish(_ result: Result<String, ScriptError>) {
         guard let view, !view.isClosed else { return }
         end(result)
     }
@@ -61,20 +61,20 @@ private func scriptEnded(_ source: UnsafeMutablePointer<GObject>?, _ result: Opa
     guard let receiver else { return }
     let callback = Unmanaged<ScriptCallback>.fromOpaque(receiver).takeRetainedValue()
     let text = source.flatMap { source in result.map { scriptResult(UnsafeMutableRawPointer(source), $0) } }
-    let ended = text ?? .failure(ScriptFault(description: "the library gave no result"))
+    let ended = text ?? .failure(ScriptError(description: "the library gave no result"))
     GLibThread.assumeIsolated { callback.finish(ended) }
 }
 
-private func scriptResult(_ view: UnsafeMutableRawPointer, _ result: OpaquePointer) -> Result<String, ScriptFault> {
+private func scriptResult(_ view: UnsafeMutableRawPointer, _ result: OpaquePointer) -> Result<String, ScriptError> {
     var error: UnsafeMutablePointer<GError>?
     let view = view.assumingMemoryBound(to: WebKitWebView.self)
     guard let value = webkit_web_view_evaluate_javascript_finish(view, result, &error) else {
         let message = error?.pointee.message.map { String(cString: $0) } ?? "no value"
         g_clear_error(&error)
-        return .failure(ScriptFault(description: message))
+        return .failure(ScriptError(description: message))
     }
     defer { g_object_unref(value) }
-    guard let text = jsc_value_to_string(value) else { return .failure(ScriptFault(description: "no text")) }
+    guard let text = jsc_value_to_string(value) else { return .failure(ScriptError(description: "no text")) }
     defer { g_free(text) }
     return .success(String(cString: text))
 }

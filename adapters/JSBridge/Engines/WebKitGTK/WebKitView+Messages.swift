@@ -103,9 +103,9 @@ private func rawMessageReceived(
     let kept = ForeignReference(owned: UnsafeMutableRawPointer(webkit_script_message_reply_ref(reply))) {
         webkit_script_message_reply_unref(OpaquePointer($0))
     }
-    let home = ForeignReference(object: context)
+    let contextReference = ForeignReference(object: context)
     GLibThread.assumeIsolated {
-        handler.view?.listener?.receivedRaw(post, RawReply(kept, context: home))
+        handler.view?.listener?.receivedRaw(post, RawReply(kept, context: contextReference))
     }
     return 1
 }

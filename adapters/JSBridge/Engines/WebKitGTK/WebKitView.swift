@@ -57,13 +57,13 @@ final class WebKitView {
     }
 
     /// Terminates the page's process, which results in ``WebKitViewListener/processEnded(_:)``.
-    func endProcess() {
+    func terminateProcess() {
         guard !isClosed else { return }
         webkit_web_view_terminate_web_process(view)
     }
 
     /// Sets the window's title.
-    func entitle(_ title: String) {
+    func setTitle(_ title: String) {
         guard !isClosed, !isOffscreen else { return }
         gtk_window_set_title(UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self), title)
     }
@@ -155,7 +155,7 @@ protocol WebKitViewListener: AnyObject {
     func receivedRaw(_ post: RawPost, _ reply: RawReply)
 
     /// Requests a verdict for a navigation.
-    func asked(_ question: PolicyQuestion)
+    func policyRequested(_ request: PolicyRequest)
 
     /// Reports a change of the document's title.
     func titleChanged(_ title: String?)
@@ -169,8 +169,8 @@ protocol WebKitViewListener: AnyObject {
     /// Reports that the user has closed the window.
     func windowClosed()
 
-    /// Reports a request of the page that was refused because no page is granted it.
-    func refused(_ wish: String)
+    /// Reports a request of the page that was denied because no page is granted it.
+    func denied(_ request: String)
 }
 
 private typealias View = UnsafeMutablePointer<WebKitWebView>
@@ -197,7 +197,7 @@ extension WebKitView {
         connect("web-process-terminated", unsafeBitCast(processEnded as Ended, to: GCallback.self))
         connect("notify::title", unsafeBitCast(titleChanged as Notify, to: GCallback.self))
         Signal.connect("delete-event", of: window, to: self, unsafeBitCast(windowClosed as Delete, to: GCallback.self))
-        connectWishes()
+        connectPermissionRequests()
     }
 
     func connect(_ name: String, _ handler: GCallback) {
@@ -247,7 +247,7 @@ private func decidePolicy(
     _ receiver: gpointer?
 ) -> gboolean {
     guard let receiver, let decision else { return 1 }
-    guard let reading = PolicyQuestion.Reading(decision, type) else {
+    guard let reading = PolicyRequest.Reading(decision, type) else {
         webkit_policy_decision_ignore(decision)
         return 1
     }
@@ -257,7 +257,7 @@ private func decidePolicy(
     }
     let kept = ForeignReference(object: decision)
     let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.asked(PolicyQuestion(kept, reading)) }
+    GLibThread.assumeIsolated { view.listener?.policyRequested(PolicyRequest(kept, reading)) }
     return 1
 }
 
@@ -269,22 +269,22 @@ private func createView(
     _ receiver: gpointer?
 ) -> UnsafeMutablePointer<GtkWidget>? {
     guard let receiver, let action else { return nil }
-    let reading = PolicyQuestion.Reading(action, opensWindow: true)
+    let reading = PolicyRequest.Reading(action, opensWindow: true)
     let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.asked(PolicyQuestion(nil, reading)) }
+    GLibThread.assumeIsolated { view.listener?.policyRequested(PolicyRequest(nil, reading)) }
     return nil
 }
 
 private func processEnded(_: View?, _ reason: WebKitWebProcessTerminationReason, _ receiver: gpointer?) {
     guard let receiver else { return }
-    let words =
+    let cause =
         switch reason {
         case WEBKIT_WEB_PROCESS_CRASHED: "it crashed"
         case WEBKIT_WEB_PROCESS_EXCEEDED_MEMORY_LIMIT: "it needed too much memory"
         default: "it was ended"
         }
     let view = Unmanaged<WebKitView>.fromOpaque(receiver).takeUnretainedValue()
-    GLibThread.assumeIsolated { view.listener?.processEnded(words) }
+    GLibThread.assumeIsolated { view.listener?.processEnded(cause) }
 }
 
 private func titleChanged(_ view: View?, _: UnsafeMutablePointer<GParamSpec>?, _ receiver: gpointer?) {

@@ -1,12 +1,12 @@
-import AdapterThreads
+import AdapterSupport
 
 /// A check whether a page responds within a time limit. Pure: the caller passes the time.
 struct Liveness {
     /// The caller's next action.
-    enum Step { case ask, wait, end }
+    enum Step { case ping, wait, terminate }
 
     private let limit: Duration
-    private var asked: ContinuousClock.Instant?
+    private var pingedAt: ContinuousClock.Instant?
     private var waitsForUser = false
 
     /// - Parameter limit: The maximum time for an answer.
@@ -18,13 +18,13 @@ struct Liveness {
     var interval: Duration { min(limit / 8, .seconds(5)) }
 
     /// Returns the next step.
-    mutating func look(at now: ContinuousClock.Instant) -> Step {
+    mutating func check(at now: ContinuousClock.Instant) -> Step {
         guard !waitsForUser else { return .wait }
-        guard let asked else {
-            self.asked = now
-            return .ask
+        guard let pingedAt else {
+            self.pingedAt = now
+            return .ping
         }
-        return now - asked >= limit ? .end : .wait
+        return now - pingedAt >= limit ? .terminate : .wait
     }
 
     /// Suspends the check while a dialog blocks the page, until the page responds again.
@@ -33,22 +33,22 @@ struct Liveness {
     }
 
     /// Records that the page responded or was replaced.
-    mutating func reacted() {
-        asked = nil
+    mutating func responded() {
+        pingedAt = nil
         waitsForUser = false
     }
 }
 
 /// A policy for reloading a page whose process ended. Pure: the caller passes the time.
-struct ReloadPlan {
+struct CrashReloadPolicy {
     /// The lifetime after which earlier failures are forgotten.
-    static let lasting = Duration.seconds(60)
+    static let resetAfter = Duration.seconds(60)
 
     private let reloads: Int
     private let first: Duration
     private let cap: Duration
     private var backoff: ReconnectBackoff
-    private var inRow = 0
+    private var consecutiveFailures = 0
     private var began: ContinuousClock.Instant?
 
     init(_ configuration: WebViewConfiguration) {
@@ -59,50 +59,50 @@ struct ReloadPlan {
     }
 
     /// Records a committed load. Repeated calls for one process have no effect.
-    mutating func lives(at now: ContinuousClock.Instant) {
+    mutating func loadCommitted(at now: ContinuousClock.Instant) {
         if began == nil { began = now }
     }
 
-    /// Records the end of the page's process.
+    /// Records the end of the page's process, or a failed load of its first page.
     ///
-    /// - Parameter share: A random position from 0 to 1 in the range of the wait.
+    /// - Parameter jitter: A random position from 0 to 1 in the range of the wait.
     /// - Returns: The wait before the page is reloaded, or `nil` after too many failures in a row.
-    mutating func ended(at now: ContinuousClock.Instant, share: Double) -> Duration? {
-        if let began, now - began >= ReloadPlan.lasting {
-            inRow = 0
+    mutating func failed(at now: ContinuousClock.Instant, jitter: Double) -> Duration? {
+        if let began, now - began >= CrashReloadPolicy.resetAfter {
+            consecutiveFailures = 0
             backoff.succeeded()
         }
         began = nil
-        guard inRow < reloads else { return nil }
-        inRow += 1
-        return backoff.next(isConfigurationFault: false, share: share)
+        guard consecutiveFailures < reloads else { return nil }
+        consecutiveFailures += 1
+        return backoff.next(isConfigurationError: false, jitter: jitter)
     }
 }
 
 /// The progress of a page's graceful end after all its messages have their outcomes.
-struct LastWords {
+struct GracefulClose {
     /// The maximum number of rounds for a page that calls again on each `drain`.
-    private static let mostRounds = 100
+    private static let maximumRounds = 100
 
-    private(set) var haveBegun = false
+    private(set) var hasBegun = false
     /// Whether the page was notified of its end, after which it settles its calls by itself.
-    private(set) var haveEnded = false
+    private(set) var hasEnded = false
     private var rounds = 0
 
     /// - Returns: Whether this call begins the graceful end.
     mutating func begin() -> Bool {
-        defer { haveBegun = true }
-        return !haveBegun
+        defer { hasBegun = true }
+        return !hasBegun
     }
 
     mutating func end() {
-        haveEnded = true
+        hasEnded = true
     }
 
     /// Counts another script that delivers outcomes.
     mutating func countRound() {
-        if haveBegun { rounds += 1 }
+        if hasBegun { rounds += 1 }
     }
 
-    var areTooMany: Bool { rounds > LastWords.mostRounds }
+    var hasTooManyRounds: Bool { rounds > GracefulClose.maximumRounds }
 }

@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 import SignalboxRoutes
 
@@ -25,46 +25,47 @@ struct RelayReader {
 
     /// Returns the first line. Call once, before ``record()``.
     mutating func header() throws(RelayTextError) -> (token: String, origin: String) {
-        let words = try words(atMost: RelayReader.tokenLength + 1 + RelayReader.longestOrigin)
-        guard words.count == 2, words[0].utf8.count == RelayReader.tokenLength, words[0].utf8.allSatisfy(\.isHexDigit)
-        else { throw fault("a token and an origin expected") }
-        return (words[0], words[1])
+        let fields = try fields(atMost: RelayReader.tokenLength + 1 + RelayReader.longestOrigin)
+        guard fields.count == 2, fields[0].utf8.count == RelayReader.tokenLength,
+            fields[0].utf8.allSatisfy(\.isHexDigit)
+        else { throw invalid("a token and an origin expected") }
+        return (fields[0], fields[1])
     }
 
     /// Returns the next record, or `nil` at the end.
     mutating func record() throws(RelayTextError) -> RelayRecord? {
         guard next <= bytes.count else { return nil }
-        let words = try words(atMost: RelayReader.longestHead)
-        let place = line
-        guard let second = nextLine(), let third = nextLine() else { throw fault("a record of three lines expected") }
-        guard let record = read(words, second, third) else {
-            throw RelayTextError(line: place, detail: "not a known record")
+        let fields = try fields(atMost: RelayReader.longestHead)
+        let firstLine = line
+        guard let second = nextLine(), let third = nextLine() else { throw invalid("a record of three lines expected") }
+        guard let record = read(fields, second, third) else {
+            throw RelayTextError(line: firstLine, detail: "not a known record")
         }
         return record
     }
 
-    private func read(_ words: [String], _ second: Range<Int>, _ third: Range<Int>) -> RelayRecord? {
-        switch (words[0], words.count) {
+    private func read(_ fields: [String], _ second: Range<Int>, _ third: Range<Int>) -> RelayRecord? {
+        switch (fields[0], fields.count) {
         case ("call", 4):
-            guard let number = RelayReader.number(words[1]), let timeout = RelayReader.timeout(words[2]),
-                let units = RelayReader.number(words[3])
+            guard let number = RelayReader.number(fields[1]), let timeout = RelayReader.timeout(fields[2]),
+                let units = RelayReader.number(fields[3])
             else { return nil }
             return .call(number: number, timeout: timeout, units: Int(units), handler: second, json: third)
         case ("answer", 3):
-            guard second.isEmpty, let number = RelayReader.number(words[1]),
-                let kind = RelayRecord.AnswerKind(rawValue: words[2])
+            guard second.isEmpty, let number = RelayReader.number(fields[1]),
+                let kind = RelayRecord.AnswerKind(rawValue: fields[2])
             else { return nil }
             return .answer(number: number, kind, text: third)
         case ("warn", 1): return second.isEmpty ? .warn(third) : nil
         case ("error", 1): return second.isEmpty ? .error(third) : nil
-        default: return second.isEmpty && third.isEmpty ? readCounts(words) : nil
+        default: return second.isEmpty && third.isEmpty ? readCounts(fields) : nil
         }
     }
 
-    private func readCounts(_ words: [String]) -> RelayRecord? {
-        let counts = words.dropFirst().compactMap { RelayReader.number($0).map { Int($0) } }
-        guard counts.count == words.count - 1 else { return nil }
-        switch (words[0], counts.count) {
+    private func readCounts(_ fields: [String]) -> RelayRecord? {
+        let counts = fields.dropFirst().compactMap { RelayReader.number($0).map { Int($0) } }
+        guard counts.count == fields.count - 1 else { return nil }
+        switch (fields[0], counts.count) {
         case ("hello", 0): return .hello
         case ("full", 1): return .full(counts[0])
         case ("withheld", 2): return .withheld(lines: counts[0], errors: counts[1])
@@ -74,7 +75,7 @@ struct RelayReader {
 
     // MARK: - Lines
 
-    private func fault(_ detail: String) -> RelayTextError {
+    private func invalid(_ detail: String) -> RelayTextError {
         RelayTextError(line: line, detail: detail)
     }
 
@@ -88,11 +89,11 @@ struct RelayReader {
         return start..<end
     }
 
-    /// Returns the ASCII words of the next line, at least one.
-    private mutating func words(atMost limit: Int) throws(RelayTextError) -> [String] {
-        guard let range = nextLine(), range.count <= limit else { throw fault("a short line expected") }
+    /// Returns the ASCII fields of the next line, at least one.
+    private mutating func fields(atMost limit: Int) throws(RelayTextError) -> [String] {
+        guard let range = nextLine(), range.count <= limit else { throw invalid("a short line expected") }
         let text = UnsafeRawBufferPointer(rebasing: bytes[range])
-        guard text.allSatisfy({ (0x20..<0x7F).contains($0) }) else { throw fault("plain ASCII expected") }
+        guard text.allSatisfy({ (0x20..<0x7F).contains($0) }) else { throw invalid("plain ASCII expected") }
         return text.split(separator: 0x20, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -175,10 +176,10 @@ struct ClaimedOrigin {
     ///   - scheme: The frame's scheme; empty if its origin is opaque.
     ///   - host: The frame's host; an IPv6 address may have brackets.
     ///   - port: The frame's port, or 0 for the scheme's default.
-    func isThat(ofScheme scheme: String, host: String, port: Int) -> Bool {
+    func matches(scheme: String, host: String, port: Int) -> Bool {
         let needsBrackets = host.utf8.contains(UInt8(ascii: ":")) && host.utf8.first != UInt8(ascii: "[")
-        let place = (needsBrackets ? "[\(host)]" : host) + (port == 0 ? "" : ":\(port)")
-        guard let origin, let frame = try? WebOrigin("\(scheme)://\(place)") else { return false }
+        let authority = (needsBrackets ? "[\(host)]" : host) + (port == 0 ? "" : ":\(port)")
+        guard let origin, let frame = try? WebOrigin("\(scheme)://\(authority)") else { return false }
         return origin == frame
     }
 }
@@ -211,7 +212,7 @@ struct RelayScript {
     }
 
     /// Adds the refusal of a message.
-    mutating func add(_ refusal: OutcomeRefusal, of number: UInt64) {
+    mutating func add(_ refusal: ErrorReply, of number: UInt64) {
         begin("refuse", number)
         add(refusal.code)
         add(refusal.message, after: ",")
@@ -253,13 +254,13 @@ struct RelayScript {
 
     // MARK: - Pieces
 
-    private mutating func begin(_ word: String, _ number: UInt64) {
-        begin(word)
+    private mutating func begin(_ operation: String, _ number: UInt64) {
+        begin(operation)
         add(plain: ",\(number),")
     }
 
-    private mutating func begin(_ word: String) {
-        add(plain: count == 0 ? "[\"\(word)\"" : ",[\"\(word)\"")
+    private mutating func begin(_ operation: String) {
+        add(plain: count == 0 ? "[\"\(operation)\"" : ",[\"\(operation)\"")
         count += 1
     }
 

@@ -1,6 +1,6 @@
 import SignalboxCore
 
-/// The state machine of a web view's run. Pure: it returns the actions to perform as ``RunEffects``.
+/// The state machine of a web view's run. Pure: it returns the actions to perform as ``WebViewEffects``.
 struct RunState: Sendable {
     enum Life { case open, stopping, over }
 
@@ -9,7 +9,7 @@ struct RunState: Sendable {
         /// Waits until the intake has room.
         case roomWanted
         /// Starts the time limit for the page's graceful end.
-        case lastWords
+        case gracefulClose
         /// Everything has settled and the surface has ended.
         case over
     }
@@ -27,7 +27,7 @@ struct RunState: Sendable {
     /// A message without an outcome.
     enum Call {
         case page(number: UInt64, document: Int, units: Int)
-        case raw(RunEffects.Reply)
+        case raw(WebViewEffects.Reply)
         /// A call whose caller has gone.
         case gone
     }
@@ -39,7 +39,7 @@ struct RunState: Sendable {
     }
 
     /// The maximum number of raw calls without an outcome.
-    static let mostRawCalls = 64
+    static let maximumRawCalls = 64
 
     var life = Life.open
     var failure: JSBridgeError?
@@ -51,22 +51,22 @@ struct RunState: Sendable {
     private var rawCalls = 0
 
     /// The batches to submit after `rest`, which the intake has refused once. Their tokens are in `calls`.
-    var batches = WaitingLine<[Arrival]>()
+    var batches = Fifo<[Arrival]>()
     var rest: [Arrival] = []
     var isSubmitting = false
     var isWaitingForRoom = false
-    var wantsRoom = false
+    var needsRoom = false
 
-    var pieces = WaitingLine<Piece>()
+    var pieces = Fifo<Piece>()
     /// The number of scripts in progress.
     var scripts = 0
-    var hasMail = false
-    var wantsWake = false
+    var hasMessages = false
+    var needsWake = false
     /// Whether the surface was woken and has not yet found that no script is left.
     var isAwake = false
 
-    var lastWords = LastWords()
-    var wantsTimer = false
+    var gracefulClose = GracefulClose()
+    var needsCloseTimer = false
     var hasSurfaceEnded = false
     var waiter: CheckedContinuation<Event, Never>?
 
@@ -79,29 +79,29 @@ struct RunState: Sendable {
     // MARK: - Documents
 
     /// Registers a document that has announced itself.
-    mutating func hello(_ token: String, _ origin: Origin, _ effects: inout RunEffects) {
+    mutating func hello(_ token: String, _ origin: Origin, _ effects: inout WebViewEffects) {
         guard life != .over else { return }
         loseDocument(&effects)
         documents += 1
         document = Document(token: token, origin: origin, serial: documents)
-        wantsWake = true
+        needsWake = true
     }
 
     /// Removes the current document, if any.
-    mutating func loseDocument(_ effects: inout RunEffects) {
+    mutating func loseDocument(_ effects: inout WebViewEffects) {
         guard document != nil else { return }
         document = nil
         for piece in pieces.all {
             if case .outcome(_, _, let units) = piece { credit.release(units: units) }
         }
-        pieces = WaitingLine()
+        pieces = Fifo()
         credit.begin()
         effects.losesDocument = true
     }
 
     // MARK: - Incoming messages
 
-    enum Admission {
+    enum CallAdmission {
         case taken(token: UInt64, Origin)
         /// The page receives an answer or needs none.
         case settled
@@ -109,11 +109,11 @@ struct RunState: Sendable {
     }
 
     /// Admits a message of the document.
-    mutating func admit(_ number: UInt64, units: Int) -> Admission {
-        guard let document, life != .over, !lastWords.haveEnded else { return .settled }
+    mutating func admit(_ number: UInt64, units: Int) -> CallAdmission {
+        guard let document, life != .over, !gracefulClose.hasEnded else { return .settled }
         guard credit.take(units: units) else { return .beyondCredit }
         guard life == .open else {
-            tell(.outcome(number: number, .abandoned(.drain), units: units))
+            notify(.outcome(number: number, .abandoned(.drain), units: units))
             return .settled
         }
         lastToken += 1
@@ -121,16 +121,16 @@ struct RunState: Sendable {
         return .taken(token: lastToken, document.origin)
     }
 
-    enum RawAdmission {
+    enum RawCallAdmission {
         case taken(token: UInt64)
         case refused(Outcome)
         case full
     }
 
     /// Admits a call whose frame is unknown.
-    mutating func admitRaw(_ reply: @escaping RunEffects.Reply) -> RawAdmission {
+    mutating func admitRaw(_ reply: @escaping WebViewEffects.Reply) -> RawCallAdmission {
         guard life == .open else { return .refused(.abandoned(life == .over ? .stop : .drain)) }
-        guard rawCalls < RunState.mostRawCalls else { return .full }
+        guard rawCalls < RunState.maximumRawCalls else { return .full }
         rawCalls += 1
         lastToken += 1
         calls[lastToken] = .raw(reply)
@@ -138,13 +138,13 @@ struct RunState: Sendable {
     }
 
     /// Settles a message with its outcome. Ignores unknown tokens, because a sink may be called too often.
-    mutating func settle(_ token: UInt64, _ outcome: Outcome, _ effects: inout RunEffects) {
+    mutating func settle(_ token: UInt64, _ outcome: Outcome, _ effects: inout WebViewEffects) {
         switch calls.removeValue(forKey: token) {
         case .page(let number, document?.serial, let units):
-            tell(.outcome(number: number, outcome, units: units))
+            notify(.outcome(number: number, outcome, units: units))
         case .page(_, _, let units):
             credit.release(units: units)
-            if document != nil && credit.isGrantDue { wantsWake = true }
+            if document != nil && credit.isGrantDue { needsWake = true }
         case .raw(let reply):
             rawCalls -= 1
             effects.answers.append((reply, RawAnswer(outcome)))
@@ -152,15 +152,15 @@ struct RunState: Sendable {
         }
     }
 
-    mutating func tell(_ piece: Piece) {
+    mutating func notify(_ piece: Piece) {
         pieces.append(piece)
-        wantsWake = true
+        needsWake = true
     }
 
     // MARK: - Submission
 
     /// Appends arrivals to submit after those already waiting.
-    mutating func submit(_ arrivals: [Arrival], _ effects: inout RunEffects) {
+    mutating func submit(_ arrivals: [Arrival], _ effects: inout WebViewEffects) {
         guard !arrivals.isEmpty else { return }
         if life == .open { batches.append(arrivals) } else { refuse(arrivals[...], &effects) }
     }
@@ -175,24 +175,24 @@ struct RunState: Sendable {
     }
 
     /// Records the number of arrivals that the intake accepted from the batch.
-    mutating func submitted(_ batch: [Arrival], _ taken: Int, _ effects: inout RunEffects) {
+    mutating func submitted(_ batch: [Arrival], _ taken: Int, _ effects: inout WebViewEffects) {
         isSubmitting = false
         guard taken < batch.count else { return }
         guard life == .open else { return refuse(batch[taken...], &effects) }
         rest = Array(batch[taken...])
         isWaitingForRoom = true
-        wantsRoom = true
+        needsRoom = true
     }
 
     /// Settles arrivals that were not submitted as `drain`.
-    mutating func refuse(_ arrivals: ArraySlice<Arrival>, _ effects: inout RunEffects) {
+    mutating func refuse(_ arrivals: ArraySlice<Arrival>, _ effects: inout WebViewEffects) {
         for arrival in arrivals { settle(arrival.token, .abandoned(.drain), &effects) }
     }
 }
 
 extension RunState {
     /// The maximum number of scripts in progress. An unresponsive page thus fills the mailbox instead of the memory.
-    static let mostScripts = 4
+    static let maximumScripts = 4
     /// The maximum number of pieces in a script, and the size in bytes after which it takes no more.
     static let scriptPieces = 256
     static let scriptBytes = 1_048_576
@@ -200,7 +200,7 @@ extension RunState {
     /// The document's own notifications in a script, and whether messages from the program may follow them.
     struct Beginning {
         let pieces: [Piece]
-        let takesMail: Bool
+        let includesMessages: Bool
     }
 
     /// The result of writing a script.
@@ -214,11 +214,11 @@ extension RunState {
 
     /// Begins a script if the state permits one.
     mutating func beginScript() -> Beginning? {
-        guard life != .over, document != nil, scripts < RunState.mostScripts else {
+        guard life != .over, document != nil, scripts < RunState.maximumScripts else {
             isAwake = false
             return nil
         }
-        hasMail = false
+        hasMessages = false
         let taken = pieces.take(atMost: RunState.scriptPieces, bytes: RunState.scriptBytes) { piece in
             guard case .outcome(_, .handled(let reply), _) = piece else { return 0 }
             return reply?.count ?? 0
@@ -228,11 +228,11 @@ extension RunState {
         }
         // Counted from here, because the pieces taken are not delivered until the script is done.
         scripts += 1
-        return Beginning(pieces: taken, takesMail: !lastWords.haveBegun)
+        return Beginning(pieces: taken, includesMessages: !gracefulClose.hasBegun)
     }
 
     /// Ends a script of `count` pieces, of which `calls` are calls for the document to answer.
-    mutating func endScript(telling count: Int, calls: Int) -> Script {
+    mutating func endScript(pieces count: Int, calls: Int) -> Script {
         guard life != .over, var document else {
             scripts = max(0, scripts - 1)
             isAwake = false
@@ -240,43 +240,43 @@ extension RunState {
         }
         guard count > 0 || credit.isGrantDue else {
             scripts -= 1
-            if hasMail || !pieces.isEmpty { return .again }
+            if hasMessages || !pieces.isEmpty { return .again }
             isAwake = false
             return .none
         }
         document.calls += calls
         self.document = document
-        lastWords.countRound()
+        gracefulClose.countRound()
         return .given(to: document.token, grant: credit.grant(), answers: document.calls)
     }
 
     mutating func scriptDone() {
         // The process whose scripts were counted may have ended.
         scripts = max(0, scripts - 1)
-        if document != nil { wantsWake = true }
+        if document != nil { needsWake = true }
     }
 
-    mutating func mailArrived() {
-        hasMail = true
-        if document != nil { wantsWake = true }
+    mutating func messagesArrived() {
+        hasMessages = true
+        if document != nil { needsWake = true }
     }
 }
 
 extension RunState {
     /// Begins the graceful end.
-    mutating func stop(_ effects: inout RunEffects) {
+    mutating func stop(_ effects: inout WebViewEffects) {
         guard life == .open else { return }
         life = .stopping
         isWaitingForRoom = false
-        wantsRoom = false
+        needsRoom = false
         let waiting = [rest] + batches.all
         rest = []
-        batches = WaitingLine()
+        batches = Fifo()
         for batch in waiting { refuse(batch[...], &effects) }
     }
 
     /// Ends the run immediately.
-    mutating func end(_ error: JSBridgeError?, _ effects: inout RunEffects) {
+    mutating func end(_ error: JSBridgeError?, _ effects: inout WebViewEffects) {
         guard life != .over else { return }
         stop(&effects)
         life = .over
@@ -290,13 +290,13 @@ extension RunState {
     }
 
     /// Derives the effects that follow from any change.
-    mutating func conclude(_ effects: inout RunEffects) {
-        if life == .stopping && calls.isEmpty && !isSubmitting { sayLastWords(&effects) }
-        if wantsWake && !isAwake && life != .over {
+    mutating func conclude(_ effects: inout WebViewEffects) {
+        if life == .stopping && calls.isEmpty && !isSubmitting { closeGracefully(&effects) }
+        if needsWake && !isAwake && life != .over {
             isAwake = true
             effects.wakes = true
         }
-        wantsWake = false
+        needsWake = false
         if let waiter, let event = takeEvent() {
             self.waiter = nil
             effects.event = (waiter, event)
@@ -304,32 +304,32 @@ extension RunState {
     }
 
     /// Delivers every outcome and then `close` to the page, and ends the run after that.
-    private mutating func sayLastWords(_ effects: inout RunEffects) {
-        if lastWords.begin() { wantsTimer = true }
-        let isSilent = pieces.isEmpty && scripts == 0
-        if document == nil || (lastWords.haveEnded && isSilent) { return end(nil, &effects) }
-        guard !lastWords.haveEnded, isSilent || lastWords.areTooMany else { return }
-        lastWords.end()
-        tell(.close)
+    private mutating func closeGracefully(_ effects: inout WebViewEffects) {
+        if gracefulClose.begin() { needsCloseTimer = true }
+        let isDrained = pieces.isEmpty && scripts == 0
+        if document == nil || (gracefulClose.hasEnded && isDrained) { return end(nil, &effects) }
+        guard !gracefulClose.hasEnded, isDrained || gracefulClose.hasTooManyRounds else { return }
+        gracefulClose.end()
+        notify(.close)
     }
 
     /// Takes the next event for the task of the run.
     mutating func takeEvent() -> Event? {
         if life == .over && hasSurfaceEnded && calls.isEmpty && !isSubmitting { return .over }
-        if wantsRoom {
-            wantsRoom = false
+        if needsRoom {
+            needsRoom = false
             return .roomWanted
         }
-        if wantsTimer {
-            wantsTimer = false
-            return .lastWords
+        if needsCloseTimer {
+            needsCloseTimer = false
+            return .gracefulClose
         }
         return nil
     }
 }
 
 /// The actions that a change of a ``RunState`` requires, performed outside its lock.
-struct RunEffects: Sendable {
+struct WebViewEffects: Sendable {
     typealias Reply = @Sendable (RawAnswer) -> Void
 
     /// Whether to wake the surface for scripts.

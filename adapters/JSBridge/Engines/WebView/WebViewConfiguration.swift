@@ -39,7 +39,7 @@ public struct WebViewConfiguration: Sendable {
     /// The maximum number of script errors logged per second, at least 1; 100 by default. One line reports the rest.
     public var consoleLinesPerSecond = 100
     /// The time limit of a page's graceful end; 2 s unless a test changes it.
-    var lastWords: Duration = .seconds(2)
+    var gracefulCloseTimeout: Duration = .seconds(2)
 
     /// Creates a configuration with default limits.
     public init(source: SourceName, page: BridgeConfiguration) {
@@ -51,21 +51,25 @@ public struct WebViewConfiguration: Sendable {
 extension WebViewConfiguration {
     /// Validates the range of every value.
     ///
-    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first fault, with its remedy.
+    /// - Throws: ``JSBridgeError`` `invalidConfiguration` for the first invalid value, with its remedy.
     public func validate() throws(JSBridgeError) {
         try checkDisplay()
         try checkMessages()
         let hour = Duration.seconds(3_600)
         guard navigationDeadline > .zero, navigationDeadline <= hour else {
-            throw fault("the deadline of a navigation is above zero and at most 1 h")
+            throw invalid("the deadline of a navigation is above zero and at most 1 h")
         }
-        guard (1...10_000).contains(navigationsWaiting) else { throw fault("the navigations that wait are 1 to 10000") }
-        guard unresponsiveLimit >= .seconds(1) else { throw fault("the limit of an unresponsive page is at least 1 s") }
-        guard (0...1_000).contains(reloads) else { throw fault("the reloads are 0 to 1000") }
+        guard (1...10_000).contains(navigationsWaiting) else {
+            throw invalid("the navigations that wait are 1 to 10000")
+        }
+        guard unresponsiveLimit >= .seconds(1) else {
+            throw invalid("the limit of an unresponsive page is at least 1 s")
+        }
+        guard (0...1_000).contains(reloads) else { throw invalid("the reloads are 0 to 1000") }
         guard reloadCap > .zero, reloadCap <= hour else {
-            throw fault("the longest wait before a reload is above zero and at most 1 h")
+            throw invalid("the longest wait before a reload is above zero and at most 1 h")
         }
-        guard consoleLinesPerSecond >= 1 else { throw fault("the console lines a second are at least 1") }
+        guard consoleLinesPerSecond >= 1 else { throw invalid("the console lines a second are at least 1") }
     }
 
     private func checkDisplay() throws(JSBridgeError) {
@@ -74,26 +78,26 @@ extension WebViewConfiguration {
             case .offscreen(let width, let height), .window(let width, let height): (width, height)
             }
         guard (1...16_384).contains(width), (1...16_384).contains(height) else {
-            throw fault("width and height of the display are 1 to 16384 pixels")
+            throw invalid("width and height of the display are 1 to 16384 pixels")
         }
     }
 
     private func checkMessages() throws(JSBridgeError) {
-        guard (1...100_000).contains(messagesInFlight) else { throw fault("the messages in flight are 1 to 100000") }
+        guard (1...100_000).contains(messagesInFlight) else { throw invalid("the messages in flight are 1 to 100000") }
         guard bytesInFlight >= limits.bytes else {
-            throw fault("the bytes in flight are at least the \(limits.bytes) of one message")
+            throw invalid("the bytes in flight are at least the \(limits.bytes) of one message")
         }
         let million = 1...1_000_000
         guard million.contains(messagesWaitingInPage) else {
-            throw fault("the messages that wait in the page are 1 to 1000000")
+            throw invalid("the messages that wait in the page are 1 to 1000000")
         }
-        guard million.contains(messagesToPage) else { throw fault("the messages to the page are 1 to 1000000") }
+        guard million.contains(messagesToPage) else { throw invalid("the messages to the page are 1 to 1000000") }
         guard million.contains(messagesWithoutListener) else {
-            throw fault("the messages without a listener are 1 to 1000000")
+            throw invalid("the messages without a listener are 1 to 1000000")
         }
     }
 
-    private func fault(_ detail: String) -> JSBridgeError {
+    private func invalid(_ detail: String) -> JSBridgeError {
         JSBridgeError(.invalidConfiguration, detail, source: source)
     }
 }

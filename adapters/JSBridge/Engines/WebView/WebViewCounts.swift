@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The faults that a web view has counted since it was created. None of them reached a plugin.
+/// The failures that a web view has counted since it was created. None of them reached a plugin.
 public struct WebViewCounts: Sendable, Hashable {
     /// Page processes that ended by themselves, or were ended because they were unresponsive.
     public var processesEnded = 0
@@ -10,7 +10,7 @@ public struct WebViewCounts: Sendable, Hashable {
     public var callsFullInPage = 0
     /// Handler calls outside the bridge that were rejected because too many had no outcome.
     public var rawCallsRefused = 0
-    /// Texts from the page's process that the bridge never sends. Each was read up to its fault.
+    /// Texts from the page's process that the bridge never sends. Each was read up to its error.
     public var malformedTexts = 0
     /// Texts that arrived after their document had ended.
     public var lateTexts = 0

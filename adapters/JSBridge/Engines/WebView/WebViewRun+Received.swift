@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import SignalboxCore
 
 /// Receives the page's texts and calls, on the engine's thread.
@@ -12,7 +12,7 @@ extension WebViewRun {
                 try read(UnsafeRawBufferPointer(bytes), into: &batch)
             } catch {
                 parts.counters.add(to: \.malformedTexts)
-                log.heardMalformed(error)
+                log.malformedText(error)
             }
         }
         submit(batch.take())
@@ -35,7 +35,7 @@ extension WebViewRun {
         case .full:
             parts.counters.add(to: \.rawCallsRefused)
             log.refusedRawCall()
-            reply(.error("unavailable: \(RunState.mostRawCalls) such calls have no answer yet"))
+            reply(.error("unavailable: \(RunState.maximumRawCalls) such calls have no answer yet"))
         }
     }
 
@@ -100,8 +100,8 @@ extension WebViewRun {
         case .error(let text): log.page.failed(RelayRecord.text(bytes[text]))
         case .full(let count):
             parts.counters.add(count, to: \.callsFullInPage)
-            log.heardFull()
-        case .withheld(let lines, let errors): log.page.tell(withheld: lines, errors: errors)
+            log.callsRejectedInPage()
+        case .withheld(let lines, let errors): log.page.report(withheld: lines, errors: errors)
         }
         return true
     }
@@ -152,7 +152,9 @@ extension WebViewRun {
     private func answer(_ kind: RelayRecord.AnswerKind, _ text: Bytes) -> Result<Bytes?, PageCallError> {
         guard kind == .returned else {
             let detail = text.withUnsafeBytes { RelayRecord.text($0[...]) }
-            return .failure(PageCallError(answered: kind.rawValue, String(detail.prefix(PageCallError.longestDetail))))
+            return .failure(
+                PageCallError(answerKind: kind.rawValue, String(detail.prefix(PageCallError.longestDetail)))
+            )
         }
         let limit = parts.configuration.limits.bytes
         guard text.count <= limit else { return .failure(.answerTooLong(limit: limit)) }
@@ -188,7 +190,7 @@ extension RawAnswer {
     /// Creates the answer for an outcome.
     init(_ outcome: Outcome) {
         guard case .handled(let reply) = outcome else {
-            let refusal = OutcomeRefusal(outcome, to: "page")
+            let refusal = ErrorReply(outcome, to: "page")
             self = .error("\(refusal.code): \(refusal.message)")
             return
         }
@@ -198,7 +200,7 @@ extension RawAnswer {
 
 /// A limit on posts outside the bridge. The library accepts all such messages, of any number and size, on the thread
 /// that all views share. Pure: the caller passes the time.
-struct RawBudget {
+struct RawRateLimit {
     /// The maximum number of messages per second.
     static let messages = 1_000
     /// The maximum size of their JSON per second, in bytes; the message that exceeds it is the last.
@@ -224,8 +226,8 @@ struct RawBudget {
             (count, size, spent) = (0, 0, .zero)
         }
         count += 1
-        size = min(size, RawBudget.bytes) + min(bytes, RawBudget.bytes)
+        size = min(size, RawRateLimit.bytes) + min(bytes, RawRateLimit.bytes)
         spent += time
-        return count < RawBudget.messages && size < RawBudget.bytes && spent < RawBudget.time
+        return count < RawRateLimit.messages && size < RawRateLimit.bytes && spent < RawRateLimit.time
     }
 }

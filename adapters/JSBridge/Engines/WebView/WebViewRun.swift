@@ -1,4 +1,4 @@
-import AdapterThreads
+import AdapterSupport
 import Logging
 import SignalboxCore
 import SignalboxRoutes
@@ -49,9 +49,9 @@ final class WebViewRun: SettlementSink, MailboxReader {
     }
 
     /// Changes the state and performs the resulting effects.
-    func change<Result: Sendable>(_ body: (inout RunState, inout RunEffects) -> Result) -> Result {
+    func change<Result: Sendable>(_ body: (inout RunState, inout WebViewEffects) -> Result) -> Result {
         let (result, effects) = state.withLock { state in
-            var effects = RunEffects()
+            var effects = WebViewEffects()
             let result = body(&state, &effects)
             state.conclude(&effects)
             return (result, effects)
@@ -60,7 +60,7 @@ final class WebViewRun: SettlementSink, MailboxReader {
         return result
     }
 
-    private func perform(_ effects: RunEffects) {
+    private func perform(_ effects: WebViewEffects) {
         for (reply, answer) in effects.answers { reply(answer) }
         if effects.losesDocument { parts.mailbox.endDelivered() }
         if effects.wakes { parts.surface.wake() }
@@ -99,10 +99,10 @@ final class WebViewRun: SettlementSink, MailboxReader {
                 } catch {
                     stop()
                 }
-            case .lastWords:
+            case .gracefulClose:
                 // An unstructured task, because this one is already cancelled.
                 timer = Task { [self] in
-                    if (try? await Task.sleep(for: parts.configuration.lastWords)) != nil { close() }
+                    if (try? await Task.sleep(for: parts.configuration.gracefulCloseTimeout)) != nil { close() }
                 }
             case .over: return
             }
@@ -137,8 +137,8 @@ final class WebViewRun: SettlementSink, MailboxReader {
         change { state, _ in state.hasSurfaceEnded = true }
     }
 
-    func mailArrived() {
-        change { state, _ in state.mailArrived() }
+    func messagesArrived() {
+        change { state, _ in state.messagesArrived() }
     }
 
     // MARK: - SettlementSink
@@ -173,9 +173,9 @@ extension WebViewRun {
         while let beginning = change({ state, _ in state.beginScript() }) {
             var script = RelayScript()
             for piece in beginning.pieces { script.add(piece) }
-            let calls = beginning.takesMail ? takeMail(into: &script) : 0
+            let calls = beginning.includesMessages ? addMessages(into: &script) : 0
             let count = script.count
-            switch change({ state, _ in state.endScript(telling: count, calls: calls) }) {
+            switch change({ state, _ in state.endScript(pieces: count, calls: calls) }) {
             case .given(let token, let grant, let answers):
                 return script.text(to: token, grant: grant, answers: answers)
             case .none: return nil
@@ -188,7 +188,7 @@ extension WebViewRun {
     /// Adds messages from the program.
     ///
     /// - Returns: The number of calls among them.
-    private func takeMail(into script: inout RelayScript) -> Int {
+    private func addMessages(into script: inout RelayScript) -> Int {
         let room = RunState.scriptPieces - script.count
         let bytes = RunState.scriptBytes - script.byteCount
         guard room > 0, bytes > 0 else { return 0 }
@@ -215,8 +215,8 @@ extension WebViewRun {
     func titleChanged(_ title: String?) {
         let page = parts.configuration.page
         guard page.overridesTitle else { return }
-        guard let title, !title.isEmpty else { return parts.mailbox.call(it: page.title) }
-        parts.mailbox.call(it: String(String.UnicodeScalarView(title.unicodeScalars.prefix(WebViewRun.longestTitle))))
+        guard let title, !title.isEmpty else { return parts.mailbox.setTitle(page.title) }
+        parts.mailbox.setTitle(String(String.UnicodeScalarView(title.unicodeScalars.prefix(WebViewRun.longestTitle))))
     }
 
     /// The maximum length of a title, in Unicode scalars.
@@ -227,7 +227,7 @@ extension RelayScript {
     fileprivate mutating func add(_ piece: RunState.Piece) {
         switch piece {
         case .outcome(let number, .handled(let reply), _): add(reply: reply, to: number)
-        case .outcome(let number, let outcome, _): add(OutcomeRefusal(outcome, to: "page"), of: number)
+        case .outcome(let number, let outcome, _): add(ErrorReply(outcome, to: "page"), of: number)
         case .close: addClose("the page ends")
         }
     }
@@ -262,25 +262,33 @@ final class WebViewLog: Sendable {
         lines = AdapterLog(logger, source: configuration.source)
     }
 
-    func heardMalformed(_ error: RelayTextError) {
-        lines.say(
+    func malformedText(_ error: RelayTextError) {
+        lines.writeLimited(
             .warning,
             "malformed",
             "the page's process sent what the bridge never sends, which was dropped: \(error)"
         )
     }
 
-    func heardFull() {
-        lines.say(.warning, "full", "calls were rejected in the page, as too many messages wait there for their turn")
+    func callsRejectedInPage() {
+        lines.writeLimited(
+            .warning,
+            "full",
+            "calls were rejected in the page, as too many messages wait there for their turn"
+        )
     }
 
     func refusedRawCall() {
-        let bound = RunState.mostRawCalls
-        lines.say(.warning, "raw", "a call past the bridge was rejected: \(bound) such calls have no outcome yet")
+        let bound = RunState.maximumRawCalls
+        lines.writeLimited(
+            .warning,
+            "raw",
+            "a call past the bridge was rejected: \(bound) such calls have no outcome yet"
+        )
     }
 
     /// Logs pending reports at the end of the run.
     func end() {
-        page.tellWithheld(isLast: true)
+        page.reportWithheld(isLast: true)
     }
 }

@@ -96,15 +96,15 @@ enum TitleScript {
     static let text = """
         (function () {
         'use strict';
-        let isTold = false;
-        function tell() {
-          isTold = false;
+        let isScheduled = false;
+        function report() {
+          isScheduled = false;
           webkit.messageHandlers.\(handler).postMessage(null);
         }
         function change() {
-          if (isTold) return;
-          isTold = true;
-          setTimeout(tell, 100);
+          if (isScheduled) return;
+          isScheduled = true;
+          setTimeout(report, 100);
         }
         const head = Document.prototype.querySelector.call(document, 'head');
         new MutationObserver(change).observe(head ?? document, { childList: true, subtree: true, characterData: true });

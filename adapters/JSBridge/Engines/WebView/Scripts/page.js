@@ -44,7 +44,7 @@ const short = (text) => quote(slice(text, 0, 1000));
 const pending = Object.defineProperties(new Set(), Object.getOwnPropertyDescriptors(Set.prototype));
 
 // Whether the relay accepted.
-function up(head, handler, json) {
+function sendUp(head, handler, json) {
   listen();
   const detail = head + '\n' + handler + '\n' + json;
   return !dispatch(document, new CustomEvent('signalbox:up', { __proto__: null, detail, cancelable: true }));
@@ -54,13 +54,13 @@ const functions = bridge({
   messagesWithoutListener: settings.messagesWithoutListener,
   post(handler, json, number, timeout) {
     pending.add(number);
-    if (up('call ' + number + ' ' + timeout, handler === null ? '' : quote(handler), json)) return;
+    if (sendUp('call ' + number + ' ' + timeout, handler === null ? '' : quote(handler), json)) return;
     setTimeout(() => refuse(number, 'closed', 'the connection to the program is gone: the document was reopened'), 0);
   },
   answer(number, kind, text) {
-    up('answer ' + number + ' ' + kind, '', text === undefined ? '' : kind === 'returned' ? text : quote(text));
+    sendUp('answer ' + number + ' ' + kind, '', text === undefined ? '' : kind === 'returned' ? text : quote(text));
   },
-  warn: (text) => up('warn', '', short(text)),
+  warn: (text) => sendUp('warn', '', short(text)),
 });
 
 function refuse(number, code, text, path, outcome) {
@@ -69,7 +69,7 @@ function refuse(number, code, text, path, outcome) {
 }
 
 // Handlers for the program's records, by the record's first element.
-const words = {
+const operations = {
   __proto__: null,
   reply(record) {
     pending.delete(record[1]);
@@ -84,12 +84,12 @@ const words = {
   },
 };
 
-function hear(event) {
+function receive(event) {
   const records = parse(detailOf(event));
   for (let index = 0; index < records.length; index += 1) {
     const record = records[index];
     // Each in its own `try`, as a page's listener may throw.
-    try { words[record[0]](record); } catch (error) { setTimeout(() => { throw error; }, 0); }
+    try { operations[record[0]](record); } catch (error) { setTimeout(() => { throw error; }, 0); }
   }
 }
 
@@ -101,12 +101,12 @@ function rejected(event) {
   } catch {
     text = 'rejected: a value without text';
   }
-  up('error', '', short(text));
+  sendUp('error', '', short(text));
 }
 
 // The same listener is added only once.
 function listen() {
-  add(document, 'signalbox:down', hear);
+  add(document, 'signalbox:down', receive);
   add(globalThis, 'unhandledrejection', rejected);
 }
 

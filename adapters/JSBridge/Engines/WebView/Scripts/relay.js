@@ -65,9 +65,9 @@ function post(records) {
   Promise.resolve(port.postMessage(token + ' ' + origin + '\n' + records.join('\n'))).catch(() => {});
 }
 
-const tell = (pieces) => dispatchEvent.call(document, new CustomEvent('signalbox:down', { detail: pieces }));
+const sendToPage = (pieces) => dispatchEvent.call(document, new CustomEvent('signalbox:down', { detail: pieces }));
 
-function hear(event) {
+function receive(event) {
   const text = event.detail;
   if (typeof text !== 'string' || !text.isWellFormed()) return;
   const first = text.indexOf('\n');
@@ -103,7 +103,7 @@ function addCall(head, handler, json) {
 function refuse(number) {
   refused += 1;
   const why = 'too many messages wait in the page';
-  setTimeout(() => tell(JSON.stringify([['refuse', number, 'full', why, null, null]])), 0);
+  setTimeout(() => sendToPage(JSON.stringify([['refuse', number, 'full', why, null, null]])), 0);
   schedule();
 }
 
@@ -123,11 +123,11 @@ function addAnswer(head, json) {
 function addLine(head, json) {
   const now = Date.now();
   if (now - lines.began >= 1000 || now < lines.began) {
-    tellWithheld();
+    reportWithheld();
     Object.assign(lines, { began: now, count: 0 });
   }
   if (lines.count >= settings.linesPerSecond) {
-    if (!lines.withheld) setTimeout(tellWithheld, 1000);
+    if (!lines.withheld) setTimeout(reportWithheld, 1000);
     lines.withheld += 1;
     if (head === 'error') lines.errors += 1;
     return;
@@ -137,7 +137,7 @@ function addLine(head, json) {
   schedule();
 }
 
-function tellWithheld() {
+function reportWithheld() {
   if (!lines.withheld) return;
   others.add({ text: 'withheld ' + lines.withheld + ' ' + lines.errors + '\n\n' });
   Object.assign(lines, { withheld: 0, errors: 0 });
@@ -180,21 +180,21 @@ function flush() {
 }
 
 function failed({ message, filename, lineno, colno }) {
-  const place = filename ? ' (' + String(filename).split(/[?#]/)[0] + ':' + lineno + ':' + colno + ')' : '';
-  addLine('error', JSON.stringify((String(message).slice(0, 1000) + place.slice(0, 1000)).toWellFormed()));
+  const position = filename ? ' (' + String(filename).split(/[?#]/)[0] + ':' + lineno + ':' + colno + ')' : '';
+  addLine('error', JSON.stringify((String(message).slice(0, 1000) + position.slice(0, 1000)).toWellFormed()));
 }
 
-function cameBack({ persisted }) {
+function restored({ persisted }) {
   if (!persisted) return;
-  tell('[["lost","the page was left, and shown again"]]');
+  sendToPage('[["lost","the page was left, and shown again"]]');
   open();
 }
 
 // The same listener is added only once.
 function listen() {
-  addEventListener.call(document, 'signalbox:up', hear);
+  addEventListener.call(document, 'signalbox:up', receive);
   addEventListener.call(globalThis, 'error', failed);
-  addEventListener.call(globalThis, 'pageshow', cameBack);
+  addEventListener.call(globalThis, 'pageshow', restored);
 }
 
 // Evaluated by the program: the document's token, its total credit, and records for the page.
@@ -202,7 +202,7 @@ const relay = function (to, messages, units, answers, pieces) {
   if (to !== token) return;
   listen();
   credit = { messages, units, answers };
-  if (pieces !== '[]') tell(pieces);
+  if (pieces !== '[]') sendToPage(pieces);
   flush();
 };
 Object.defineProperty(globalThis, 'signalboxRelay', { value: Object.assign(relay, { document, listen }), configurable: true });

@@ -1,0 +1,80 @@
+package import SignalboxCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension Secret {
+    /// The maximum length of a secret, in bytes. MQTT encodes the length in two bytes.
+    package static let maximumLength = 65_535
+
+    /// Returns the current value. Reads the file of a secret stored in one, so do not call it on the cooperative pool.
+    ///
+    /// - Throws: ``SecretUnavailable`` if the value is missing, unreadable, empty, too long or not UTF-8, or has a NUL.
+    package func read() throws(SecretUnavailable) -> String {
+        let bytes: [UInt8]
+        switch source {
+        case .environment(let name):
+            guard let found = SecretReader.environment(name) else { throw unavailable("is not set") }
+            bytes = found
+        case .file(let path):
+            guard let found = SecretReader.file(path, limit: Secret.maximumLength + 2) else {
+                throw unavailable("cannot be read")
+            }
+            bytes = Secret.withoutNewline(found)
+        case .text(let value):
+            bytes = Array(value.utf8)
+        }
+        guard !bytes.isEmpty else { throw unavailable("is empty") }
+        guard bytes.count <= Secret.maximumLength else { throw unavailable("is longer than 65535 bytes") }
+        guard !bytes.contains(0), let text = String(validating: bytes, as: UTF8.self) else {
+            throw unavailable("is not UTF-8 text without NUL")
+        }
+        return text
+    }
+
+    private static func withoutNewline(_ bytes: [UInt8]) -> [UInt8] {
+        guard bytes.last == UInt8(ascii: "\n") else { return bytes }
+        let line = bytes.dropLast()
+        return Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+    }
+
+    private func unavailable(_ what: String) -> SecretUnavailable {
+        SecretUnavailable(description: "the \(self) \(what)")
+    }
+}
+
+/// The error thrown when a secret cannot be read.
+package struct SecretUnavailable: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The source of the secret and the reason; never the value.
+    package let description: String
+}
+
+/// Reads secrets from environment variables and files.
+enum SecretReader {
+    static func environment(_ name: String) -> [UInt8]? {
+        guard let value = getenv(name) else { return nil }
+        return Array(UnsafeRawBufferPointer(start: value, count: strlen(value)))
+    }
+
+    /// Returns up to `limit` bytes from the start of a file, or `nil` if it cannot be opened or read.
+    static func file(_ path: String, limit: Int) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var content: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4_096)
+        while content.count < limit {
+            let count = read(descriptor, &chunk, min(chunk.count, limit - content.count))
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { break }
+            content += chunk[..<count]
+        }
+        return content
+    }
+}

@@ -1,0 +1,76 @@
+package import SignalboxCore
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension WallTime {
+    /// Returns the system's wall-clock time.
+    package static func now() -> WallTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return WallTime(seconds: Int64(time.tv_sec), nanoseconds: UInt32(time.tv_nsec))
+    }
+}
+
+extension Duration {
+    /// The timeout to pass to `poll`: milliseconds, rounded up, 0 if negative, at most one day.
+    package var pollMilliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        guard seconds < 86_400 else { return 86_400_000 }
+        guard self > .zero else { return 0 }
+        return Int32(seconds) * 1_000 + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}
+
+extension Duration {
+    /// The duration in seconds with one decimal, for people.
+    package var secondsDescription: String {
+        let tenths = components.seconds * 10 + components.attoseconds / 100_000_000_000_000_000
+        return "\(tenths / 10).\(tenths % 10) s"
+    }
+}
+
+/// Chooses random delays between connection attempts. A delay lies between zero and a ceiling that doubles each time.
+/// After a configuration error it comes from a separate, slower range.
+package struct ReconnectBackoff {
+    private let first: Duration
+    private let cap: Duration
+    private let slow: ClosedRange<Duration>
+    private var ceiling: Duration
+
+    /// - Parameters:
+    ///   - first: The first ceiling.
+    ///   - cap: The maximum ceiling.
+    ///   - slow: The range of delays after a configuration error.
+    package init(first: Duration, cap: Duration, slow: ClosedRange<Duration>) {
+        self.first = first
+        self.cap = cap
+        self.slow = slow
+        ceiling = first
+    }
+
+    /// Resets the ceiling after a successful connection.
+    package mutating func succeeded() {
+        ceiling = first
+    }
+
+    /// Returns the delay before the next attempt.
+    ///
+    /// - Parameters:
+    ///   - isConfigurationError: Whether only a changed configuration can fix the failure.
+    ///   - usesEqualJitter: Whether the delay is at least half of the ceiling. Set it if a retry is useless until a
+    ///     cause is removed.
+    ///   - jitter: A random number from 0 to 1 that selects the position in the range.
+    package mutating func next(isConfigurationError: Bool, usesEqualJitter: Bool = false, jitter: Double) -> Duration {
+        if isConfigurationError {
+            return slow.lowerBound + (slow.upperBound - slow.lowerBound) * jitter
+        }
+        defer { ceiling = min(ceiling * 2, cap) }
+        return usesEqualJitter ? ceiling / 2 + ceiling / 2 * jitter : ceiling * jitter
+    }
+}

@@ -1,0 +1,94 @@
+/// The reason why a connection or connection attempt ended.
+enum BrokerDisconnectReason: Equatable {
+    /// The source was stopped.
+    case stopped
+    /// A secret or a file could not be read.
+    case setupFailed(MQTTPushError)
+    /// The connection attempt failed, for this reason.
+    case connectFailed(String)
+    /// TLS failed.
+    case tlsFailed(TLSFailure)
+    /// The broker refused the connection.
+    case refused(ReasonCode)
+    /// The broker did not answer, or did not accept data, in time.
+    case timedOut
+    /// The broker granted none of the listed filters. Only used where that ends the run.
+    case allSubscriptionsRefused(String)
+    /// The connection broke, for this reason.
+    case lost(String)
+    /// The broker ended the connection and stated a reason.
+    case closed(ReasonCode)
+    /// The broker violated the MQTT protocol.
+    case protocolError
+    /// This many messages were abandoned. The broker redelivers the QoS 1 messages of their batch, but no others.
+    case abandoned(Int)
+
+    /// Whether retrying soon is pointless.
+    var isConfigurationError: Bool {
+        switch self {
+        case .setupFailed, .allSubscriptionsRefused: true
+        case .tlsFailed(let failure): failure.needsReconfiguration
+        case .refused(let code), .closed(let code): code.needsReconfiguration
+        default: false
+        }
+    }
+
+    /// Whether messages were abandoned: returned by a plugin, or not settled within the ack deadline.
+    var isAbandonment: Bool {
+        if case .abandoned = self { true } else { false }
+    }
+
+    /// The error that a run throws if its first connection ends like this.
+    var error: MQTTPushError.Code {
+        switch self {
+        case .setupFailed(let error): error.code
+        case .tlsFailed(let failure): failure.code
+        case .allSubscriptionsRefused: .subscriptionRefused
+        case .refused(let code) where code == .badCredentials: .badCredentials
+        case .refused(let code) where code == .notAuthorized: .notAuthorized
+        default: .notConnected
+        }
+    }
+
+    /// The kind of reason, for limiting the log to one line per kind and minute.
+    var kind: String {
+        switch self {
+        case .stopped: "stopped"
+        case .setupFailed(let error): "setupFailed \(error.code)"
+        case .tlsFailed(let failure): "tlsFailed \(failure.code)"
+        case .connectFailed: "connectFailed"
+        case .refused(let code): "refused \(code.rawValue)"
+        case .timedOut: "timedOut"
+        case .allSubscriptionsRefused: "allSubscriptionsRefused"
+        case .lost: "lost"
+        case .closed(let code): "closed \(code.rawValue)"
+        case .protocolError: "protocolError"
+        case .abandoned: "abandoned"
+        }
+    }
+
+    /// Returns a sentence that states what happened and, where possible, how to fix it.
+    func message(for broker: MQTTBroker) -> String {
+        switch self {
+        case .stopped: "disconnected from broker \(broker)"
+        case .setupFailed(let error): "not connected to broker \(broker): \(error.detail)"
+        case .connectFailed(let reason): "broker \(broker) cannot be reached: \(reason)"
+        case .tlsFailed(let failure): "broker \(broker) \(failure.detail)"
+        case .refused(let code): "broker \(broker) refused the connection: \(code.text)" + advice(code)
+        case .timedOut: "broker \(broker) does not answer"
+        case .allSubscriptionsRefused(let filters):
+            "broker \(broker) refused every subscription, so no message would ever arrive: \(filters). Change the topics, "
+                + "or the broker's access rules"
+        case .lost(let reason): "the connection to broker \(broker) was lost: \(reason)"
+        case .closed(let code): "broker \(broker) ended the connection: \(code.text)" + advice(code)
+        case .protocolError: "broker \(broker) violated the MQTT protocol; the connection was dropped"
+        case .abandoned(let count):
+            "\(count) messages were abandoned; the connection to broker \(broker) was dropped without acknowledging "
+                + "their batch: messages of QoS 1 are redelivered, messages of QoS 0 are lost"
+        }
+    }
+
+    private func advice(_ code: ReasonCode) -> String {
+        code.advice.map { ". \($0)" } ?? ""
+    }
+}

@@ -1,0 +1,45 @@
+import AdapterSupport
+import CMosquitto
+import COpenSSL
+import Logging
+
+/// The known vulnerabilities of libmosquitto that a broker, or an attacker on the network, can exploit.
+enum MosquittoVulnerabilities {
+    /// Returns the vulnerabilities that affect a client with this MQTT version and security.
+    ///
+    /// - Parameter isLocal: Whether the broker is on this machine, and so as trusted as the program.
+    static func affecting(_ version: MQTTVersion, _ security: MQTTSecurity, isLocal: Bool) -> [LibraryVulnerability] {
+        var vulnerabilities: [LibraryVulnerability] = []
+        guard !isLocal else { return vulnerabilities }
+        if version == .v5, !security.isVerified {
+            vulnerabilities.append(
+                LibraryVulnerability(
+                    in: LibraryVersion(2, 0, 0)..<LibraryVersion(2, 1, 0),
+                    "the broker, or anyone on the network, can end the process with a malformed MQTT 5 packet; use mqtts:// with a "
+                        + "broker that you trust, or MQTT 3.1.1"
+                )
+            )
+        }
+        if security != .none {
+            vulnerabilities.append(
+                LibraryVulnerability(
+                    in: LibraryVersion(0, 0, 0)..<LibraryVersion(2, 0, 16),
+                    "a slow TLS handshake keeps a processor busy"
+                )
+            )
+        }
+        return vulnerabilities
+    }
+
+    /// Logs the vulnerabilities of the loaded libraries, once per process.
+    static func warn(of broker: MQTTBroker, _ version: MQTTVersion, _ security: MQTTSecurity, to logger: Logger) {
+        var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
+        mosquitto_lib_version(&major, &minor, &patch)
+        let loaded = LibraryVersion(Int(major), Int(minor), Int(patch))
+        let vulnerabilities = affecting(version, security, isLocal: broker.isLocal)
+        LibraryVulnerability.warn(of: vulnerabilities, in: "libmosquitto", loaded, to: logger)
+        guard security != .none, !broker.isLocal else { return }
+        let openSSL = OpenSSLVulnerabilities.version(UInt(OpenSSL_version_num()))
+        LibraryVulnerability.warn(of: OpenSSLVulnerabilities.all, in: "OpenSSL", openSSL, to: logger)
+    }
+}

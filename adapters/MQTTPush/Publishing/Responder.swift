@@ -1,0 +1,253 @@
+import AdapterSupport
+import SignalboxCore
+import SignalboxRoutes
+import Synchronization
+
+/// Tracks the requests among a source's arrivals and replies when they have an outcome. Any thread; never blocks.
+///
+/// Response topics are untrusted, so they are checked before a request is stored.
+final class Responder: Sendable {
+    /// The destination of a reply and the data that it carries.
+    struct ReplyAddress {
+        let topic: String
+        let correlation: [UInt8]?
+        let id: ActionID?
+        let key: IDKey
+        /// At 1 the broker redelivers an unanswered request; at 0 the request is lost.
+        let qos: Int
+    }
+
+    /// Identifies a request: tokens are unique only within the sink of one connection in one run.
+    private struct RequestKey: Hashable {
+        let sink: ObjectIdentifier
+        let token: UInt64
+    }
+
+    private struct State {
+        var waiting: [RequestKey: ReplyAddress] = [:]
+        var counts = MQTTReplyCounts()
+    }
+
+    private let allowed: [TopicFilter]
+    private let bound: Int
+    private let publisher: MQTTPublisher
+    private let state = Mutex(State())
+
+    init(_ publishing: MQTTPublishing, publisher: MQTTPublisher) {
+        allowed = publishing.replyTopics
+        bound = publishing.waitingReplies
+        self.publisher = publisher
+    }
+
+    var counts: MQTTReplyCounts { state.withLock { $0.counts } }
+
+    /// Stores the requests of a batch before it is submitted.
+    ///
+    /// - Parameter sink: The sink that receives the outcomes. It lives as long as any are outstanding.
+    func register(_ batch: [Arrival], for sink: BatchSink) {
+        for arrival in batch {
+            guard let facts = arrival.origin.facts as? PushFacts, let properties = facts.properties,
+                let topic = properties.responseTopic
+            else { continue }
+            if let reason = refusal(of: topic) {
+                refuse(topic, reason)
+                continue
+            }
+            let address = Responder.address(topic, properties.correlationData, facts.qos, arrival)
+            let isRegistered = state.withLock { state in
+                guard state.waiting.count < bound else { return false }
+                state.waiting[RequestKey(sink: ObjectIdentifier(sink), token: arrival.token)] = address
+                return true
+            }
+            if isRegistered {
+                publisher.queue.addPendingReplies(1)
+            } else {
+                refuse(topic, "too many requests wait for an outcome")
+            }
+        }
+    }
+
+    private static func address(
+        _ topic: String,
+        _ correlation: [UInt8]?,
+        _ qos: Int,
+        _ arrival: Arrival
+    ) -> ReplyAddress {
+        guard case .success(let action) = arrival.reading, action.idKey != .assigned else {
+            return ReplyAddress(topic: topic, correlation: correlation, id: nil, key: .assigned, qos: qos)
+        }
+        return ReplyAddress(
+            topic: topic,
+            correlation: correlation,
+            id: action.id.copied(),
+            key: action.idKey,
+            qos: qos
+        )
+    }
+
+    private func refusal(of topic: String) -> String? {
+        guard let name = try? TopicName(topic) else { return "a response topic has no wildcards" }
+        guard !topic.hasPrefix("$") else { return "a reply to a topic that begins with $ is never sent" }
+        guard topic.utf8.count <= Responder.longestTopic else { return "the response topic is too long" }
+        guard allowed.contains(where: { $0.matches(name) }) else {
+            return "no allowed filter matches the response topic"
+        }
+        return nil
+    }
+
+    /// The maximum length of a response topic, in bytes.
+    private static let longestTopic = 1_024
+
+    private func refuse(_ topic: String, _ reason: String) {
+        state.withLock { $0.counts.refused += 1 }
+        publisher.queue.logUnansweredRequest(topic, reason)
+    }
+
+    /// Removes the requests of arrivals that were never submitted. At QoS 1 the broker redelivers them.
+    func unregister(_ batch: ArraySlice<Arrival>, for sink: BatchSink) {
+        let count = state.withLock { state in
+            let before = state.waiting.count
+            for arrival in batch {
+                let key = RequestKey(sink: ObjectIdentifier(sink), token: arrival.token)
+                if state.waiting.removeValue(forKey: key)?.qos == 0 { state.counts.lost += 1 }
+            }
+            return before - state.waiting.count
+        }
+        if count > 0 { publisher.queue.addPendingReplies(-count) }
+    }
+
+    /// Replies to a request. An abandoned request gets no reply: at QoS 1 the broker redelivers it.
+    func settle(_ token: UInt64, for sink: BatchSink, _ outcome: Outcome) {
+        let key = RequestKey(sink: ObjectIdentifier(sink), token: token)
+        guard let address = state.withLock({ $0.waiting.removeValue(forKey: key) }) else { return }
+        defer { publisher.queue.addPendingReplies(-1) }
+        if case .abandoned = outcome {
+            if address.qos == 0 { state.withLock { $0.counts.lost += 1 } }
+            return
+        }
+        var message = MQTTMessage(OutboundPayload.reply(address.id, address.key, outcome), to: address.topic)
+        message.correlation = address.correlation
+        message.contentType = "application/json"
+        message.userProperties = [MQTTMessage.UserProperty(name: "outcome", value: outcome.name)]
+        do throws(MQTTPublishError) {
+            try MessageValidator(publisher.configuration).validate(message)
+            try publisher.queue.reply(message)
+            state.withLock { $0.counts.answered += 1 }
+        } catch {
+            state.withLock { $0.counts.lost += 1 }
+            publisher.queue.logUnansweredRequest(address.topic, "the reply was not accepted: \(error.code)")
+        }
+    }
+}
+
+/// The numbers of received requests by result, since the adapter was created.
+public struct MQTTReplyCounts: Sendable, Hashable {
+    /// Replies accepted by the publisher.
+    public internal(set) var answered = 0
+    /// Requests that are never answered: their response topic is not allowed, or too many requests wait for an outcome.
+    public internal(set) var refused = 0
+    /// Requests without a reply. Either the publisher did not accept the reply, for example because its queue was full,
+    /// or the request arrived at QoS 0 and was abandoned or never submitted.
+    public internal(set) var lost = 0
+}
+
+/// The outbound side of a push source that has a publisher.
+struct PushOutbound: Sendable {
+    /// Replies to requests; `nil` without reply topics.
+    let responder: Responder?
+    /// The `context.sender` of arrivals; `nil` without a send topic.
+    let sender: PushSender?
+
+    init(_ configuration: MQTTPushConfiguration, publisher: MQTTPublisher) {
+        guard let publishing = configuration.publishing else {
+            responder = nil
+            sender = nil
+            return
+        }
+        responder = publishing.replyTopics.isEmpty ? nil : Responder(publishing, publisher: publisher)
+        let topic = publishing.sendTopic.flatMap { try? SendTopic($0) }
+        sender = topic.map { PushSender(topic: $0, publisher: publisher) }
+    }
+}
+
+/// A sender that publishes each action to the configured topic.
+final class PushSender: Sender {
+    private let topic: SendTopic
+    private let publisher: MQTTPublisher
+
+    init(topic: SendTopic, publisher: MQTTPublisher) {
+        self.topic = topic
+        self.publisher = publisher
+    }
+
+    func send(_ action: ActionName, id: ActionID?, body: Bytes) throws(SendRefused) {
+        do throws(MQTTPublishError) {
+            let message = try topic.message(action, id: id, body: body, version: publisher.configuration.version)
+            try publisher.offer(message)
+        } catch {
+            switch error.code {
+            case .queueFull: throw .full
+            case .tooLarge: throw .tooLarge
+            case .stopped: throw .closed
+            default: throw .invalid
+            }
+        }
+    }
+}
+
+/// Outbound payloads: JSON objects in the format that all adapters share.
+enum OutboundPayload {
+    /// Returns a standard envelope, which omits an empty body.
+    ///
+    /// - Parameter body: JSON in UTF-8.
+    static func envelope(_ action: ActionName, id: ActionID?, body: Bytes) -> [UInt8] {
+        var text = JSONText()
+        text.append(literal: "{\"action\":")
+        text.append(string: action.text)
+        if let id {
+            text.append(literal: ",\"id\":")
+            text.append(string: id.text)
+        }
+        if !body.isEmpty {
+            text.append(literal: ",\"body\":")
+            text.append(json: body)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text.bytes
+    }
+
+    /// Returns an action's outcome: `{"id" | "uuid", "outcome", "reply" | "error"}`, without an id if none was given.
+    static func reply(_ id: ActionID?, _ key: IDKey, _ outcome: Outcome) -> [UInt8] {
+        var text = JSONText()
+        text.append(UInt8(ascii: "{"))
+        if let id {
+            text.append(literal: key == .uuid ? "\"uuid\":" : "\"id\":")
+            text.append(string: id.text)
+            text.append(UInt8(ascii: ","))
+        }
+        text.append(literal: "\"outcome\":")
+        text.append(string: outcome.name)
+        if case .handled(let reply) = outcome {
+            if let reply, !reply.isEmpty, reply.text != nil {
+                text.append(literal: ",\"reply\":")
+                text.append(json: reply)
+            }
+        } else {
+            append(ErrorReply(outcome, to: "publisher"), to: &text)
+        }
+        text.append(UInt8(ascii: "}"))
+        return text.bytes
+    }
+
+    private static func append(_ refusal: ErrorReply, to text: inout JSONText) {
+        text.append(literal: ",\"error\":{\"code\":")
+        text.append(string: refusal.code)
+        text.append(literal: ",\"message\":")
+        text.append(string: refusal.message)
+        if let path = refusal.path {
+            text.append(literal: ",\"path\":")
+            text.append(string: path)
+        }
+        text.append(UInt8(ascii: "}"))
+    }
+}

@@ -1,0 +1,280 @@
+import AdapterSupport
+import SignalboxRoutes
+import Synchronization
+
+/// The topics of one connection. Any thread may change them; the source's thread applies the changes at the broker.
+final class SubscriptionManager: Sendable {
+    typealias Answer = Result<MQTTTopicState, MQTTPushError>
+    typealias Waiter = CheckedContinuation<Answer, Never>
+
+    /// The maximum number of topics, and of removals pending at the broker.
+    static let bound = 1_000
+
+    /// The topics and changes for the source's thread to apply.
+    struct Snapshot {
+        /// The current topics.
+        let topics: [MQTTTopic]
+        /// The filters to unsubscribe.
+        let filtersToUnsubscribe: [String]
+        /// Removed topics, at most ``bound``; the oldest are dropped. The broker still delivers messages that it holds
+        /// for them (MQTT 5.0, 3.10.4), even after UNSUBACK and on the session's next connection.
+        let former: [MQTTTopic]
+        /// The filters to subscribe even if the broker may already have them.
+        var added: Set<String> = []
+        let revision: Int
+    }
+
+    private struct State {
+        var topics: [MQTTTopic]
+        var filtersToUnsubscribe: [String] = []
+        var former: [MQTTTopic] = []
+        var revision = 0
+        var control: LoopControl?
+        var isConnected = false
+        /// Filters added since the thread's last snapshot, to subscribe even if the broker may already have them.
+        var added: Set<String> = []
+        var adding: [String: [Waiter]] = [:]
+        var removing: [String: [Waiter]] = [:]
+    }
+
+    private let state: Mutex<State>
+
+    init(_ topics: [MQTTTopic]) {
+        state = Mutex(State(topics: topics))
+    }
+
+    // MARK: - Any thread
+
+    func add(_ topic: MQTTTopic) async throws(MQTTPushError) -> MQTTTopicState {
+        try topic.validate()
+        let filter = topic.pattern.filter.text
+        return try await change(filter, isAdded: true) { state throws(MQTTPushError) in
+            guard state.topics.count < SubscriptionManager.bound else {
+                throw SubscriptionManager.invalid("a connection has 1 to 1000 topics")
+            }
+            guard !state.topics.contains(where: { $0.pattern.filter.text == filter }) else {
+                throw SubscriptionManager.invalid("a topic subscribes to \(filter.debugDescription) already")
+            }
+            state.topics.append(topic)
+            state.filtersToUnsubscribe.removeAll { $0 == filter }
+            state.former.removeAll { $0.pattern.filter.text == filter }
+            state.added.insert(filter)
+        }
+    }
+
+    func remove(_ filter: String) async throws(MQTTPushError) -> MQTTTopicState {
+        try await change(filter, isAdded: false) { state throws(MQTTPushError) in
+            guard let index = state.topics.firstIndex(where: { $0.pattern.filter.text == filter }) else {
+                throw SubscriptionManager.invalid("no topic subscribes to \(filter.debugDescription)")
+            }
+            guard state.topics.count > 1 else {
+                throw SubscriptionManager.invalid("the last topic of a connection stays")
+            }
+            guard state.filtersToUnsubscribe.count < SubscriptionManager.bound else {
+                throw SubscriptionManager.invalid(
+                    "1000 removed topics are not yet unsubscribed at the broker; connect first"
+                )
+            }
+            SubscriptionManager.appendFormer([state.topics.remove(at: index)], in: &state)
+            state.added.remove(filter)
+            state.filtersToUnsubscribe.append(filter)
+        }
+    }
+
+    /// Changes the topics and, if there is a connection, waits for the broker's answer.
+    private func change(
+        _ filter: String,
+        isAdded: Bool,
+        _ body: @Sendable (inout State) throws(MQTTPushError) -> Void
+    ) async throws(MQTTPushError) -> MQTTTopicState {
+        let answer = await withCheckedContinuation { (waiter: Waiter) in
+            // A single critical section: otherwise the answer could arrive before the waiter is stored.
+            let (early, control, superseded) = state.withLock { state -> (Answer?, LoopControl?, [Waiter]) in
+                do throws(MQTTPushError) { try body(&state) } catch { return (.failure(error), nil, []) }
+                state.revision += 1
+                // A filter that is added again may never be unsubscribed, so callers waiting for that resume here.
+                let superseded = isAdded ? state.removing.removeValue(forKey: filter) ?? [] : []
+                guard state.isConnected, let control = state.control else {
+                    return (.success(.pending), nil, superseded)
+                }
+                if isAdded {
+                    state.adding[filter, default: []].append(waiter)
+                } else {
+                    state.removing[filter, default: []].append(waiter)
+                }
+                return (nil, control, superseded)
+            }
+            for other in superseded { other.resume(returning: .success(.done)) }
+            if let early { waiter.resume(returning: early) }
+            control?.wake.wake()
+        }
+        return try answer.get()
+    }
+
+    private static func invalid(_ detail: String) -> MQTTPushError {
+        MQTTPushError(.invalidConfiguration, detail)
+    }
+
+    // MARK: - The source's thread
+
+    /// A number that increases with each change.
+    var revision: Int { state.withLock { $0.revision } }
+
+    func connected(_ control: LoopControl) {
+        state.withLock { state in
+            state.control = control
+            state.isConnected = true
+        }
+    }
+
+    private static func appendFormer(_ former: [MQTTTopic], in state: inout State) {
+        state.former += former
+        state.former.removeFirst(max(0, state.former.count - bound))
+    }
+
+    /// Handles a new session, in which the broker has no messages for former topics and no subscriptions to remove.
+    func newSessionStarted() {
+        state.withLock { state in
+            state.former = []
+            state.filtersToUnsubscribe = []
+        }
+    }
+
+    /// Returns the current topics and pending changes.
+    ///
+    /// - Parameter clearsAdded: Whether to return ``Snapshot/added`` and clear it.
+    func snapshot(clearingAdded clearsAdded: Bool) -> Snapshot {
+        state.withLock { state in
+            defer { if clearsAdded { state.added = [] } }
+            return Snapshot(
+                topics: state.topics,
+                filtersToUnsubscribe: state.filtersToUnsubscribe,
+                former: state.former,
+                added: clearsAdded ? state.added : [],
+                revision: state.revision
+            )
+        }
+    }
+
+    /// Handles the broker's answer to SUBSCRIBE. A refused filter with a waiting caller is removed.
+    func subscribed(_ filters: [String], refused: [String: MQTTPushError]) {
+        let answers = state.withLock { state in
+            filters.flatMap { filter -> [(Waiter, Answer)] in
+                guard let waiters = state.adding.removeValue(forKey: filter) else { return [] }
+                guard let error = refused[filter] else { return waiters.map { ($0, .success(.done)) } }
+                if state.topics.count > 1 {
+                    let refused = state.topics.filter { $0.pattern.filter.text == filter }
+                    state.topics.removeAll { $0.pattern.filter.text == filter }
+                    // An earlier subscription may still deliver messages.
+                    SubscriptionManager.appendFormer(refused, in: &state)
+                }
+                return waiters.map { ($0, .failure(error)) }
+            }
+        }
+        for (waiter, answer) in answers { waiter.resume(returning: answer) }
+    }
+
+    /// Handles the broker's answer to UNSUBSCRIBE.
+    func unsubscribed(_ filters: [String]) {
+        let waiters = state.withLock { state in
+            state.filtersToUnsubscribe.removeAll { filters.contains($0) }
+            return filters.flatMap { filter -> [Waiter] in
+                let removing = state.removing.removeValue(forKey: filter) ?? []
+                // A filter that was added again in the meantime gets its own answer.
+                if state.topics.contains(where: { $0.pattern.filter.text == filter }) { return removing }
+                return removing + (state.adding.removeValue(forKey: filter) ?? [])
+            }
+        }
+        for waiter in waiters { waiter.resume(returning: .success(.done)) }
+    }
+
+    /// Handles the end of the connection. Pending changes are applied on the next one.
+    ///
+    /// - Parameter control: The control of the run whose connection ended; connections of other runs are unaffected.
+    func disconnected(_ control: LoopControl) {
+        let waiters = state.withLock { state -> [Waiter] in
+            guard state.control === control else { return [] }
+            state.isConnected = false
+            state.control = nil
+            defer {
+                state.adding = [:]
+                state.removing = [:]
+            }
+            return state.adding.values.flatMap { $0 } + state.removing.values.flatMap { $0 }
+        }
+        for waiter in waiters { waiter.resume(returning: .success(.pending)) }
+    }
+}
+
+/// The SUBSCRIBEs of one connection that are waiting for the broker's answers.
+struct SubscriptionRequests {
+    /// The broker's answers for all filters requested since the previous such value.
+    struct Acknowledgement: Equatable {
+        var requested: [String] = []
+        var granted = 0
+        var downgraded: [String] = []
+        var refused: [(filter: String, code: ReasonCode)] = []
+
+        static func == (left: Acknowledgement, right: Acknowledgement) -> Bool {
+            left.requested == right.requested && left.granted == right.granted && left.downgraded == right.downgraded
+                && left.refused.elementsEqual(right.refused) { $0 == $1 }
+        }
+    }
+
+    private var waiting: [Int32: SubscriptionGroup] = [:]
+    private var acknowledgement = Acknowledgement()
+
+    mutating func sent(_ group: SubscriptionGroup, packet: Int32) {
+        waiting[packet] = group
+    }
+
+    var isEmpty: Bool { waiting.isEmpty }
+
+    /// Returns the number of reason codes expected for a packet, or `nil` if no such request is waiting.
+    func expects(_ packet: Int32) -> Int? { waiting[packet]?.filters.count }
+
+    /// Records the broker's answer to one packet.
+    ///
+    /// - Returns: The answers for all filters, if all packets are answered.
+    mutating func acknowledged(_ packet: Int32, _ codes: [ReasonCode]) -> Acknowledgement? {
+        guard let group = waiting.removeValue(forKey: packet) else { return nil }
+        acknowledgement.requested += group.filters
+        for (filter, code) in zip(group.filters, codes) {
+            if code.isFailure {
+                acknowledgement.refused.append((filter, code))
+                continue
+            }
+            acknowledgement.granted += 1
+            if code.rawValue < Int32(group.qos.rawValue) { acknowledgement.downgraded.append(filter) }
+        }
+        // A filter without a reason code is not granted.
+        for filter in group.filters.dropFirst(codes.count) { acknowledgement.refused.append((filter, .unspecified)) }
+        guard waiting.isEmpty else { return nil }
+        defer { acknowledgement = Acknowledgement() }
+        return acknowledgement
+    }
+}
+
+/// The topics of one SUBSCRIBE, which share their quality of service and treatment of retained messages.
+struct SubscriptionGroup: Equatable {
+    let qos: MQTTQoS
+    let retained: MQTTRetained
+    private(set) var filters: [String] = []
+
+    /// Groups topics into at most four groups, each in the topics' order.
+    static func groups(of topics: [MQTTTopic]) -> [SubscriptionGroup] {
+        var groups: [SubscriptionGroup] = []
+        for topic in topics {
+            let filter = topic.pattern.filter.text
+            let known = groups.firstIndex { $0.qos == topic.qos && $0.retained == topic.retained }
+            if let known {
+                groups[known].filters.append(filter)
+            } else {
+                groups.append(
+                    SubscriptionGroup(qos: topic.qos, retained: topic.retained, filters: [filter])
+                )
+            }
+        }
+        return groups
+    }
+}

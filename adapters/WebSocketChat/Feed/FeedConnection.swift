@@ -1,0 +1,148 @@
+import AdapterSupport
+import SignalboxCore
+
+/// An open connection of a feed. Belongs to the service's thread.
+final class FeedConnection {
+    let inbound: InboundConnection
+    let facts: ChatFacts
+    let since: ContinuousClock.Instant
+    /// `nil` if pings are disabled.
+    var heartbeat: Heartbeat?
+
+    init(inbound: InboundConnection, facts: ChatFacts, since: ContinuousClock.Instant, heartbeat: Heartbeat?) {
+        self.inbound = inbound
+        self.facts = facts
+        self.since = since
+        self.heartbeat = heartbeat
+    }
+
+    var id: ConnectionID { inbound.id }
+}
+
+extension FeedSession {
+    func beginReading(_ id: ConnectionID, _ handshake: Handshake) {
+        let facts = ChatFacts(
+            role: .feed,
+            peer: peer,
+            subprotocol: handshake.subprotocol,
+            tls: configuration.url.isSecure
+        )
+        let chat = ChatConnection(id, principal: nil, hub: context.status.hub)
+        let inbound = feeder.connection(chat, origin: Origin(source: configuration.source, facts: facts))
+        let now = now
+        let heartbeat = configuration.pingAfter.map {
+            Heartbeat(pingAfter: $0, pongWithin: configuration.pongWithin, now: now)
+        }
+        open = FeedConnection(inbound: inbound, facts: facts, since: now, heartbeat: heartbeat)
+        context.status.opened(chat)
+        guard configuration.announcesConnections else { return }
+        feeder.announce(.chatConnected, body: ConnectionEventBody.opened(chat, facts), on: inbound)
+    }
+
+    func received(_ piece: MessagePiece, on id: ConnectionID) -> PieceVerdict {
+        guard isReading, let open, open.id == id else { return .proceed }
+        open.heartbeat?.received()
+        return feeder.received(piece, on: open.inbound)
+    }
+
+    func ponged(_ id: ConnectionID) {
+        if open?.id == id { open?.heartbeat?.received() }
+    }
+
+    func closed(_ id: ConnectionID, _ reason: ConnectionCloseReason) {
+        switch phase {
+        case .connecting(id, _, let preparation, let index): failed(.transport(reason), preparation, index)
+        case .open where open?.id == id: disconnected(.transport(reason))
+        case .halted where open?.id == id: forgetConnection()
+        case .closing where open?.id == id: finish()
+        default: break
+        }
+    }
+
+    /// Handles the end of the open connection.
+    func disconnected(_ reason: FeedDisconnectReason) {
+        // A server that accepts connections and drops them immediately must not reset the back-off.
+        if let since = open?.since, let reconnect = configuration.reconnect, now - since >= reconnect.holds {
+            backoff?.succeeded()
+        }
+        announceClosed(reason)
+        forgetConnection()
+        ended(reason)
+    }
+
+    func announceClosed(_ reason: FeedDisconnectReason) {
+        guard configuration.announcesConnections, let current = open else { return }
+        let body = ConnectionEventBody.closed(current.inbound.chat, current.facts, reason.closeReason)
+        feeder.announce(.chatClosed, body: body, on: current.inbound)
+    }
+
+    func forgetConnection() {
+        guard let current = open else { return }
+        open = nil
+        context.status.closed(current.inbound.chat)
+    }
+}
+
+/// Detects an unresponsive peer. Paused time does not count, because answers are not received then.
+struct Heartbeat {
+    enum Action: Equatable {
+        case nothing
+        /// Send a ping.
+        case ping
+        /// The peer did not answer the ping.
+        case timedOut
+    }
+
+    private let pingAfter: Duration
+    private let pongWithin: Duration
+    private var last: ContinuousClock.Instant
+    private var hasReceived = false
+    private var wasPaused = false
+    private var silence = Duration.zero
+    private var sincePing: Duration?
+    private var isOverdue = false
+
+    init(pingAfter: Duration, pongWithin: Duration, now: ContinuousClock.Instant) {
+        self.pingAfter = pingAfter
+        self.pongWithin = pongWithin
+        last = now
+    }
+
+    /// Records that the peer sent something.
+    mutating func received() {
+        hasReceived = true
+    }
+
+    /// Checks the deadlines. Called regularly.
+    ///
+    /// - Parameter isPaused: Whether reading is paused.
+    mutating func tick(_ now: ContinuousClock.Instant, isPaused: Bool) -> Action {
+        let passed = now - last
+        last = now
+        defer { wasPaused = isPaused }
+        if hasReceived {
+            hasReceived = false
+            silence = .zero
+            sincePing = nil
+            isOverdue = false
+            return .nothing
+        }
+        if isPaused || wasPaused {
+            isOverdue = false
+            return .nothing
+        }
+        guard let waited = sincePing else { return silent(for: passed) }
+        sincePing = waited + passed
+        guard waited + passed >= pongWithin else { return .nothing }
+        // Reported one tick later: after the thread or the machine slept, an answer may be waiting to be read.
+        defer { isOverdue = true }
+        return isOverdue ? .timedOut : .nothing
+    }
+
+    private mutating func silent(for passed: Duration) -> Action {
+        silence += passed
+        guard silence >= pingAfter else { return .nothing }
+        sincePing = .zero
+        return .ping
+    }
+}

@@ -1,0 +1,332 @@
+import AdapterSupport
+import Logging
+import SignalboxCore
+
+/// One run of a feed on the service's thread: a sequence of connections with delays between them.
+final class FeedSession {
+    enum Phase {
+        /// Secrets and addresses are being looked up, on a lookup thread if there is a ticket.
+        case preparing(until: ContinuousClock.Instant, BlockingThreadPool.Ticket?)
+        /// The address with this index is being tried.
+        case connecting(ConnectionID, until: ContinuousClock.Instant, FeedPreparation, index: Int)
+        case open
+        /// Waiting for the next attempt.
+        case waiting
+        /// Reading and connecting have stopped; messages already read are being settled.
+        case halted
+        /// The close frame was queued this many ticks ago.
+        case closing(ticks: Int)
+        case finished
+    }
+
+    let context: FeedContext
+    let sender: any FrameSender
+    let feeder: ArrivalFeeder
+    let log: FeedLog
+    /// The server's name in facts.
+    let peer: String
+    unowned let dispatcher: FeedDispatcher
+    var phase = Phase.waiting {
+        didSet { if case .open = phase { isReading = true } else { isReading = false } }
+    }
+    /// Whether received pieces are processed. Cached, because each piece checks it.
+    private(set) var isReading = false
+    var open: FeedConnection?
+    /// The error that the run ends with.
+    var error: WebSocketChatError?
+    var backoff: ReconnectBackoff?
+    /// The current attempt. Results of earlier ones are ignored.
+    var attempt: UInt64 = 0
+    var wasConnected = false
+
+    init(_ context: FeedContext, sender: any FrameSender, dispatcher: FeedDispatcher) {
+        self.context = context
+        self.sender = sender
+        self.dispatcher = dispatcher
+        peer = "\(context.configuration.url.host):\(context.configuration.url.port)"
+        log = FeedLog(context.logger, configuration: context.configuration)
+        backoff = context.configuration.reconnect?.backoff
+        feeder = ArrivalFeeder(
+            ArrivalFeeder.Parts(
+                frames: context.configuration.frames,
+                limits: context.configuration.limits,
+                // A feed's connection has the source's window for itself.
+                connectionWindow: .max,
+                intake: context.intake,
+                table: context.table,
+                room: context.room,
+                transport: sender
+            )
+        )
+    }
+
+    var id: ObjectIdentifier { ObjectIdentifier(context) }
+    var configuration: WebSocketFeedConfiguration { context.configuration }
+    var now: ContinuousClock.Instant { context.environment.now() }
+
+    /// Whether the run produces no more events.
+    var isFinished: Bool {
+        if case .finished = phase { true } else { false }
+    }
+
+    /// Whether the run only finishes outstanding work.
+    var isEnding: Bool {
+        switch phase {
+        case .halted, .closing, .finished: true
+        case .preparing, .connecting, .open, .waiting: false
+        }
+    }
+
+    func begin() {
+        if configuration.url.isSecure && configuration.trust == .anything { log.certificateNotVerified() }
+        prepare()
+    }
+
+    // MARK: - Ticks
+
+    func passEnded() {
+        feeder.passEnded()
+        if feeder.isClosed && !isEnding { stop() }
+    }
+
+    func ticked() {
+        switch phase {
+        case .preparing(let until, let ticket):
+            guard now >= until else { return }
+            if let ticket { context.environment.threadPool.cancel(ticket) }
+            failed(.lookupTimeout(configuration.connectTimeout))
+        case .connecting(let id, let until, let preparation, let index):
+            guard now >= until else { return }
+            abort(id)
+            failed(.connectTimeout(configuration.connectTimeout), preparation, index)
+        case .open: checkHeartbeat()
+        case .closing(let ticks): closing(ticks + 1)
+        case .waiting, .halted, .finished: break
+        }
+    }
+
+    private func checkHeartbeat() {
+        guard let current = open else { return }
+        let isPaused = current.inbound.flow.isPaused
+        let action = current.heartbeat?.tick(now, isPaused: isPaused) ?? .nothing
+        switch action {
+        case .nothing: break
+        case .ping: sender.perform(.ping, on: current.id)
+        case .timedOut:
+            abort(current.id)
+            context.status.count { $0.unanswered += 1 }
+            disconnected(.pongTimeout)
+        }
+    }
+
+    /// Cuts a connection and ignores its further events.
+    func abort(_ id: ConnectionID) {
+        dispatcher.unregister(id)
+        sender.perform(.cut(.goingAway, reason: ""), on: id)
+    }
+
+    /// Ends the run because the thread is ending.
+    func threadEnded() {
+        guard !isFinished else { return }
+        feeder.close()
+        context.threadEnded()
+    }
+}
+
+extension FeedSession {
+    func prepare() {
+        attempt += 1
+        let until = now + configuration.connectTimeout
+        guard FeedPreparation.mayBlock(configuration) else {
+            phase = .preparing(until: until, nil)
+            return prepared(FeedPreparation.make(configuration) { _ in .failure(.notResolved("")) }, attempt: attempt)
+        }
+        let ticket = context.environment.threadPool.perform { [context, attempt] in
+            let result = FeedPreparation.make(context.configuration, resolve: context.environment.resolve)
+            context.eventLoop.post(.prepared(context, attempt: attempt, result))
+        } noThread: { [context, attempt] missing in
+            context.eventLoop.post(.prepared(context, attempt: attempt, .failure(.notResolved(missing.description))))
+        }
+        phase = .preparing(until: until, ticket)
+    }
+
+    func prepared(_ result: Result<FeedPreparation, FeedDisconnectReason>, attempt: UInt64) {
+        guard case .preparing = phase, attempt == self.attempt else { return }
+        switch result {
+        case .success(let preparation): connect(preparation, 0)
+        case .failure(let reason): failed(reason)
+        }
+    }
+
+    private func connect(_ preparation: FeedPreparation, _ index: Int) {
+        let target = preparation.target(preparation.addresses[index], configuration)
+        let id = dispatcher.connect(to: target, for: self)
+        phase = .connecting(id, until: now + configuration.connectTimeout, preparation, index: index)
+    }
+
+    func opened(_ id: ConnectionID, _ handshake: Handshake) {
+        guard case .connecting(id, _, _, _) = phase else { return }
+        if let reason = subprotocolError(of: handshake) {
+            abort(id)
+            return failed(reason)
+        }
+        for text in configuration.openingMessages where sender.send(Array(text.utf8), .text, on: id) != .accepted {
+            // The configuration limits their size, so only a closed connection refuses them; it then reports its end.
+            return
+        }
+        phase = .open
+        wasConnected = true
+        beginReading(id, handshake)
+        // Logged last, because programs wait for this line.
+        log.connected(handshake)
+    }
+
+    // RFC 6455, 4.1: a subprotocol that was not offered fails the connection. The RFC allows an answer without any, but
+    // browsers fail it too, because the meaning of frames would be a guess.
+    private func subprotocolError(of handshake: Handshake) -> FeedDisconnectReason? {
+        guard let agreed = handshake.subprotocol else {
+            return configuration.subprotocols.isEmpty ? nil : .subprotocolMismatch(nil)
+        }
+        return configuration.subprotocols.contains(agreed) ? nil : .subprotocolMismatch(agreed)
+    }
+
+    /// Handles a failed attempt, and tries the next address if that may help.
+    func failed(_ reason: FeedDisconnectReason, _ preparation: FeedPreparation, _ index: Int) {
+        if reason.isAddressSpecific && index + 1 < preparation.addresses.count {
+            return connect(preparation, index + 1)
+        }
+        failed(reason)
+    }
+
+    func failed(_ reason: FeedDisconnectReason) {
+        context.status.count { $0.failures += 1 }
+        ended(reason)
+    }
+
+    /// Schedules the next attempt, or halts the run.
+    func ended(_ reason: FeedDisconnectReason) {
+        attempt += 1
+        if !wasConnected && (configuration.firstConnectionMustSucceed || configuration.reconnect == nil) {
+            return halt(.notConnected, reason)
+        }
+        guard configuration.reconnect != nil else { return halt(reason.isNormalClose ? nil : .ended, reason) }
+        let jitter = context.environment.jitter()
+        let delay = backoff?.next(isConfigurationError: reason.isConfigurationError, jitter: jitter) ?? .zero
+        log.disconnected(reason, nextAttempt: delay)
+        phase = .waiting
+        context.schedule(ReconnectDelay(duration: delay, attempt: attempt))
+    }
+
+    private func halt(_ code: WebSocketChatError.Code?, _ reason: FeedDisconnectReason) {
+        if let code {
+            let sentence = reason.sentence(about: configuration.url)
+            error = WebSocketChatError(code, sentence, source: configuration.source).with(reason.disconnectReason)
+        }
+        halt()
+    }
+
+    func due(attempt: UInt64) {
+        guard case .waiting = phase, attempt == self.attempt else { return }
+        prepare()
+    }
+}
+
+extension FeedSession {
+    // Two ticks take at most 1 s.
+    private static let closeTicks = 2
+
+    /// Stops gracefully. Reading stops, and messages that the intake does not accept immediately are abandoned.
+    func stop() {
+        guard !isFinished else { return }
+        if !isEnding { halt() }
+        feeder.close()
+    }
+
+    /// Stops reading and connecting.
+    func halt() {
+        switch phase {
+        case .preparing(_, let ticket):
+            if let ticket { context.environment.threadPool.cancel(ticket) }
+        case .connecting(let id, _, _, _): abort(id)
+        case .open, .waiting, .halted, .closing, .finished: break
+        }
+        attempt += 1
+        phase = .halted
+        if let current = open {
+            // The connection produces no more events, so this is its last message.
+            announceClosed(.transport(.closedLocally(.goingAway, reason: "")))
+            current.inbound.flow.pause(.stopping)
+        }
+        // Messages already read must be counted before the run waits for their outcomes.
+        feeder.passEnded()
+        context.halted.set(())
+    }
+
+    /// Closes the connection after pending messages. Called when everything read is settled.
+    func close() {
+        guard !isFinished else { return }
+        guard let current = open else { return finish() }
+        phase = .closing(ticks: 0)
+        sender.perform(.close(.goingAway, reason: ""), on: current.id)
+    }
+
+    func closing(_ ticks: Int) {
+        guard ticks >= FeedSession.closeTicks, let current = open else {
+            phase = .closing(ticks: ticks)
+            return
+        }
+        abort(current.id)
+        finish()
+    }
+
+    func finish() {
+        forgetConnection()
+        phase = .finished
+        if feeder.notTaken > 0 {
+            context.status.count { $0.notTaken += feeder.notTaken }
+            log.messagesAbandoned(feeder.notTaken)
+        }
+        if wasConnected && error == nil { log.stopped() }
+        context.finished.set(error)
+    }
+}
+
+/// The log of a feed. Never contains a message, a path, a query or a secret. Belongs to one thread.
+final class FeedLog {
+    private let log: AdapterLog
+    private let url: WebSocketURL
+    private var hasLoggedDisconnect = true
+
+    init(_ logger: Logger, configuration: WebSocketFeedConfiguration) {
+        log = AdapterLog(logger, source: configuration.source)
+        url = configuration.url
+    }
+
+    /// Logs the first connection, and each one that follows a logged disconnect.
+    func connected(_ handshake: Handshake) {
+        guard hasLoggedDisconnect else { return }
+        hasLoggedDisconnect = false
+        let subprotocol = handshake.subprotocol.map { ", subprotocol \($0)" } ?? ""
+        let compressed = handshake.isCompressed ? ", compressed" : ""
+        log.write(.info, "connected to \(url)\(subprotocol)\(compressed)")
+    }
+
+    func certificateNotVerified() {
+        let text = "the certificate of \(url) is not checked: whoever is on the way can read and change everything"
+        log.write(.warning, text)
+    }
+
+    func disconnected(_ reason: FeedDisconnectReason, nextAttempt: Duration) {
+        let text = "\(reason.sentence(about: url)); next try in \(nextAttempt.secondsDescription)"
+        hasLoggedDisconnect =
+            log.writeLimited(reason.isConfigurationError ? .error : .warning, reason.kind, text) || hasLoggedDisconnect
+    }
+
+    func stopped() {
+        log.write(.info, "disconnected from \(url)")
+    }
+
+    func messagesAbandoned(_ count: Int) {
+        log.write(.warning, "\(count) messages were read that nobody takes any more, as the program stops")
+    }
+}
