@@ -54,7 +54,7 @@ package struct ReconnectBackoff {
         ceiling = first
     }
 
-    /// Resets the ceiling after a successful connection.
+    /// Resets the ceiling. Called after a connection that proved useful, not after each one that was accepted.
     package mutating func succeeded() {
         ceiling = first
     }

@@ -92,7 +92,7 @@ final class AppendLogTable: Sendable {
     }
 }
 
-/// The open file of a ``AppendLog``. Its methods block and are called on the log's own queue.
+/// The open file of an ``AppendLog``. Its methods block and are called on the log's own queue.
 final class AppendLogFile: Sendable {
     /// The identity of the file.
     let identity: FileIdentity

@@ -188,7 +188,7 @@ extension Outcome {
         public static let drain = Abandonment(code: .drain)
         /// The program stopped immediately.
         public static let stop = Abandonment(code: .stop)
-        /// The arrival reached its source's ack deadline.
+        /// No call, or no further attempt, had started by the ack deadline of the source.
         public static let ackDeadline = Abandonment(code: .ackDeadline)
         /// The plugin cannot work at present and requested redelivery (``RetryExhaustion/abandon``).
         ///

@@ -67,7 +67,7 @@ let document = "0123456789abcdef https://shop.example"
     }
     check(
         trial.verdicts.all.contains("newWindow cancel https://evil.example/window"),
-        "the observer waitForLog",
+        "the observer receives the decision on a new window",
         trial.verdicts.all
     )
 
@@ -111,7 +111,7 @@ let document = "0123456789abcdef https://shop.example"
     // Calls from the program.
     try trial.engine.page.send("price", ["EUR": 3])
     let sent = await trial.nextCall()
-    check(sent.contains("\"receive\",\"price\""), "the page waitForLog of what is sent", sent)
+    check(sent.contains("\"receive\",\"price\""), "the page receives a sent action", sent)
     trial.view.stubEndScripts()
     trial.view.stubTitle = "Product"
     let title = WKScriptMessage(stubName: "title", body: NSNull(), frame: Trial.page)

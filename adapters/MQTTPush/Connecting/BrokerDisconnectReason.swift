@@ -33,7 +33,7 @@ enum BrokerDisconnectReason: Equatable {
         }
     }
 
-    /// Whether messages were abandoned: returned by a plugin, or not settled within the ack deadline.
+    /// Whether messages were abandoned: returned by a plugin, or not started by the ack deadline.
     var isAbandonment: Bool {
         if case .abandoned = self { true } else { false }
     }

@@ -297,7 +297,7 @@ struct YAMLMapping {
             guard let entry = entries.first(where: { $0.key.characters == old }) else { continue }
             if entries.contains(where: { $0.key.characters == new }) {
                 let message = "'\(old)' is the former name of '\(new)', which is set too; keep '\(new)' alone"
-                entry.key.reportError(message, .conflictingKeys, suggestion: new)
+                entry.key.reportError(message, .conflictingKeys)
             } else {
                 let message = "'\(old)' is now named '\(new)'; a later version refuses the former name"
                 entry.key.warn(message, .renamedKey, suggestion: new)

@@ -57,6 +57,14 @@ import Testing
         #expect(found.first?.hasPrefix(start) == true && found.first?.contains(other) == true, "found: \(found)")
     }
 
+    /// Replacing the former name would write the present one twice.
+    @Test func theErrorForBothNamesSuggestsNoReplacement() {
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationFixture.read(Self.file(rest: "hold_limit: 20s\nack_deadline: 20s"))
+        }
+        #expect(error?.problems.map(\.suggestion) == [nil])
+    }
+
     @Test func aFormerNameIsAcceptedOnlyInItsMapping() {
         let found = ConfigurationFixture.problems(Self.file(source: "hold_limit: 20s"))
         #expect(found.first?.contains("unknown key 'hold_limit'") == true, "found: \(found)")
