@@ -139,7 +139,7 @@ class Running:
         ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
         text = self.process.stdout.readline() if ready else ""
         if not text:
-            raise SystemExit(f"{self.process.args} said nothing, status {self.process.poll()}")
+            raise SystemExit(f"{self.process.args} printed nothing, status {self.process.poll()}")
         return text.split()
 
     def finish(self):
@@ -383,11 +383,11 @@ def can_run(engine):
     if engine == "webkitgtk" and not os.environ.get("SIGNALBOX_HAS_WEBKITGTK"):
         why = "libwebkit2gtk-4.1-dev is not installed"
     elif engine == "webkitgtk" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        why = "there is no display, and no xvfb-run that would give one"
+        why = "no display and no xvfb-run"
     elif engine == "browser" and browser_path() is None:
-        why = "there is no Chromium: install chromium-headless-shell"
+        why = "Chromium not found; install chromium-headless-shell"
     if why:
-        print(f"the rows of {NAMES[engine]} are left out: {why}")
+        print(f"the rows of {NAMES[engine]} are skipped: {why}")
     return why is None
 
 
@@ -395,7 +395,7 @@ def main():
     # Exits through the context managers, which end the child processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     if unknown := set(WANTED) - set(NAMES):
-        raise SystemExit(f"no such engine: {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+        raise SystemExit(f"unknown engine: {', '.join(sorted(unknown))}; known engines: {', '.join(NAMES)}")
     rounds = Rounds([engine for engine in WANTED if can_run(engine)])
     if not rounds.engines:
         return

@@ -24,7 +24,7 @@ class Running:
         ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
         text = self.process.stdout.readline() if ready else ""
         if not text:
-            raise SystemExit(f"{self.process.args} said nothing, status {self.process.poll()}")
+            raise SystemExit(f"{self.process.args} printed nothing, status {self.process.poll()}")
         return text.split()
 
     def numbers(self):
@@ -43,7 +43,7 @@ class Running:
                 self.process.returncode = os.waitstatus_to_exitcode(status)
                 return usage.ru_utime + usage.ru_stime
             time.sleep(0.005)
-        raise SystemExit(f"{self.process.args} does not end: did messages not come?")
+        raise SystemExit(f"{self.process.args} did not end; messages may be missing")
 
     def __exit__(self, *_):
         if self.process.poll() is None:
@@ -78,7 +78,7 @@ class Broker:
                 return self
             self.__exit__()
         with open(self.log) as log:
-            raise SystemExit(f"mosquitto does not start: {log.read()}")
+            raise SystemExit(f"mosquitto did not start: {log.read()}")
 
     def __exit__(self, *_):
         if self.process.poll() is None:
@@ -126,7 +126,7 @@ class Broker:
                     return running
             time.sleep(0.01)
         running.__exit__()
-        raise SystemExit("mosquitto_sub does not subscribe")
+        raise SystemExit("mosquitto_sub did not subscribe")
 
     def dropped(self):
         """Returns the number of subscribers whose messages were dropped; the broker logs it once for each."""
@@ -138,7 +138,7 @@ def mosquitto():
     """Returns the broker's path. Debian installs it in a folder that is only in root's PATH."""
     path = shutil.which("mosquitto", path=os.environ["PATH"] + ":/usr/local/sbin:/usr/sbin")
     if path is None:
-        raise SystemExit("there is no mosquitto: run make deps")
+        raise SystemExit("mosquitto not found; run make deps")
     return path
 
 

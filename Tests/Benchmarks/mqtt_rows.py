@@ -109,8 +109,8 @@ def receive(broker):
                     rows[name].append(processor_time(broker, command, payload, qos))
         show_receiving(qos, times)
     if broker.dropped():
-        raise SystemExit("the broker dropped messages: the rows are of no use")
-    print("\nThe broker dropped no message, and every row is of all that were published.")
+        raise SystemExit("the broker dropped messages; the rows are invalid")
+    print("\nThe broker dropped no message; every row covers all published messages.")
 
 
 def show_receiving(qos, times):

@@ -39,7 +39,7 @@ class Running:
         ready, _, _ = select.select([self.process.stdout], [], [], SECONDS)
         text = self.process.stdout.readline() if ready else ""
         if not text:
-            raise SystemExit(f"{self.process.args} said nothing, status {self.process.poll()}")
+            raise SystemExit(f"{self.process.args} printed nothing, status {self.process.poll()}")
         return text.split()
 
     def __exit__(self, *_):

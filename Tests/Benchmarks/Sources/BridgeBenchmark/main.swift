@@ -24,7 +24,7 @@ func bareSeconds(_ script: String) -> Double {
     let began = clock.now
     engine.run(script)
     let took = clock.now - began
-    precondition(engine.messages == messages, "the bare engine heard \(engine.messages) of \(messages)")
+    precondition(engine.messages == messages, "the bare engine received \(engine.messages) of \(messages) messages")
     return took / .seconds(1)
 }
 

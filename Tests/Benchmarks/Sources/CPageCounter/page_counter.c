@@ -28,21 +28,21 @@ void page_counter_begin(long count) {
     alarm(PAGE_COUNTER_SECONDS);
     expected = count;
     times = calloc((size_t)count + 1, sizeof *times);
-    if (times == NULL) fail("no memory", 0);
+    if (times == NULL) fail("out of memory", 0);
     // So that no page of it is new to the process while it counts.
     for (long index = 0; index <= count; index++) times[index] = -1;
     began = now();
 }
 
 bool page_counter_take(long amount) {
-    if (taken > expected) fail("more came than were sent", amount);
-    if (amount != PAGE_COUNTER_FIRST_AMOUNT + taken) fail("not the next one", amount);
+    if (taken > expected) fail("received more messages than were sent", amount);
+    if (amount != PAGE_COUNTER_FIRST_AMOUNT + taken) fail("message out of order", amount);
     times[taken] = now();
     return taken++ == expected;
 }
 
 bool page_counter_take_text(const char *text, size_t length) {
-    if (length <= sizeof head || memcmp(text, head, sizeof head - 1) != 0) fail("not what the page sends", 0);
+    if (length <= sizeof head || memcmp(text, head, sizeof head - 1) != 0) fail("unexpected message", 0);
     return page_counter_take(strtol(text + sizeof head - 1, NULL, 10));
 }
 
@@ -69,6 +69,6 @@ static void *wait_for_end(void *unused) {
 
 void page_counter_end_with_input(void) {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, wait_for_end, NULL) != 0) fail("no thread", 0);
+    if (pthread_create(&thread, NULL, wait_for_end, NULL) != 0) fail("cannot create a thread", 0);
     pthread_detach(thread);
 }

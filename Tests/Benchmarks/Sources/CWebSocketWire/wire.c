@@ -61,7 +61,7 @@ static void read_head(int socket, char *text, size_t room) {
     text[0] = 0;
     while (held + 1 < room) {
         ssize_t seen = recv(socket, text + held, room - 1 - held, MSG_PEEK);
-        if (seen <= 0) wire_fail("the peer left during the handshake");
+        if (seen <= 0) wire_fail("the peer closed the connection during the handshake");
         text[held + (size_t)seen] = 0;
         char *end = strstr(text, "\r\n\r\n");
         size_t take = end == NULL ? (size_t)seen : (size_t)(end + 4 - text) - held;
@@ -195,7 +195,7 @@ double wire_seconds(void) {
 double wire_cpu_seconds(pid_t process) {
     clockid_t clock;
     struct timespec time;
-    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) wire_fail("no clock of the process");
+    if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) wire_fail("cannot read the process clock");
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 

@@ -93,7 +93,7 @@ struct StageRow: Sendable {
     static let perBatch = 0.25
 
     /// The name of the row without stages.
-    static let nothing = "nothing on"
+    static let nothing = "no stage on"
 }
 
 extension StageRow {
@@ -111,20 +111,20 @@ extension StageRow {
     ]
 
     private static let middleware = [
-        StageRow("a middleware that passes on", allocations: 3, onTheTask) { $0.middleware = [PassMiddleware()] },
-        StageRow("four of them", allocations: 3, onTheTask) {
+        StageRow("one pass-through middleware", allocations: 3, onTheTask) { $0.middleware = [PassMiddleware()] },
+        StageRow("four pass-through middleware", allocations: 3, onTheTask) {
             $0.middleware = [PassMiddleware(), PassMiddleware(), PassMiddleware(), PassMiddleware()]
         },
-        StageRow("one, for the plugin alone", allocations: 3, onTheTask) {
+        StageRow("one plugin middleware", allocations: 3, onTheTask) {
             $0.options.middleware = [PassMiddleware()]
         },
-        StageRow("metrics", allocations: 3, "none more: they are made once for each source and plugin") {
+        StageRow("metrics", allocations: 3, "no more: metrics are created once for each source and plugin") {
             $0.middleware = [MetricsMiddleware(factory: NOOPMetricsHandler.instance)]
         },
-        StageRow("tracing, a tracer that does nothing", allocations: 3, "none more, for an action of 7 letters") {
+        StageRow("tracing, no-op tracer", allocations: 3, "no more, for an action of 7 letters") {
             $0.middleware = [TracingMiddleware(tracer: NoOpTracer())]
         },
-        StageRow("tracing, into memory", allocations: 39, "36 of the tracer: ids, attributes, the span itself") {
+        StageRow("tracing, into memory", allocations: 39, "36 from the tracer: ids, attributes, the span") {
             let tracer = InMemoryTracer()
             $0.middleware = [TracingMiddleware(tracer: tracer)]
             $0.forget = { tracer.clearAll() }
@@ -133,13 +133,13 @@ extension StageRow {
     ]
 
     private static let admission = [
-        StageRow("deduplication, no duplicates", allocations: 3, "none more: the table has all its slots") {
+        StageRow("deduplication, no duplicates", allocations: 3, "no more: the table is full and reuses its slots") {
             $0.deduplication = .within(DeduplicationLimits())
         },
         StageRow(
             "deduplication, every second one a duplicate",
             allocations: 2,
-            "half of the calls; a list of who waits for each"
+            "half of the calls, and a list of the duplicates that wait for each"
         ) {
             $0.deduplication = .within(DeduplicationLimits())
             $0.messagesPerID = 2
@@ -189,18 +189,18 @@ extension StageRow {
         StageRow(one, allocations: 3, noMore) { $0.registered = 1 },
         StageRow("100 registered", beside: one, allocations: 3, noMore, timeBar: 1.25) { $0.registered = 100 },
         StageRow("10,000 registered", beside: one, allocations: 3, noMore, timeBar: 1.25) { $0.registered = 10_000 },
-        inTurns(two, of: 2, beside: nothing),
-        inTurns("100 registered, two called in turns", of: 100, beside: two),
-        inTurns("10,000 registered, two called in turns", of: 10_000, beside: two),
+        alternating(two, of: 2, beside: nothing),
+        alternating("100 registered, two called alternately", of: 100, beside: two),
+        alternating("10,000 registered, two called alternately", of: 10_000, beside: two),
     ]
 
     private static let one = "1 action registered"
-    private static let two = "2 registered, called in turns"
-    private static let noMore = "none more"
-    private static let onTheTask = "none more: its frame is the task's own memory"
+    private static let two = "2 registered, called alternately"
+    private static let noMore = "no more"
+    private static let onTheTask = "no more: its frame is in the task's memory"
 
     private static func keyed(_ name: String, keys: Int, atOnce: Int) -> StageRow {
-        let reason = "the decoded body, kept with its call until the key's turn"
+        let reason = "the decoded body, stored with its call until the key is free"
         return StageRow(name, beside: "async handler", allocations: 4, reason) {
             $0.options.order = .key(\.paymentId)
             $0.options.maxConcurrent = atOnce
@@ -209,8 +209,8 @@ extension StageRow {
         }
     }
 
-    private static func inTurns(_ name: String, of registered: Int, beside base: String) -> StageRow {
-        let reason = "none more; some 40 a batch, which is put together anew for each plugin"
+    private static func alternating(_ name: String, of registered: Int, beside base: String) -> StageRow {
+        let reason = "no more, and about 40 a batch, which is rebuilt for each plugin"
         return StageRow(name, beside: base, allocations: 3, reason, timeBar: base == nothing ? nil : 1.25) {
             $0.registered = registered
             $0.called = ["payment", "refunds"]

@@ -56,9 +56,9 @@ static long receive(struct connection *connection) {
     static uint8_t bytes[65536];
     long before = connection->reader.texts;
     ssize_t came = recv(connection->socket, bytes, sizeof bytes, 0);
-    if (came <= 0) wire_fail("the server closed");
+    if (came <= 0) wire_fail("the server closed the connection");
     wire_read(&connection->reader, bytes, (size_t)came);
-    if (connection->reader.closed) wire_fail("the server closes");
+    if (connection->reader.closed) wire_fail("the server sent a close frame");
     return connection->reader.texts - before;
 }
 

@@ -56,7 +56,7 @@ static void receive(struct connection *connection) {
     if (came < 0 && errno == EAGAIN) return;
     if (came > 0) wire_read(&connection->reader, bytes, (size_t)came);
     if (came <= 0 || connection->reader.closed) {
-        if (connection->sent < each) wire_fail("the server closed before all was sent");
+        if (connection->sent < each) wire_fail("the server closed the connection before all messages were sent");
         close(connection->socket);
         open_connections--;
     } else if (connection->waits && connection->sent < limit(connection)) {

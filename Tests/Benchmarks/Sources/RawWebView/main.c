@@ -28,7 +28,7 @@ static gboolean asked(WebKitUserContentManager *manager, JSCValue *value, WebKit
 }
 
 static void ended(WebKitWebView *view, WebKitWebProcessTerminationReason reason, void *unused) {
-    fputs("the page's process ended\n", stderr);
+    fputs("the web process ended\n", stderr);
     exit(3);
 }
 
@@ -50,7 +50,7 @@ int main(int count, char **arguments) {
     page_counter_begin(atol(arguments[1]));
     page_counter_end_with_input();
     if (!gtk_init_check(NULL, NULL)) {
-        fputs("there is no display\n", stderr);
+        fputs("no display\n", stderr);
         return 2;
     }
     WebKitUserContentManager *manager = webkit_user_content_manager_new();

@@ -23,7 +23,7 @@ struct AdapterRun {
     func typedPlugin() async throws {
         try await supervised { supervisor in
             try supervisor.register("payment", as: Payment.self, from: .source("push")) { payment, _ in
-                precondition(payment.amount > 0, "the payment came wrong")
+                precondition(payment.amount > 0, "invalid payment")
                 _ = meter.count()
             }
         }

@@ -125,7 +125,7 @@ enum VerdictTable {
             }
             times.append((ContinuousClock.now - began) / .nanoseconds(count))
         }
-        ParseTable.row("handlers that only look", [times.sorted()[times.count / 2]])
+        ParseTable.row("synchronous handlers", [times.sorted()[times.count / 2]])
     }
 }
 

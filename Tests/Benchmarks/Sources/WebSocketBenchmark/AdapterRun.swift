@@ -168,12 +168,12 @@ enum Reading {
         switch self {
         case .codable:
             try supervisor.register("payment", as: Payment.self, from: .source(source)) { payment, _ in
-                precondition(payment.amount > 0, "the payment came wrong")
+                precondition(payment.amount > 0, "invalid payment")
                 _ = meter.count()
             }
         case .byHand:
             try supervisor.register("payment", as: HandReadPayment.self, from: .source(source)) { payment, _ in
-                precondition(payment.amount > 0, "the payment came wrong")
+                precondition(payment.amount > 0, "invalid payment")
                 _ = meter.count()
             }
         }
